@@ -1,0 +1,88 @@
+"""The command line: one module per command, each imported when it is called."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from torch_doctor import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS = ("scan", "rule", "rules", "trace", "version")
+USAGE_ERROR = 2
+INTERRUPTED = 130
+
+
+class Commands(click.Group):
+    """The commands by name."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """Their names, the most used first."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"torch_doctor.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first argument names.
+
+        Raises:
+            UsageError: there is no such command.
+        """
+        name = args[0]
+        if name in COMMANDS:
+            return super().resolve_command(ctx, args)
+        if os.path.exists(name):  # noqa: PTH110 - as cheap as it gets
+            message = f"`{name}` is no command; did you mean `torch-doctor scan {name}`?"
+        else:
+            from torch_doctor.selection import did_you_mean  # noqa: PLC0415 - only for the error
+
+            message = f"`{name}` is no command{did_you_mean(name, COMMANDS)}"
+        raise click.UsageError(message)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="%(prog)s %(version)s")
+def commands() -> None:
+    """Find the bugs in PyTorch training scripts that no exception reports."""
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit status."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # syntax trees are many objects and no cycles: collecting doubles the parse
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; the exit status is 0, 1 for findings, 2 for everything that went wrong."""
+    try:
+        result = commands.main(list(arguments), prog_name="torch-doctor", standalone_mode=False)
+    except click.Abort:  # Ctrl-C
+        return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+    except click.ClickException as error:
+        click.echo(f"error: {error.format_message()}", err=True)
+    except Exception as error:  # noqa: BLE001 - the last resort: one line, and not the exit status of findings
+        click.echo(f"internal error: {type(error).__name__}: {error}; please report it", err=True)
+        if "--verbose" in arguments or "-v" in arguments:
+            import traceback  # noqa: PLC0415 - only for an error of ours
+
+            traceback.print_exc()
+    else:
+        return result if isinstance(result, int) else 0
+    return USAGE_ERROR

@@ -1,0 +1,29 @@
+"""`torch-doctor rules`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from torch_doctor.cli.streams import COLOURS, look_of, write
+from torch_doctor.report.rule_pages import markdown_table, record, text_table
+from torch_doctor.rule import all_rules
+
+FORMATS = ("text", "json", "markdown")
+
+
+@click.command("rules", context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--output-format", type=click.Choice(FORMATS), default="text", help="A table to read, JSON, or Markdown.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
+def command(output_format: str, color: str) -> None:
+    """List all rules."""
+    rules = all_rules()
+    if output_format == "json":
+        write(json.dumps([record(rule) for rule in rules], indent=2, ensure_ascii=False) + "\n")
+    elif output_format == "markdown":
+        write(markdown_table(rules))
+    else:
+        look = look_of(color, sys.stdout)
+        write(text_table(rules, look), colours=look.paint.colours)

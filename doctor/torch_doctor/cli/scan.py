@@ -1,0 +1,131 @@
+"""`torch-doctor scan`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from torch_doctor import scan as scanning
+from torch_doctor.cli.progress import Progress
+from torch_doctor.cli.settings import Flags, formats, settings, split
+from torch_doctor.cli.streams import COLOURS, PLAIN, look_of, wants_colours, write, write_file
+from torch_doctor.report.formats import renderer
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.reported import Reported
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from torch_doctor.scan import Options, Report
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+
+def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
+    return click.option(name, multiple=True, metavar="LIST", help=help_text)
+
+
+@click.command("scan", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1)
+@_list_option("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between.")
+@_list_option("--ignore", "Rules that do not speak.")
+@_list_option("--extend-select", "Rules that speak besides those that do anyway.")
+@_list_option("--exclude", "Files and folders to leave out, instead of the usual ones.")
+@_list_option("--extend-exclude", "Files and folders to leave out besides.")
+@_list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`.")
+@click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option("--no-cache", is_flag=True, help="Read nothing from a cache. (There is none yet.)")
+@click.option("--no-respect-gitignore", "gitignore", is_flag=True, flag_value=False, default=True,
+              help="Look at files that git ignores, too.")  # fmt: skip
+@click.option("--output-format", multiple=True, metavar="FORMAT[:FILE]",
+              help="full, concise, json, json-lines, github or sarif; repeatable, each to its file.")  # fmt: skip
+@click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
+@click.option("--stdin-filename", metavar="PATH", help="The file that the text on stdin is; `-` as path reads it.")
+@click.option("--exit-zero", is_flag=True, help="Leave with status 0 even when there are findings.")
+@click.option("-v", "--verbose", is_flag=True, help="Say also what was not looked at, and why.")
+@click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
+@click.option("--timings", is_flag=True, hidden=True)
+@click.version_option(None, "--version", package_name="torch-doctor", message="torch-doctor %(version)s")
+def command(paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+    """Scan files and folders (by default the current one) for bugs in training code."""
+    flags = Flags(
+        paths=paths,
+        select=split(given["select"]) if given["select"] else None,
+        ignore=split(given["ignore"]),
+        extend_select=split(given["extend_select"]),
+        exclude=split(given["exclude"]) if given["exclude"] else None,
+        extend_exclude=split(given["extend_exclude"]),
+        per_file_ignores=given["per_file_ignores"],
+        config=given["config"],
+        isolated=given["isolated"],
+        respect_gitignore=given["gitignore"],
+        stdin_filename=given["stdin_filename"],
+    )
+    options, loaded = settings(flags)
+    outputs = formats(given["output_format"], loaded.config)
+    with Progress(wanted=not given["quiet"]) as progress:
+        report = scanning.scan(options, progress)
+    start = time.perf_counter()
+    _print(report, options, outputs, color=given["color"], statistics=given["statistics"])
+    report.seconds["report"] = time.perf_counter() - start
+    _talk(report, color=given["color"], verbose=given["verbose"], quiet=given["quiet"])
+    if given["timings"]:
+        for stage, seconds in report.seconds.items():
+            click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
+    if report.errors:
+        return 2
+    return int(bool(report.findings) and not given["exit_zero"])
+
+
+def _print(
+    report: Report, options: Options, outputs: list[tuple[str, Path | None]], *, color: str, statistics: bool
+) -> None:
+    reported = Reported(report.findings, report.sources, options.rules, report.errors)
+    for name, file in outputs:
+        render = renderer(name, statistics=statistics)
+        if file is None:
+            look = look_of(color, sys.stdout)
+            write(render(reported, look), colours=look.paint.colours)
+        else:
+            write_file(file, render(reported, PLAIN))
+
+
+def _talk(report: Report, *, color: str, verbose: bool, quiet: bool) -> None:
+    colours = wants_colours(color, sys.stderr)
+    paint = Paint(colours)
+    lines = []
+    if verbose:
+        lines += [f"{paint('note:', 'bold', 'cyan')} {note}" for note in report.notes]
+    if not quiet:
+        lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
+    lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
+    if not quiet and report.files and (report.findings or not report.errors):
+        lines.append(_summary(report))
+    for line in lines:
+        click.echo(line, err=True, color=colours)
+
+
+def _summary(report: Report) -> str:
+    looked = _count(report.files, "file")
+    if not report.findings:
+        return f"No findings in {looked}."
+    levels = [
+        _count(count, word)
+        for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.ADVICE, "piece of advice"))
+        if (count := sum(finding.level is level for finding in report.findings))
+    ]
+    places = len({finding.site.path for finding in report.findings})
+    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at)."
+
+
+def _count(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.replace('piece', 'pieces') if ' ' in noun else noun + 's'}"

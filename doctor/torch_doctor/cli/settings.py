@@ -1,0 +1,174 @@
+"""From options and configuration to what a scan needs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from torch_doctor import selection
+from torch_doctor.config import Config, ConfigError, LoadedConfig, find, load
+from torch_doctor.report.formats import FORMATS
+from torch_doctor.rule import all_rules
+from torch_doctor.scan import FileIgnore, Options
+from torch_doctor.selection import Layer, UnknownSelectorError, did_you_mean
+from torch_doctor.sources.discovery import common_directory
+from torch_doctor.sources.ignores import Patterns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from torch_doctor.rule import Rule
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flags:
+    """What was said on the command line; None where nothing was."""
+
+    paths: tuple[str, ...] = ()
+    select: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    extend_select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] | None = None
+    extend_exclude: tuple[str, ...] = ()
+    per_file_ignores: tuple[str, ...] = ()
+    config: str | None = None
+    isolated: bool = False
+    respect_gitignore: bool = True
+    stdin_filename: str | None = None
+
+
+def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
+    """What a scan needs.
+
+    Raises:
+        UsageError: something in the flags or the configuration means nothing.
+    """
+    overlay, names, paths = _paths(flags)
+    loaded = _config(flags, paths)
+    config, rules = loaded.config, _rules()
+    cwd = Path.cwd()
+    source = str(loaded.path or "the configuration")
+    file_ignores = _file_ignores(config.per_file_ignores.items(), loaded.base, rules, f"{source}: per-file-ignores")
+    file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
+    if flags.exclude is not None:
+        exclude: tuple[Patterns, ...] | None = (Patterns(cwd, flags.exclude),)
+    else:
+        exclude = None if config.exclude is None else (Patterns(loaded.base, config.exclude),)
+    options = Options(
+        paths=paths,
+        rules=_selected(flags, config, rules, source),
+        known=frozenset(selection.names_of(rules)),
+        exclude=exclude,
+        extend_exclude=(Patterns(loaded.base, config.extend_exclude), Patterns(cwd, flags.extend_exclude)),
+        respect_gitignore=flags.respect_gitignore and config.respect_gitignore,
+        file_ignores=tuple(file_ignores),
+        overlay=overlay,
+        names=names,
+    )
+    return options, loaded
+
+
+def formats(asked: Sequence[str], config: Config) -> list[tuple[str, Path | None]]:
+    """The output formats with their files; None is stdout.
+
+    Raises:
+        UsageError: a format is not known, or two want stdout.
+    """
+    chosen: list[tuple[str, Path | None]] = []
+    for text in asked or (config.output_format or "full",):
+        name, _, file = text.partition(":")
+        if name not in FORMATS:
+            hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
+            message = f"no output format is called `{name}`{hint}"
+            raise click.UsageError(message)
+        chosen.append((name, Path(file) if file else None))
+    if sum(file is None for _, file in chosen) > 1:
+        message = (
+            "only one output format can go to stdout; give the others a file: `--output-format sarif:report.sarif`"
+        )
+        raise click.UsageError(message)
+    return chosen
+
+
+def split(values: Iterable[str]) -> tuple[str, ...]:
+    """The members of comma-separated lists."""
+    return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+
+
+def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path, ...]]:
+    given = list(flags.paths) or ([STDIN] if flags.stdin_filename else ["."])
+    overlay: dict[Path, bytes] = {}
+    names: dict[Path, str] = {}
+    paths = []
+    for text in given:
+        if text == STDIN:
+            path = Path(os.path.abspath(flags.stdin_filename or STDIN))  # noqa: PTH100 - links stay as they are
+            overlay[path] = sys.stdin.buffer.read()
+            if not flags.stdin_filename:
+                names[path] = STDIN
+        else:
+            path = Path(os.path.abspath(text))  # noqa: PTH100
+        paths.append(path)
+    return overlay, names, tuple(dict.fromkeys(paths))
+
+
+def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
+    if flags.isolated:
+        return LoadedConfig(Config(), Path.cwd())
+    try:
+        return load(Path(flags.config)) if flags.config else find(common_directory(paths))
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _rules() -> tuple[Rule, ...]:
+    try:
+        return all_rules()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _selected(flags: Flags, config: Config, rules: tuple[Rule, ...], source: str) -> tuple[Rule, ...]:
+    layers = (config.layer, Layer(flags.select, flags.ignore, flags.extend_select))
+    for layer, where in zip(layers, (f"{source}: ", "--"), strict=True):
+        for key in ("select", "ignore", "extend_select"):
+            _check(getattr(layer, key) or (), rules, f"{where}{key.replace('_', '-')}")
+    return selection.select(rules, layers)
+
+
+def _check(selectors: Iterable[str], rules: Sequence[Rule], where: str) -> None:
+    try:
+        selection.check(selectors, rules, where)
+    except UnknownSelectorError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _pairs(values: Iterable[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
+    pairs: dict[str, list[str]] = defaultdict(list)
+    for text in split(values):
+        pattern, colon, selector = text.rpartition(":")
+        if not colon or not pattern or not selector:
+            message = f"--per-file-ignores: `{text}` is no `pattern:selector`, such as `tests/*.py:TDR101`"
+            raise click.UsageError(message)
+        pairs[pattern].append(selector)
+    return [(pattern, tuple(selectors)) for pattern, selectors in pairs.items()]
+
+
+def _file_ignores(
+    pairs: Iterable[tuple[str, tuple[str, ...]]], base: Path, rules: Sequence[Rule], where: str
+) -> list[FileIgnore]:
+    ignores = []
+    for pattern, selectors in pairs:
+        _check(selectors, rules, where)
+        codes = frozenset(rule.code for rule in rules for selector in selectors if selection.matches(selector, rule))
+        negated = pattern.startswith("!")
+        ignores.append(FileIgnore(Patterns(base, (pattern[negated:],)), codes, negated))
+    return ignores

@@ -1,0 +1,40 @@
+"""`torch-doctor trace`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from torch_doctor import scan as scanning
+from torch_doctor.cli.settings import Flags, settings
+from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.trace_text import render, render_json
+
+
+@click.command("trace", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("file")
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
+@click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
+def command(file: str, output_format: str, color: str) -> int:
+    """Show what a script does, as far as the static witness can tell: the events that rules judge."""
+    if Path(file).is_dir():
+        message = f"{file} is a folder; `torch-doctor trace` reads one file"
+        raise click.UsageError(message)
+    options, _ = settings(Flags(paths=(file,)))
+    found, report = scanning.traces(options)
+    if output_format == "json":
+        write(render_json(found))
+    elif found:
+        look = look_of(color, sys.stdout)
+        write(render(found, report.sources, look), colours=look.paint.colours)
+    if not found and not report.errors:
+        report.warnings.append(f"{file} does not mention torch or a library that trains with it: nothing to see")
+    paint = Paint(wants_colours(color, sys.stderr))
+    for warning in report.warnings:
+        click.echo(f"{paint('warning:', 'bold', 'yellow')} {warning}", err=True)
+    for error in report.errors:
+        click.echo(f"{paint('error:', 'bold', 'red')} {error}", err=True)
+    return 2 if report.errors else 0

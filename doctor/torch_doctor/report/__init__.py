@@ -1,0 +1,1 @@
+"""Findings as people and programs want them: one module per output format."""

@@ -1,0 +1,25 @@
+"""One line per finding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.report.paint import LEVEL_COLOURS
+
+if TYPE_CHECKING:
+    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.rule import Finding
+
+
+def render(reported: Reported, look: Look) -> str:
+    """All findings."""
+    return "".join(f"{headline(finding, look)}\n" for finding in reported.findings)
+
+
+def headline(finding: Finding, look: Look) -> str:
+    """Where, which rule, what."""
+    paint, site = look.paint, finding.site
+    cell = "" if site.cell is None else f"cell {site.cell}:"
+    where = f"{paint(site.path, 'bold')}{paint(f':{cell}{site.row}:{site.column}:', 'dim')}"
+    code = paint(finding.code, "bold", LEVEL_COLOURS[finding.level])
+    return f"{where} {code} {finding.name}: {finding.message}"

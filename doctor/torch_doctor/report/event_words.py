@@ -1,0 +1,262 @@
+"""One line of plain words for each event of a trace."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from torch_doctor import trace as t
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TORCH_PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.optim.lr_scheduler.", "torch.optim.", "torch.")
+MOST_NAMED = 4
+
+
+class Words:
+    """Puts events into words; remembers what things are called on the way."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, str] = {}
+        self._classes: dict[int, str] = {}
+
+    def of(self, event: t.Event) -> str:
+        """The event in words."""
+        self._learn(event)
+        return self._said(event)
+
+    def _learn(self, event: t.Event) -> None:
+        if isinstance(event, t.ModuleBuilt):
+            self._classes[event.module] = short(event.class_name)
+        elif isinstance(event, (t.ModeSet, t.Forward, t.Moved)):
+            if event.module and event.name:
+                self._names[event.module] = event.name
+        elif isinstance(event, (t.OptimizerBuilt, t.SchedulerBuilt)):
+            number = event.optimizer if isinstance(event, t.OptimizerBuilt) else event.scheduler
+            self._classes[number] = short(event.class_name)
+
+    def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing in sight") -> str:
+        """The names of modules, optimizers and the like; `whole` is False when there may be more."""
+        names = list(dict.fromkeys(self._thing(number) for number in sorted(numbers)))
+        more = len(names) - MOST_NAMED
+        shown = names[:MOST_NAMED] + ([f"{more} more"] if more > 0 else []) + ([] if whole else ["maybe others"])
+        return ", ".join(shown) if names else nothing if whole else "something out of sight"
+
+    def _thing(self, number: int) -> str:
+        name, kind = self._names.get(number), self._classes.get(number)
+        return f"`{name}`" if name else kind or f"#{number}"
+
+    @functools.singledispatchmethod
+    def _said(self, event: t.Event) -> str:
+        return type(event).__name__
+
+    # --- modules and data ----------------------------------------------------------------------------------------
+
+    @_said.register
+    def _(self, event: t.ModuleBuilt) -> str:
+        traits = []
+        if event.sensitive:
+            traits.append("its parts depend on the mode")
+        if event.base_initialised is False:
+            traits.append("nn.Module.__init__ never ran")
+        if event.early_member is not None:
+            traits.append(f"a part was set before nn.Module.__init__ ran, in row {event.early_member.row}")
+        return f"build {short(event.class_name)}{_in_brackets(traits)}"
+
+    @_said.register
+    def _(self, event: t.Registered) -> str:
+        return f"register `{event.name}` in {self.things([event.owner])}"
+
+    @_said.register
+    def _(self, event: t.Held) -> str:
+        what = "parameters" if event.parameters else "modules"
+        fate = "registered elsewhere" if event.registered else "not registered"
+        where = f"the plain {event.container} `{event.name}` of {event.owner_class}"
+        return f"keep {len(event.members)} {what} in {where}: {fate}"
+
+    @_said.register
+    def _(self, event: t.ModeSet) -> str:
+        mode = {True: "training mode", False: "evaluation mode", None: "a mode that is not known"}[event.training]
+        return f"switch {_name(event.name)} to {mode}{'' if event.whole else ' (a part of a model)'}"
+
+    @_said.register
+    def _(self, event: t.Moved) -> str:
+        return (
+            f"move {_name(event.name)} to {event.device or 'a device'}{'' if event.used else '; the result is dropped'}"
+        )
+
+    @_said.register
+    def _(self, event: t.LoaderBuilt) -> str:
+        order = {True: "shuffled", False: "in stored order", None: "order not known"}[event.shuffle]
+        return f"build a data loader ({order})"
+
+    @_said.register
+    def _(self, event: t.BatchTaken) -> str:
+        return f"take a batch from {_name(event.name)}"
+
+    # --- the update ----------------------------------------------------------------------------------------------
+
+    @_said.register
+    def _(self, event: t.Forward) -> str:
+        mode = {True: "training mode", False: "evaluation mode", None: "mode not known"}[event.training]
+        traits = [mode if event.sensitive is not False else "no part depends on the mode", _autograd(event.grad)]
+        return f"forward {_name(event.name)} ({short(event.class_name)}): {', '.join(traits)} → {_fact(event.output)}"
+
+    @_said.register
+    def _(self, event: t.LossCalled) -> str:
+        expects = f", expects {event.expects.value}" if event.expects is not t.Kind.UNKNOWN else ""
+        target = (
+            f"; target {_fact(event.target)}" if event.target.name or event.target.kind is not t.Kind.UNKNOWN else ""
+        )
+        return f"loss {_name(event.name)} ({short(event.loss)}{expects}) gets {_fact(event.input)}{target}"
+
+    @_said.register
+    def _(self, event: t.Backward) -> str:
+        traits = []
+        if event.through != "backward":
+            traits.append(f"through {event.through}")
+        if event.retain_graph:
+            traits.append("keeps the graph")
+        if event.inputs_only:
+            traits.append("gradients of inputs only")
+        if event.context:
+            traits.append("into a distributed context")
+        reached = self.things(event.modules, whole=event.whole)
+        return f"backward {_name(event.name)}: gradients for {reached}{_in_brackets(traits)}"
+
+    @_said.register
+    def _(self, event: t.OptimizerBuilt) -> str:
+        return f"build optimizer {short(event.class_name)} over {self.things(event.modules, whole=event.whole)}"
+
+    @_said.register
+    def _(self, event: t.Stepped) -> str:
+        flags = {
+            "by hand": event.manual,
+            "with a closure": event.closure,
+            "scaled": event.scaled,
+            "clears the gradients": event.clears,
+        }
+        traits = [word for word, holds in flags.items() if holds]
+        return (
+            f"step {_name(event.name)}: updates {self.things(event.modules, whole=event.whole)}{_in_brackets(traits)}"
+        )
+
+    @_said.register
+    def _(self, event: t.ZeroGrad) -> str:
+        return f"zero_grad {_name(event.name)}: clears {self.things(event.modules, whole=event.whole)}"
+
+    @_said.register
+    def _(self, event: t.Clipped) -> str:
+        return f"clip the gradients of {self.things(event.modules)} ({short(event.function)})"
+
+    @_said.register
+    def _(self, event: t.Unscaled) -> str:
+        return f"unscale the gradients of {self.things([event.optimizer])}"
+
+    @_said.register
+    def _(self, event: t.ScalerBuilt) -> str:
+        return f"build a gradient scaler{' (switched off)' if event.enabled is False else ''}"
+
+    @_said.register
+    def _(self, _: t.ScalerUpdated) -> str:
+        return "update the gradient scaler"
+
+    @_said.register
+    def _(self, event: t.SchedulerBuilt) -> str:
+        return f"build scheduler {short(event.class_name)} on {self.things([event.optimizer])}"
+
+    @_said.register
+    def _(self, event: t.SchedulerStepped) -> str:
+        return f"step scheduler {_name(event.name)}"
+
+    @_said.register
+    def _(self, event: t.NotCalled) -> str:
+        return f"name `{event.name}` and do not call it"
+
+    # --- modes, values, what is out of sight ---------------------------------------------------------------------
+
+    @_said.register
+    def _(self, event: t.GradModeEntered) -> str:
+        return f"{short(event.context)} begins: {_autograd(event.enabled)}"
+
+    @_said.register
+    def _(self, event: t.GradModeExited) -> str:
+        return f"{short(event.context)} ends: {_autograd(event.enabled)}"
+
+    @_said.register
+    def _(self, event: t.Kept) -> str:
+        bounded = ", which drops old values by itself" if event.bounded else ""
+        return f"keep {_fact(event.value)} in {_name(event.holder)} ({event.how.value}){bounded}"
+
+    @_said.register
+    def _(self, event: t.Logged) -> str:
+        return f"log {_fact(event.value)} to {event.sink}"
+
+    @_said.register
+    def _(self, event: t.Saved) -> str:
+        whole = f": whole objects of {self.things(event.modules)}" if event.modules else ""
+        return f"save `{event.what}`{whole}"
+
+    @_said.register
+    def _(self, event: t.Loaded) -> str:
+        return f"load weights into {_name(event.name)}" if event.module else f"load {_name(event.name)} from a file"
+
+    @_said.register
+    def _(self, event: t.Handed) -> str:
+        things = self.things(event.modules | event.optimizers, nothing="values")
+        return f"return {things}" if event.returned else f"hand {things} to `{event.to}`, out of sight"
+
+    @_said.register
+    def _(self, event: t.Owned) -> str:
+        return f"{event.framework} owns the loop{_in_brackets(event.details)}"
+
+    @_said.register
+    def _(self, event: t.GaveUp) -> str:
+        return f"not followed any further: {event.reason}"
+
+    @_said.register
+    def _(self, event: t.Unreadable) -> str:
+        return f"not valid Python: {event.reason}"
+
+    @_said.register
+    def _(self, event: t.LoopEntered) -> str:
+        batches = ", batch by batch" if event.loop_kind is t.LoopKind.BATCHES else ""
+        return f"loop over {_name(event.over)}{batches}"
+
+    @_said.register
+    def _(self, event: t.LoopIterated) -> str:
+        return f"pass {event.number}"
+
+    @_said.register
+    def _(self, event: t.CallEntered) -> str:
+        return f"call {event.function}"
+
+
+def short(name: str) -> str:
+    """A torch name without the part that everybody knows."""
+    for prefix in TORCH_PREFIXES:
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+def _name(name: str) -> str:
+    return f"`{name}`" if name else "something"
+
+
+def _autograd(enabled: t.Tri) -> str:
+    return {True: "autograd on", False: "autograd off", None: "autograd not known"}[enabled]
+
+
+def _fact(fact: t.TensorFact) -> str:
+    kind = fact.kind.value if fact.kind is not t.Kind.UNKNOWN else ""
+    graph = {True: "with its graph", False: "without a graph", None: ""}[fact.graph]
+    said = ", ".join(part for part in (kind, graph) if part)
+    name = f"`{fact.name}`" if fact.name else ""
+    return f"{name} ({said})" if name and said else name or said or "something"
+
+
+def _in_brackets(traits: Iterable[str]) -> str:
+    shown = ", ".join(traits)
+    return f" ({shown})" if shown else ""

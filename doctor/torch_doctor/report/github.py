@@ -1,0 +1,46 @@
+"""Findings as GitHub Actions shows them: beside the changed lines of a pull request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.report.reported import from_checkout
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.rule import Finding
+
+COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "notice"}
+
+
+def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
+    """One workflow command per finding."""
+    return "".join(f"{_command(finding)}\n" for finding in reported.findings)
+
+
+def _command(finding: Finding) -> str:
+    site = finding.site
+    properties = {"file": from_checkout(site.path)}
+    if site.cell is not None:
+        properties["line"] = "1"  # rows of a cell are no rows of the file
+    elif site.row == site.end_row:
+        properties |= {"line": f"{site.row}", "col": f"{site.column}"}
+        properties |= {"endLine": f"{site.end_row}", "endColumn": f"{site.end_column}"}
+    else:
+        properties |= {"line": f"{site.row}", "endLine": f"{site.end_row}"}  # columns are refused over several lines
+    properties["title"] = f"{finding.code} {finding.name}"
+    shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    lines = [f"{site}: {finding.message}"]
+    lines += [f"{number}. {step.site}: {step.note}" for number, step in enumerate(finding.trail, start=1)]
+    if finding.help:
+        lines.append(f"help: {finding.help}")
+    return f"::{COMMANDS[finding.level]} {shown}::{_data(chr(10).join(lines))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,32 @@
+"""Colours for a terminal, or none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_doctor.rule import Level
+
+CODES = {
+    "bold": "1",
+    "dim": "2",
+    "red": "31",
+    "green": "32",
+    "yellow": "33",
+    "blue": "34",
+    "magenta": "35",
+    "cyan": "36",
+}
+LEVEL_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.ADVICE: "blue"}
+
+
+@dataclass(frozen=True, slots=True)
+class Paint:
+    """Puts text into colours, where colours are wanted."""
+
+    colours: bool = False
+
+    def __call__(self, text: str, *styles: str) -> str:
+        """The text in the styles."""
+        if not self.colours or not text:
+            return text
+        return f"\x1b[{';'.join(CODES[style] for style in styles)}m{text}\x1b[0m"

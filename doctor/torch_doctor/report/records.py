@@ -1,0 +1,66 @@
+"""Findings for programs: JSON and JSON lines, with ruff's keys and ours."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.rule import Evidence, Finding
+    from torch_doctor.trace import Site
+
+SEVERITIES = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "info"}
+
+
+def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
+    """One JSON list."""
+    return json.dumps([record(finding) for finding in reported.findings], indent=2, ensure_ascii=False) + "\n"
+
+
+def render_lines(reported: Reported, look: Look) -> str:  # noqa: ARG001
+    """One JSON object per line."""
+    return "".join(json.dumps(record(finding), ensure_ascii=False) + "\n" for finding in reported.findings)
+
+
+def record(finding: Finding) -> dict[str, Any]:
+    """One finding; keys are never left out."""
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "message": finding.message,
+        **_place(finding.site),
+        "fix": None,
+        "url": None,
+        "severity": SEVERITIES[finding.level],
+        "level": finding.level.value,
+        "witness": finding.witness,
+        "verdict": finding.verdict.value if finding.verdict else None,
+        "evidence": [_evidence(evidence) for evidence in finding.evidence],
+        "trail": [{**_place(step.site), "note": step.note} for step in finding.trail],
+        "help": finding.help,
+    }
+
+
+def _place(site: Site) -> dict[str, Any]:
+    return {
+        "filename": site.path,
+        "cell": site.cell,
+        "location": {"row": site.row, "column": site.column},
+        "end_location": {"row": site.end_row, "column": site.end_column},
+    }
+
+
+def _evidence(evidence: Evidence) -> dict[str, Any]:
+    return {
+        "claim": evidence.claim,
+        "value": evidence.value,
+        "unit": evidence.unit,
+        **(
+            _place(evidence.site)
+            if evidence.site is not None
+            else dict.fromkeys(("filename", "cell", "location", "end_location"))
+        ),
+    }

@@ -1,0 +1,56 @@
+"""What every output format is given."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from torch_doctor.report.paint import Paint
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.trace import Site
+
+
+class Source(Protocol):
+    """A file that a finding lies in, as people see it."""
+
+    @property
+    def shown(self) -> list[str]:
+        """Its rows; of a notebook, those of all its code cells."""
+
+    def row_of(self, site: Site) -> int:
+        """The row in `shown`, from 1, where a site begins."""
+
+    def row_range(self, site: Site) -> range:
+        """The rows that may be shown with a site: those of its cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong."""
+
+    findings: Sequence[Finding]
+    sources: Mapping[str, Source] = field(default_factory=dict)
+    rules: Sequence[Rule] = ()
+    errors: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How text is to look: in colours or not, and how wide at most (None: as wide as it is)."""
+
+    paint: Paint
+    width: int | None = None
+
+
+def from_checkout(filename: str) -> str:
+    """A file's path from where the CI service has checked out the repository, else from the working directory."""
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    path = Path.cwd() / filename
+    if workspace and path.is_relative_to(workspace):
+        return path.relative_to(workspace).as_posix()
+    return filename

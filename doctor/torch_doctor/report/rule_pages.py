@@ -1,0 +1,73 @@
+"""What is known of rules: the page of one, and tables of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.report.paint import LEVEL_COLOURS
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch_doctor.report.reported import Look
+    from torch_doctor.rule import Rule
+
+LEVELS = {
+    Level.ERROR: "error: training or evaluation is wrong",
+    Level.WARNING: "warning: slow, fragile or unsafe, the numbers are right",
+    Level.ADVICE: "advice: off by default",
+}
+WITNESSES = {
+    "S": "the source alone shows it",
+    "P": "a smoke step of the script shows it",
+    "SP": "the source suspects it, a smoke step confirms or refutes it",
+}
+FIXES = {"safe": "safe", "unsafe": "unsafe", "-": "none"}
+LEAST_SUMMARY = 30
+
+
+def page(rule: Rule) -> str:
+    """The documentation page, in Markdown."""
+    facts = f"Level: {LEVELS[rule.level]}  \nWitness: {WITNESSES[rule.witness]}  \nFix: {FIXES[rule.fix.value]}"
+    return f"# {rule.name} ({rule.code})\n\n{facts}\n\n{rule.page()}\n"
+
+
+def record(rule: Rule) -> dict[str, Any]:
+    """The rule for programs."""
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "summary": rule.summary(),
+        "level": rule.level.value,
+        "witness": rule.witness,
+        "fix": rule.fix.value,
+        "explanation": rule.page(),
+        "url": None,
+    }
+
+
+def markdown_table(rules: Sequence[Rule]) -> str:
+    """The table that stands in the README."""
+    rows = ["| code | name | what goes wrong | level | witness | fix |", "|---|---|---|---|---|---|"]
+    for rule in rules:
+        summary = rule.summary().replace("|", "\\|")
+        fix = FIXES[rule.fix.value].replace("none", "\N{EN DASH}")
+        rows.append(f"| {rule.code} | {rule.name} | {summary} | {rule.level.value} | {rule.witness} | {fix} |")
+    return "\n".join(rows) + "\n"
+
+
+def text_table(rules: Sequence[Rule], look: Look) -> str:
+    """A line per rule; summaries are cut where the terminal ends."""
+    paint = look.paint
+    width = max((len(rule.name) for rule in rules), default=0)
+    lines = []
+    for rule in rules:
+        summary = rule.summary()
+        before = f"{rule.code}  {rule.level.value}  {rule.witness:<2}  {rule.name:<{width}}  "
+        room = None if look.width is None else max(look.width - len(before), LEAST_SUMMARY)
+        if room is not None and len(summary) > room:
+            summary = summary[: room - 1].rstrip() + "…"
+        code = paint(rule.code, "bold", LEVEL_COLOURS[rule.level])
+        lines.append(f"{code}{before.removeprefix(rule.code)}{summary}\n")
+    return "".join(lines)

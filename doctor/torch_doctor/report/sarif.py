@@ -1,0 +1,121 @@
+"""SARIF 2.1.0, for code scanning services; the trail becomes a code flow."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from torch_doctor import __version__
+from torch_doctor.report.reported import from_checkout
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.trace import Site
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "note"}
+
+
+def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
+    """One log with one run."""
+    rules = sorted(reported.rules, key=lambda rule: rule.code)
+    positions = {rule.code: position for position, rule in enumerate(rules)}
+    fingerprints = _Fingerprints(reported)
+    run = {
+        "tool": {"driver": {"name": "torch-doctor", "version": __version__, "rules": [_rule(rule) for rule in rules]}},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The folder that holds the project."}}},
+        "invocations": [
+            {
+                "executionSuccessful": not reported.errors,
+                "toolExecutionNotifications": [
+                    {"level": "error", "message": {"text": error}} for error in reported.errors
+                ],
+            }
+        ],
+        "results": [_result(finding, positions, fingerprints) for finding in reported.findings],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _rule(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary() or rule.name},
+        "help": {"text": rule.page() or rule.name, "markdown": rule.page() or rule.name},
+        "defaultConfiguration": {"level": LEVELS[rule.level], "enabled": rule.level is not Level.ADVICE},
+        "properties": {"tags": ["pytorch", "correctness" if rule.level is Level.ERROR else "maintainability"]},
+    }
+
+
+def _result(finding: Finding, positions: dict[str, int], fingerprints: _Fingerprints) -> dict[str, Any]:
+    cell = "" if finding.site.cell is None else f" (cell {finding.site.cell})"
+    remedy = f"\n{finding.help}" if finding.help else ""
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": LEVELS[finding.level],
+        "message": {"text": f"{finding.message}{cell}{remedy}"},
+        "locations": [_location(finding.site)],
+        "partialFingerprints": {"torchDoctor/v1": fingerprints.of(finding)},
+    }
+    if finding.code in positions:
+        result["ruleIndex"] = positions[finding.code]
+    if finding.trail:
+        flow = [_location(step.site, step.note) for step in finding.trail]
+        if all(step.site != finding.site for step in finding.trail):
+            flow.insert(0, _location(finding.site, finding.message))
+        result["codeFlows"] = [{"threadFlows": [{"locations": [{"location": location} for location in flow]}]}]
+    if finding.site.cell is not None:
+        result["properties"] = {"cell": finding.site.cell}
+    return result
+
+
+def _location(site: Site, note: str | None = None) -> dict[str, Any]:
+    location: dict[str, Any] = {
+        "physicalLocation": {
+            "artifactLocation": _artifact(site.path),
+            "region": {
+                "startLine": site.row,
+                "startColumn": site.column,
+                "endLine": site.end_row,
+                "endColumn": site.end_column,
+            },
+        }
+    }
+    if site.cell is not None:
+        location["logicalLocations"] = [{"name": f"cell {site.cell}", "kind": "member"}]
+        location["properties"] = {"cell": site.cell}
+    if note is not None:
+        location["message"] = {"text": note}
+    return location
+
+
+def _artifact(filename: str) -> dict[str, str]:
+    shown = from_checkout(filename)
+    if Path(shown).is_absolute():
+        return {"uri": Path(shown).as_uri()}
+    return {"uri": quote(shown), "uriBaseId": "%SRCROOT%"}
+
+
+class _Fingerprints:
+    """Names for findings that stay the same when lines move: made of the rule, the file and the line's text."""
+
+    def __init__(self, reported: Reported) -> None:
+        self._sources = reported.sources
+        self._seen: dict[str, int] = {}
+
+    def of(self, finding: Finding) -> str:
+        """The fingerprint; equal lines in one file are counted."""
+        site, source = finding.site, self._sources.get(finding.site.path)
+        rows = source.shown if source is not None else []
+        row = source.row_of(site) if source is not None else 0
+        line = rows[row - 1].strip() if 0 < row <= len(rows) else ""
+        digest = hashlib.sha256("\0".join((finding.code, from_checkout(site.path), line)).encode()).hexdigest()[:32]
+        self._seen[digest] = count = self._seen.get(digest, 0) + 1
+        return f"{digest}:{count}"

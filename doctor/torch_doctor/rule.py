@@ -1,0 +1,138 @@
+"""What a rule is, what it reports, and how the rules are found."""
+
+from __future__ import annotations
+
+import abc
+import enum
+import inspect
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.trace import Site, Trace
+
+ENTRY_POINT = "torch_doctor.rules"
+
+
+class Level(enum.Enum):
+    """How much a finding matters."""
+
+    ERROR = "E"  # training or evaluation is wrong
+    WARNING = "W"  # slow, fragile or unsafe, the numbers are right
+    ADVICE = "A"  # off by default
+
+
+class Fix(enum.Enum):
+    """Whether and how a finding can be mended by the machine."""
+
+    SAFE = "safe"
+    UNSAFE = "unsafe"
+    NONE = "-"
+
+
+class Verdict(enum.Enum):
+    """What the probe says of a finding."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    NOT_REACHED = "not-reached"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One place of a trail, with a short note."""
+
+    site: Site
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One measured fact behind a verdict: what was claimed, the number, its unit, and where."""
+
+    claim: str
+    value: float | int | str
+    unit: str = ""
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A bug at a place.
+
+    `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop
+    and at most 100 characters. `trail` holds the places that explain it, in order, the reported site not among them
+    unless it has a note of its own. `help` is the remedy.
+    """
+
+    code: str
+    name: str
+    level: Level
+    message: str
+    site: Site
+    trail: tuple[Step, ...] = ()
+    help: str = ""
+    witness: str = "static"
+    verdict: Verdict | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+    def with_verdict(self, verdict: Verdict, evidence: tuple[Evidence, ...]) -> Finding:
+        """This finding with what the probe says of it."""
+        return replace(self, verdict=verdict, evidence=evidence)
+
+
+class Rule(abc.ABC):
+    """One way in which training goes wrong, judged from a trace.
+
+    The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP".
+    """
+
+    code: ClassVar[str]
+    name: ClassVar[str]
+    level: ClassVar[Level]
+    witness: ClassVar[str]
+    fix: ClassVar[Fix] = Fix.NONE
+
+    @abc.abstractmethod
+    def check(self, trace: Trace) -> Iterable[Finding]:
+        """The findings of this rule in one trace."""
+
+    def finding(self, site: Site, message: str, *, help: str = "", trail: Iterable[Step] = ()) -> Finding:  # noqa: A002 - the field's name in every output format
+        """A finding of this rule."""
+        return Finding(self.code, self.name, self.level, message, site, tuple(trail), help)
+
+    @classmethod
+    def page(cls) -> str:
+        """The documentation page, in Markdown."""
+        return inspect.cleandoc(cls.__doc__ or "")
+
+    @classmethod
+    def summary(cls) -> str:
+        """The page's first line, without its full stop."""
+        return cls.page().partition("\n")[0].rstrip(".")
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every installed rule, by code; packages offer theirs through the entry point group `torch_doctor.rules`.
+
+    An entry point names a callable that returns rule classes.
+
+    Raises:
+        ValueError: two rules share a code or a name.
+    """
+    rules: dict[str, Rule] = {}
+    names: set[str] = set()
+    for entry in entry_points(group=ENTRY_POINT):
+        for rule in entry.load()():
+            if rule.code in rules or rule.name in names:
+                message = f"two rules are called {rule.code} or {rule.name}; the second comes from {entry.value}"
+                raise ValueError(message)
+            rules[rule.code] = rule()
+            names.add(rule.name)
+    return tuple(rules[code] for code in sorted(rules))

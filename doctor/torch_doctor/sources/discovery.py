@@ -1,0 +1,111 @@
+"""From the paths on the command line to the files that are looked at."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch_doctor.sources.ignores import Ignores
+
+SUFFIXES = (".py", ".pyw", ".ipynb")
+PROJECT_MARKERS = ("pyproject.toml", "setup.py")
+
+
+@dataclass(slots=True)
+class Discovered:
+    """What the paths lead to: files in order, and what could not be looked at, each in one sentence."""
+
+    files: list[Path] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def discover(paths: Iterable[Path], ignores: Ignores) -> Discovered:
+    """The files under absolute `paths`; a file that is named is taken whatever it is called."""
+    found = Discovered()
+    seen: set[str] = set()
+    for path in paths:
+        if path.is_dir():
+            files = list(walk(path, ignores, found.errors))
+            if not files:
+                found.warnings.append(f"no Python files or notebooks found under {display(path)}")
+        elif path.is_file():
+            files = [path]
+        elif path.exists():
+            found.errors.append(f"{display(path)} is neither a file nor a folder")
+            continue
+        else:
+            found.errors.append(f"{display(path)} does not exist")
+            continue
+        for file in files:
+            if (real := os.path.realpath(file)) not in seen:
+                seen.add(real)
+                found.files.append(file)
+    return found
+
+
+def walk(
+    top: Path, ignores: Ignores, errors: list[str] | None = None, most_entries: int | None = None
+) -> Iterator[Path]:
+    """Python files and notebooks below a folder, in order; links to folders are not followed."""
+
+    def failed(error: OSError) -> None:
+        if errors is not None:
+            errors.append(f"{display(Path(error.filename))} cannot be read: {error.strerror}")
+
+    entries = 0
+    for directory, folders, names in os.walk(top, onerror=failed):
+        entries += len(folders) + len(names)
+        if most_entries is not None and entries > most_entries:
+            return
+        folders[:] = sorted(name for name in folders if not ignores.skips(directory, name, folder=True))
+        for name in sorted(names):
+            if name.endswith(SUFFIXES) and not ignores.skips(directory, name, folder=False):
+                path = Path(directory, name)
+                if path.is_file():
+                    yield path
+
+
+def display(path: Path) -> str:
+    """A path as users see it: relative to the working directory, with forward slashes."""
+    try:
+        return Path(os.path.relpath(path)).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
+
+
+def common_directory(paths: Iterable[Path]) -> Path:
+    """The deepest folder that holds all the absolute paths."""
+    folders = [str(path if path.is_dir() else path.parent) for path in paths]
+    try:
+        return Path(os.path.commonpath(folders))
+    except ValueError:  # several drives, or no path at all
+        return Path.cwd()
+
+
+def outer_root(paths: Iterable[Path]) -> Path:
+    """Where the project of these paths begins, if no repository says so.
+
+    The nearest folder around all of them with a pyproject.toml or a setup.py; else the working directory where it holds
+    them all and is no home directory; else the folder that holds them.
+    """
+    common = common_directory(paths)
+    for folder in (common, *common.parents):
+        if any((folder / marker).is_file() for marker in PROJECT_MARKERS):
+            return folder
+    cwd = Path.cwd()
+    at_home = cwd == Path(cwd.anchor) or cwd == Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
+    return cwd if common.is_relative_to(cwd) and not at_home else common
+
+
+def root_of(directory: Path, outer: Path) -> Path:
+    """The project that a folder belongs to: its repository, else `outer`."""
+    for folder in (directory, *directory.parents):
+        if (folder / ".git").exists():
+            return folder
+    return outer if directory.is_relative_to(outer) else directory

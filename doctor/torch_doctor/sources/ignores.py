@@ -1,0 +1,127 @@
+"""Which files and folders are left out: exclude patterns and gitignore files."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from pathspec import GitIgnoreSpec
+
+DEFAULT_EXCLUDE = frozenset({
+    ".bzr", ".direnv", ".eggs", ".git", ".git-rewrite", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d",
+    ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
+    "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Globs in the manner of gitignore: without a slash a name anywhere, with one a path from `base`."""
+
+    base: Path
+    globs: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Ignores:
+    """Answers whether a path is left out.
+
+    `excludes` of None means the usual folders. Above `roots`, and above a repository, no gitignore file is read.
+    """
+
+    roots: frozenset[Path]
+    excludes: Sequence[Patterns] | None = None
+    extra_excludes: Sequence[Patterns] = ()
+    respect_gitignore: bool = True
+    _specs: list[tuple[str, GitIgnoreSpec]] | None = None
+    _chains: dict[str, tuple[tuple[str, GitIgnoreSpec], ...]] = field(default_factory=dict)
+
+    def skips(self, directory: str, name: str, *, folder: bool) -> bool:
+        """Whether the entry `name` of `directory` is left out."""
+        if self.excludes is None and name in DEFAULT_EXCLUDE:
+            return True
+        path = os.path.join(directory, name)  # noqa: PTH118 - called for every entry of a tree
+        if folder and os.path.isfile(os.path.join(path, "pyvenv.cfg")):  # noqa: PTH113, PTH118
+            return True
+        if any(_matches(spec, base, path, folder=folder) for base, spec in self._exclude_specs()):
+            return True
+        if not self.respect_gitignore:
+            return False
+        for base, spec in reversed(self._chain(directory)):
+            if (verdict := _matches(spec, base, path, folder=folder)) is not None:
+                return verdict
+        return False
+
+    def skips_path(self, path: Path, root: Path) -> bool:
+        """Whether a walk that starts at `root` would not come to the file."""
+        if not path.is_relative_to(root):
+            return True
+        parts = path.relative_to(root).parts
+        directory = str(root)
+        for part in parts[:-1]:
+            if self.skips(directory, part, folder=True):
+                return True
+            directory = os.path.join(directory, part)  # noqa: PTH118
+        return self.skips(directory, parts[-1], folder=False)
+
+    def _exclude_specs(self) -> list[tuple[str, GitIgnoreSpec]]:
+        if self._specs is None:
+            groups = [*(self.excludes or ()), *self.extra_excludes]
+            self._specs = [(str(group.base), _compile(group.globs)) for group in groups if group.globs]
+        return self._specs
+
+    def _chain(self, directory: str) -> tuple[tuple[str, GitIgnoreSpec], ...]:
+        """The gitignore files that speak for the entries of a directory, the outermost first."""
+        chain = self._chains.get(directory)
+        if chain is None:
+            is_git = os.path.exists(os.path.join(directory, ".git"))  # noqa: PTH110, PTH118
+            parent = os.path.dirname(directory)  # noqa: PTH120
+            top = is_git or parent == directory or any(str(root) == directory for root in self.roots)
+            chain = () if top else self._chain(parent)
+            names = [".git/info/exclude", ".gitignore"] if is_git else [".gitignore"]
+            for name in names:
+                lines = _lines(os.path.join(directory, name))  # noqa: PTH118
+                if lines:
+                    chain = (*chain, (directory, _compile(lines)))
+            self._chains[directory] = chain
+        return chain
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - one call less per folder
+            return [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
+    except OSError:
+        return []
+
+
+def _compile(lines: Sequence[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there are patterns
+
+    try:
+        return GitIgnoreSpec.from_lines(lines)
+    except ValueError:
+        return GitIgnoreSpec.from_lines([line for line in lines if _valid(line)])
+
+
+def _valid(line: str) -> bool:
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
+    try:
+        GitIgnoreSpec.from_lines([line])
+    except ValueError:
+        return False
+    return True
+
+
+def _matches(spec: GitIgnoreSpec, base: str, path: str, *, folder: bool) -> bool | None:
+    prefix = base if base.endswith(os.sep) else base + os.sep
+    if not path.startswith(prefix):
+        return None
+    relative = path[len(prefix) :].replace(os.sep, "/")
+    return spec.check_file(relative + "/" if folder else relative).include

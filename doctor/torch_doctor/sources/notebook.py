@@ -1,0 +1,104 @@
+"""Notebooks: their code cells as one text, each checked on its own."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.sources.cells import blank_magics, is_foreign
+from torch_doctor.sources.python import Failure, Unsupported, parse
+from torch_doctor.sources.source import NEWLINE, Cell, Problem, SourceFile
+from torch_doctor.trace.site import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PYTHON = re.compile(r"i?python\d?$", re.IGNORECASE)
+CURRENT_MAJOR = 4
+
+
+class BrokenNotebookError(ValueError):
+    """The file is no notebook; the message says why."""
+
+
+def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, list[Problem]]:
+    """The notebook's Python, and the cells of it that are not valid.
+
+    Raises:
+        BrokenNotebookError: it is not JSON, or not a notebook.
+    """
+    content = _content(raw)
+    texts: list[str] = []
+    originals: list[str] = []
+    cells: list[Cell] = []
+    problems: list[Problem] = []
+    row = 1
+    for number, source in _code_cells(content):
+        lines = NEWLINE.split(source)
+        text, problem = _readable(source, lines)
+        if isinstance(problem, Failure):
+            site = Site(display, problem.row, problem.column, problem.end_row, problem.end_column, number)
+            problems.append(Problem(site, problem.reason))
+        elif problem is not None:
+            problems.append(Problem(Site(display, 1, 1, 1, 1, number), problem.reason, wrong=False))
+        cells.append(Cell(number, row, len(lines), blanked=text is None))
+        texts.append("\n" * (len(lines) - 1) if text is None else text)
+        originals.append("\n".join(lines))
+        row += len(lines)
+    return SourceFile(path, display, "\n".join(texts), tuple(cells), "\n".join(originals)), problems
+
+
+def _readable(source: str, lines: list[str]) -> tuple[str | None, Failure | Unsupported | None]:
+    """The cell as plain Python; None, and why, where it is none."""
+    if is_foreign(source):
+        return None, None
+    text = "\n".join(blank_magics(lines))
+    parsed = parse(text)
+    return (text, None) if isinstance(parsed, ast.Module) else (None, parsed)
+
+
+def _content(raw: bytes) -> dict[str, Any]:
+    """The notebook in format 4; nbformat is asked only to bring older ones up to it."""
+    try:
+        content = json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        message = f"not UTF-8: the byte 0x{raw[error.start]:02x} fits no character"
+        raise BrokenNotebookError(message) from None
+    except (ValueError, RecursionError) as error:
+        message = f"not JSON: {str(error).partition(':')[0]}"
+        raise BrokenNotebookError(message) from None
+    if isinstance(content, dict) and content.get("nbformat") == CURRENT_MAJOR and "cells" in content:
+        return content
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import nbformat  # noqa: PLC0415 - slow to import, and needed for old notebooks only
+
+            old = nbformat.reader.reads(json.dumps(content))  # type: ignore[no-untyped-call]
+            return dict(nbformat.convert(old, CURRENT_MAJOR))  # type: ignore[no-untyped-call]
+    except Exception as error:
+        message = "not a notebook"
+        raise BrokenNotebookError(message) from error
+
+
+def _code_cells(content: dict[str, Any]) -> list[tuple[int, str]]:
+    """Each code cell with its number among all cells; none where the notebook is in another language."""
+    metadata = content.get("metadata") or {}
+    cells = content["cells"]
+    try:
+        language = (metadata.get("language_info") or {}).get("name") or (metadata.get("kernelspec") or {}).get(
+            "language"
+        )
+        if isinstance(language, str) and not PYTHON.match(language):
+            return []
+        return [
+            (number, source if isinstance(source := cell.get("source", ""), str) else "".join(source))
+            for number, cell in enumerate(cells, start=1)
+            if cell.get("cell_type") == "code"
+        ]
+    except (AttributeError, TypeError) as error:
+        message = "not a notebook"
+        raise BrokenNotebookError(message) from error

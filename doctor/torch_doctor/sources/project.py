@@ -1,0 +1,222 @@
+"""The files around the one that is scanned: each is read and parsed once, on demand."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+from collections import OrderedDict
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch_doctor.sources.discovery import display, walk
+from torch_doctor.sources.notebook import BrokenNotebookError, read_notebook
+from torch_doctor.sources.python import Failure, Unsupported, decode, parse
+from torch_doctor.sources.relevance import matters
+from torch_doctor.sources.source import Problem, SourceFile
+from torch_doctor.trace.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch_doctor.sources.ignores import Ignores
+
+MOST_FILES = 5000
+MOST_ENTRIES = 200_000  # a folder of images is no source
+LARGEST_PYTHON = 2_000_000
+LARGEST_NOTEBOOK = 100_000_000
+LARGEST_SEARCHED = 4_000_000
+KEPT_TREES = 3_000_000  # characters of source; a tree takes about 35 bytes for each
+
+
+class Project:
+    """Everything below `root` that a witness may look at.
+
+    `overlay` gives the bytes of files that stand elsewhere than on the disk (an editor's buffer on stdin), `names` how
+    they are displayed.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        ignores: Ignores,
+        overlay: Mapping[Path, bytes] | None = None,
+        names: Mapping[Path, str] | None = None,
+    ) -> None:
+        self.root = root
+        self.ignores = ignores
+        self.overlay = overlay or {}
+        self.names = names or {}
+        self.seconds = {"read": 0.0, "parse": 0.0}
+        self._raw: dict[Path, bytes | OSError] = {}
+        self._files: dict[Path, SourceFile | None] = {}
+        self._trees: OrderedDict[Path, ast.Module] = OrderedDict()
+        self._treeless: set[Path] = set()
+        self._kept = 0  # characters of source in the trees
+        self._parsed: set[Path] = set()
+        self._problems: dict[Path, list[Problem]] = {}
+        self._displayed: dict[str, Path] = {}
+        self._listing: list[Path] | None = None
+        self._visible: dict[Path, bool] = {}
+
+    # --- one file ----------------------------------------------------------------------------------------------------
+
+    def raw(self, path: Path) -> bytes:
+        """The bytes of a file.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        if path in self.overlay:
+            return self.overlay[path]
+        if path not in self._raw:
+            start = time.perf_counter()
+            try:
+                self._raw[path] = path.read_bytes()
+            except OSError as error:
+                self._raw[path] = error
+            self.seconds["read"] += time.perf_counter() - start
+        raw = self._raw[path]
+        if isinstance(raw, OSError):
+            raise raw
+        return raw
+
+    def matters(self, path: Path) -> bool:
+        """Whether the file mentions a library that we know training of."""
+        try:
+            return matters(self.raw(path))
+        except OSError:
+            return False
+
+    def read(self, path: Path) -> SourceFile | None:
+        """The file as text, whatever is wrong with it; None where there is nothing to read."""
+        if path not in self._files:
+            try:
+                raw = self.raw(path)
+            except OSError:
+                return None
+            start = time.perf_counter()
+            self._files[path] = file = self._decoded(path, raw)
+            if len(raw) > LARGEST_SEARCHED:
+                self._raw.pop(path, None)
+            self.seconds["read"] += time.perf_counter() - start
+            if file is not None:
+                self._displayed[file.display] = path
+        return self._files[path]
+
+    def tree(self, path: Path) -> ast.Module | None:
+        """The syntax tree of the file; None where it has none. It is kept for a while: do not change it."""
+        if path in self._trees:
+            self._trees.move_to_end(path)
+            return self._trees[path]
+        file = self.read(path)
+        if file is None or path in self._treeless:
+            return None
+        start = time.perf_counter()
+        tree = self._parse(file)
+        self.seconds["parse"] += time.perf_counter() - start
+        return tree
+
+    def problems(self, path: Path) -> list[Problem]:
+        """What cannot be read in the file."""
+        if path not in self._parsed:
+            self.tree(path)
+            self._parsed.add(path)
+        return self._problems.get(path, [])
+
+    def too_large(self, path: Path) -> bool:
+        """Whether the file holds more Python than anybody writes by hand."""
+        try:
+            size = len(self.raw(path))
+        except OSError:
+            return False
+        return size > (LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON)
+
+    # --- all files ---------------------------------------------------------------------------------------------------
+
+    def python_files(self) -> list[Path]:
+        """The Python files and notebooks of the project that are not left out, at most 5000."""
+        if self._listing is None:
+            start = time.perf_counter()
+            self._listing = list(islice(walk(self.root, self.ignores, most_entries=MOST_ENTRIES), MOST_FILES))
+            self.seconds["read"] += time.perf_counter() - start
+        return self._listing
+
+    def mentions(self, name: str) -> list[Path]:
+        """The project's files that contain the identifier somewhere."""
+        needle = name.encode()
+        whole = re.compile(rb"(?<!\w)" + re.escape(needle) + rb"(?!\w)")
+        found = []
+        for path in self.python_files():
+            try:
+                if path not in self._raw and path.stat().st_size > LARGEST_SEARCHED:
+                    continue
+                raw = self.raw(path)
+            except OSError:
+                continue
+            if needle in raw and whole.search(raw):
+                found.append(path)
+        return found
+
+    def visible(self, path: Path) -> bool:
+        """Whether findings in the file concern this project: it lies within, and is not left out."""
+        if path not in self._visible:
+            self._visible[path] = not self.ignores.skips_path(path, self.root)
+        return self._visible[path]
+
+    def displayed(self, name: str) -> Path:
+        """The absolute path of a file from the name that its sites carry."""
+        return self._displayed.get(name) or Path.cwd() / name
+
+    # --- within ------------------------------------------------------------------------------------------------------
+
+    def _decoded(self, path: Path, raw: bytes) -> SourceFile | None:
+        shown = self.names.get(path) or display(path)
+        if self.too_large(path):
+            return None
+        if _is_notebook(path):
+            try:
+                file, problems = read_notebook(path, shown, raw)
+            except BrokenNotebookError as error:
+                self._treeless.add(path)
+                self._problems[path] = [Problem(Site(shown, 1, 1, 1, 1), str(error))]
+                return SourceFile(path, shown, "", ())
+            self._problems[path] = problems
+            return file
+        text, failure = decode(raw)
+        file = SourceFile(path, shown, text)
+        if failure is not None:
+            self._treeless.add(path)
+            self._note(file, failure)
+        return file
+
+    def _parse(self, file: SourceFile) -> ast.Module | None:
+        parsed = parse(file.text)
+        self._parsed.add(file.path)
+        if isinstance(parsed, ast.Module):
+            self._trees[file.path] = parsed
+            self._forget_old_trees(file)
+            return parsed
+        self._treeless.add(file.path)
+        self._note(file, parsed)
+        return None
+
+    def _note(self, file: SourceFile, why: Failure | Unsupported) -> None:
+        if isinstance(why, Failure):
+            site = file.site(why.row, why.column, why.end_row, why.end_column)
+            problem = Problem(site, why.reason)
+        else:
+            problem = Problem(file.site(1, 1, 1, 1), why.reason, wrong=False)
+        self._problems.setdefault(file.path, []).append(problem)
+
+    def _forget_old_trees(self, newest: SourceFile) -> None:
+        self._kept += len(newest.text)
+        while self._kept > KEPT_TREES and len(self._trees) > 1:
+            path, _ = self._trees.popitem(last=False)
+            file = self._files[path]
+            self._kept -= len(file.text) if file is not None else 0
+
+
+def _is_notebook(path: Path) -> bool:
+    return path.suffix == ".ipynb"

@@ -1,0 +1,95 @@
+"""One file of source as the witnesses see it: decoded text, and where each row lies in a notebook."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.site import Site
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NEWLINE = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A code cell: its `number` among all cells of the notebook (from 1) and the rows it fills in the joined text.
+
+    `blanked` tells that none of its code is in the joined text: it is not Python, or no valid Python.
+    """
+
+    number: int
+    first_row: int
+    rows: int
+    blanked: bool = False
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file that was read: `path` is absolute, `display` is what users see and what a `Site` carries.
+
+    `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is
+    not Python blanked in place. `original` is what stands in the file, row for row.
+    """
+
+    path: Path
+    display: str
+    text: str
+    cells: tuple[Cell, ...] | None = None
+    original: str | None = None
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The rows of `text`, without their ends."""
+        return NEWLINE.split(self.text)
+
+    @cached_property
+    def shown(self) -> list[str]:
+        """The rows as they stand in the file, for people to read."""
+        return self.lines if self.original is None else NEWLINE.split(self.original)
+
+    def place(self, row: int) -> tuple[int | None, int]:
+        """The cell number and the row in it of a row of `text`; (None, row) in a plain file."""
+        if not self.cells:
+            return None, row
+        cell = self.cells[max(bisect_right(self.cells, row, key=lambda cell: cell.first_row) - 1, 0)]
+        return cell.number, row - cell.first_row + 1
+
+    def row_of(self, site: Site) -> int:
+        """The row of `text` that a site in this file lies on: the inverse of `place`."""
+        return site.row + self._offset(site.cell)
+
+    def row_range(self, site: Site) -> range:
+        """The rows of `text` that are shown with a site: those of its cell, or of the whole file."""
+        for cell in self.cells or ():
+            if cell.number == site.cell:
+                return range(cell.first_row, cell.first_row + cell.rows)
+        return range(1, len(self.lines) + 1)
+
+    def site(self, row: int, column: int, end_row: int, end_column: int) -> Site:
+        """A site of this file, from rows of `text` and columns from 1 in code points."""
+        cell, placed = self.place(row)
+        return Site(self.display, placed, column, end_row - row + placed, end_column, cell)
+
+    def _offset(self, number: int | None) -> int:
+        for cell in self.cells or ():
+            if cell.number == number:
+                return cell.first_row - 1
+        return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A place where source cannot be read, with the reader's own word.
+
+    `wrong` is False where nothing is wrong with the source: only this interpreter, or its limits, cannot read it.
+    """
+
+    site: Site
+    reason: str
+    wrong: bool = True

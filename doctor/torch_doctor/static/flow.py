@@ -1,0 +1,83 @@
+"""What a value carries through the computation: which forwards, modules and kept values are behind it, and whether a graph hangs on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.trace import Tri
+
+NONE: frozenset[int] = frozenset()
+_STRENGTH = {Source.UNKNOWN: 0, Source.NOISE: 1, Source.DATA: 2, Source.LOADER: 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """The history of a value, as numbers of trace events and objects.
+
+    `forwards` are the forward events whose data is in it, `graph_forwards` those that gradients can still reach, `kept` the
+    kept values inside it, `modules` the parameter owners that gradients can reach, `graph` whether an autograd graph hangs
+    on it, `source` and `loader` where its data came from.
+    """
+
+    graph: Tri = False
+    forwards: frozenset[int] = NONE
+    graph_forwards: frozenset[int] = NONE
+    kept: frozenset[int] = NONE
+    modules: frozenset[int] = NONE
+    source: Source = Source.UNKNOWN
+    loader: int = 0
+
+    def cut(self) -> Flow:
+        """The same data without a graph (`detach`, `no_grad`)."""
+        if self.graph is False and not self.kept:
+            return self
+        return Flow(False, self.forwards, NONE, NONE, NONE, self.source, self.loader)
+
+    def without_kept(self) -> Flow:
+        """The same value as if it had never been kept."""
+        return replace(self, kept=NONE) if self.kept else self
+
+
+EMPTY = Flow()
+UNSEEN = Flow(graph=None)
+"""The history of something that came from out of sight."""
+
+
+def blend(flows: Iterable[Flow]) -> Flow:
+    """What a computation over several values carries."""
+    result: Flow | None = None
+    for flow in flows:
+        if result is None or result is EMPTY or (result is UNSEEN and flow.graph is not False):
+            result = flow
+        elif flow is not EMPTY and flow is not result and not (flow is UNSEEN and result.graph is not False):
+            stronger = flow if _STRENGTH[flow.source] > _STRENGTH[result.source] else result
+            result = Flow(
+                _either(result.graph, flow.graph),
+                result.forwards | flow.forwards,
+                result.graph_forwards | flow.graph_forwards,
+                result.kept | flow.kept,
+                result.modules | flow.modules,
+                stronger.source,
+                stronger.loader,
+            )
+    return result or EMPTY
+
+
+def alternatives(left: Flow, right: Flow) -> Flow:
+    """What is known when a value is one of two: a graph is certain only when both have one."""
+    if left is right or left == right:
+        return left
+    merged = blend((left, right))
+    return merged if left.graph == right.graph else replace(merged, graph=None)
+
+
+def _either(left: Tri, right: Tri) -> Tri:
+    if left is True or right is True:
+        return True
+    return None if left is None or right is None else False

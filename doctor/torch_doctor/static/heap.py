@@ -1,0 +1,98 @@
+"""The changes that execution makes to variables and objects, kept as a log so that branches can be undone and joined."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from torch_doctor.static.values import MISSING, Fields, Symbol, join
+
+Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
+"""Changed fields: the dict, the key, and the value after the change (or before it)."""
+
+
+class Heap:
+    """All state is in dicts; every write goes through `set` or `drop`. `structure` counts changes of module trees."""
+
+    __slots__ = ("_count", "_log", "_tree")
+
+    def __init__(self) -> None:
+        self._log: list[tuple[Fields, Any, Any]] = []
+        self._tree = Fields(0)
+        self._tree["structure"] = 0
+        self._count = 0
+
+    @property
+    def structure(self) -> int:
+        """A number for the shape of all module trees: where it is the same, they are the same."""
+        number: int = self._tree["structure"]
+        return number
+
+    def restructure(self) -> None:
+        """Say that a module tree has changed."""
+        self._count += 1
+        self.set(self._tree, "structure", self._count)
+
+    def set(self, fields: Fields, key: object, value: object) -> None:
+        """Write one field."""
+        old = fields.get(key, MISSING)
+        if old is not value:
+            self._log.append((fields, key, old))
+            fields[key] = value
+
+    def drop(self, fields: Fields, key: object) -> None:
+        """Remove one field, if it is there."""
+        if key in fields:
+            self._log.append((fields, key, fields.pop(key)))
+
+    def mark(self) -> int:
+        """A point to come back to."""
+        return len(self._log)
+
+    def undo(self, mark: int) -> None:
+        """Take back every change since `mark`."""
+        log = self._log
+        while len(log) > mark:
+            fields, key, old = log.pop()
+            if old is MISSING:
+                fields.pop(key, None)
+            else:
+                fields[key] = old
+
+    def only_newer(self, mark: int, number: int) -> bool:
+        """Whether all changes since `mark` were to objects made after object `number`."""
+        return all(fields.id > number for fields, _, _ in self._log[mark:])
+
+    def changes(self, mark: int) -> Changes:
+        """What was changed since `mark`, with the values that hold now."""
+        return {
+            (id(fields), key): (fields, key, fields.get(key, MISSING)) for fields, key, _ in self._log[mark:]
+        }
+
+    def before(self, mark: int) -> Changes:
+        """What was changed since `mark`, with the values that held then."""
+        result: Changes = {}
+        for fields, key, old in self._log[mark:]:
+            result.setdefault((id(fields), key), (fields, key, old))
+        return result
+
+    def apply(self, changes: Changes) -> None:
+        """Make these changes."""
+        for fields, key, value in changes.values():
+            self._put(fields, key, value)
+
+    def merge(self, other: Changes, mark: int, symbol: Symbol | None = None) -> None:
+        """Join the current state with another one that also began at `mark`; `symbol` held in that one and not here."""
+        before = self.before(mark)
+        for place, (fields, key, value) in other.items():
+            self._put(fields, key, join(value, fields.get(key, MISSING), symbol))
+            before.pop(place, None)
+        for fields, key, old in before.values():
+            self._put(fields, key, join(old, fields.get(key, MISSING), symbol))
+        if self._tree["structure"] is None:
+            self.restructure()
+
+    def _put(self, fields: Fields, key: object, value: object) -> None:
+        if value is MISSING:
+            self.drop(fields, key)
+        else:
+            self.set(fields, key, value)

@@ -1,0 +1,29 @@
+"""How a loop goes: how many passes, what each one gets, and what the loop is over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import LoopKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static.values import Value
+
+PASSES = 2
+"""Passes through a loop that cannot be counted: what one leaves for the next is seen in the second."""
+UNROLLED = 8
+"""Items up to which a loop over known items is executed item by item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A loop's way: `item(number)` is what pass `number` (from 1) gets, `over` the user's words for what it goes through."""
+
+    passes: int
+    item: Callable[[int], Value]
+    over: str
+    kind: LoopKind = LoopKind.PLAIN
+    endless: bool = False

@@ -1,0 +1,292 @@
+"""The state of one abstract execution, and what every part of it may ask for."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.frame import Frame, Landing
+from torch_doctor.static.heap import Changes, Heap
+from torch_doctor.static.values import (
+    NOTHING,
+    Const,
+    Either,
+    Object,
+    Symbol,
+    Tensor,
+    Unknown,
+    Value,
+    fresh_symbol,
+)
+from torch_doctor.trace import (
+    Branch,
+    BranchKind,
+    Event,
+    GaveUp,
+    GradModeEntered,
+    GradModeExited,
+    Guards,
+    Scope,
+    ScopeKind,
+    Site,
+    TensorFact,
+    Trace,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.imports import Imports
+    from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values import FunctionValue, Module, Namespace
+    from torch_doctor.trace import Tri
+
+STEPS = 60_000
+"""Statements and calls that one root may take: a few seconds at most."""
+DEPTH = 24
+"""Project functions that may be inside each other."""
+RECURSIONS = 2
+"""How often one function may be inside itself."""
+
+
+class OutOfBudget(Exception):  # noqa: N818 - it ends a run, it is no fault
+    """The run has used up its steps."""
+
+
+class Machine:
+    """What the parts of the executor share: frames, heap, assumptions, scope, grad mode, and the trace they write."""
+
+    def __init__(self, trace: Trace, unit: Unit, imports: Imports, steps: int = STEPS) -> None:
+        self.trace = trace
+        self.imports = imports
+        self.heap = Heap()
+        self.steps_left = steps
+        self.loops = itertools.count(1)
+        self.objects: dict[int, Object] = {}
+        self.assumed: dict[Symbol, bool] = {}
+        self.guards: Guards = frozenset()
+        self.fork_depth = 0
+        self.stack: list[FunctionValue] = []
+        self.modules_called: list[Module] = []
+        self.building: list[Object] = []
+        self.state = Object()  # fields: "grad" -> Tri, "stamp" -> int
+        self.state.fields["grad"] = True
+        self.entered: set[p.Function] = set()
+        self.namespaces: dict[str, Namespace] = {}
+        self.branches: dict[Symbol, int] = {}
+        self.stamps = itertools.count(1)
+        self.loop_depth = 0
+        self.root_name = ""
+        self.lineage: dict[tuple[int, int], Any] = {}
+        self.frame: Frame
+        self.scope = Scope(kind=ScopeKind.ROOT, site=unit.site((1, 1, 1, 1)))
+
+    # --- events -------------------------------------------------------------------------------------------------------
+
+    def site(self, node: p.Node) -> Site:
+        """Where a node of the current file stands."""
+        return self.frame.unit.site(node.at)
+
+    def emit(self, kind: type[Any], node: p.Node | Site, **fields: Any) -> Any:  # noqa: ANN401 - the fields of any event
+        """Write an event that happens here and now."""
+        site = node if isinstance(node, Site) else self.site(node)
+        event: Event = kind(site=site, scope=self.scope, guards=self.guards, **fields)
+        return self.trace.add(event)
+
+    def fact(self, value: Value, name: str = "") -> TensorFact:
+        """What is known of a value, in the words of the trace."""
+        flow = value.flow
+        known = value if isinstance(value, Tensor) else None
+        if isinstance(value, Either):
+            known = self.agreed(value)
+        common = {
+            "name": name,
+            "graph": flow.graph,
+            "source": flow.source,
+            "forwards": flow.forwards,
+            "graph_forwards": flow.graph_forwards,
+            "kept": flow.kept,
+        }
+        if known is None:
+            return TensorFact(**common)  # type: ignore[arg-type]  # the fields' types are those of the class
+        return TensorFact(
+            kind=known.kind,
+            made_at=known.made_at,
+            made_by=known.made_by,
+            trail=known.trail,
+            scalar=known.scalar,
+            **common,  # type: ignore[arg-type]  # as above
+        )
+
+    def agreed(self, value: Either) -> Tensor | None:
+        """A tensor of the kind that all options have; None when they differ."""
+        tensors = [option for _, option in value.options]
+        first = tensors[0]
+        if isinstance(first, Tensor) and all(isinstance(t, Tensor) and t.kind is first.kind for t in tensors):
+            return first
+        return None
+
+    def give_up(self, node: p.Node, reason: str) -> None:
+        """Say that something is not followed any further."""
+        self.emit(GaveUp, node, reason=reason)
+
+    def spend(self) -> None:
+        """Count one step.
+
+        Raises:
+            OutOfBudget: there are none left.
+        """
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise OutOfBudget
+
+    # --- branches -----------------------------------------------------------------------------------------------------
+
+    def decided(self, symbol: Symbol) -> Tri:
+        """What the current path has assumed of a test."""
+        return self.assumed.get(symbol)
+
+    def branch(self, symbol: Symbol, node: p.Node) -> int:
+        """The number of the branch that a symbol decides."""
+        number = self.branches.get(symbol)
+        if number is None:
+            number = self.branches[symbol] = len(self.trace.branches)
+            self.trace.branches.append(Branch(self.site(node), _branch_kind(symbol)))
+        return number
+
+    def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:
+        """Let the current path hold these facts from here on."""
+        self.assumed = {**self.assumed, **facts}
+        self.guards = self.guards | {(self.branch(symbol, node), arm) for symbol, arm in facts.items()}
+
+    def resolve(self, value: Value) -> Value:
+        """The option that the current path allows, when there is only one."""
+        if not isinstance(value, Either):
+            return value
+        assumed = self.assumed
+        options = [
+            (facts, option)
+            for facts, option in value.options
+            if all(assumed.get(symbol, arm) is arm for symbol, arm in facts)
+        ]
+        if len(options) == 1:
+            return options[0][1]
+        if len(options) == len(value.options) or not options:
+            return value
+        return Either(tuple(options))
+
+    def fork(
+        self,
+        arms: Sequence[tuple[dict[Symbol, bool], Callable[[], bool]]],
+        node: p.Node,
+        symbol: Symbol | None,
+    ) -> bool:
+        """Run two arms from the same state, each under its facts, and join what they leave; True when a path goes on.
+
+        An arm returns whether its path goes on. Where only one does, its facts keep holding.
+        """
+        (first_facts, first), (second_facts, second) = arms
+        assumed, guards = self.assumed, self.guards
+        mark = self.heap.mark()
+        self.fork_depth += 1
+        self.assume(first_facts, node)
+        first_alive = first()
+        first_after = (self.assumed, self.guards)
+        changes: Changes = self.heap.changes(mark) if first_alive else {}
+        self.heap.undo(mark)
+        self.assumed, self.guards = assumed, guards
+        self.assume(second_facts, node)
+        second_alive = second()
+        self.fork_depth -= 1
+        if first_alive and second_alive:
+            self.heap.merge(changes, mark, symbol)
+            self.assumed, self.guards = assumed, guards
+            return True
+        if second_alive:
+            return True
+        if first_alive:
+            self.heap.undo(mark)
+            self.heap.apply(changes)
+            self.assumed, self.guards = first_after
+            return True
+        self.assumed, self.guards = assumed, guards
+        return False
+
+    def jump(self, landing: Landing) -> None:
+        """Bring the current state to a landing, from within a branch."""
+        landing.arrivals.append(self.heap.changes(landing.mark))
+
+    def land(self, landing: Landing, *, alive: bool) -> bool:
+        """Join the state that falls through (when `alive`) with those that jumped here; True when there is any."""
+        arrivals = landing.arrivals
+        if not alive and arrivals:
+            self.heap.undo(landing.mark)
+            self.heap.apply(arrivals[0])
+            arrivals = arrivals[1:]
+            alive = True
+        for arrival in arrivals:
+            self.heap.merge(arrival, landing.mark)
+        return alive
+
+    # --- grad mode ----------------------------------------------------------------------------------------------------
+
+    @property
+    def grad(self) -> Tri:
+        """Whether autograd records."""
+        mode: Tri = self.state.fields["grad"]
+        return mode
+
+    def set_grad(self, context: str, enabled: Tri, node: p.Node, *, leave: bool = False) -> Tri:
+        """Switch the grad mode and return what it was."""
+        before = self.grad
+        self.heap.set(self.state.fields, "grad", enabled)
+        self.emit(GradModeExited if leave else GradModeEntered, node, context=context, enabled=enabled)
+        return before
+
+    # --- objects ------------------------------------------------------------------------------------------------------
+
+    def own(self, thing: Object) -> Any:  # noqa: ANN401 - returns its argument
+        """Remember an object by its number."""
+        self.objects[thing.id] = thing
+        return thing
+
+    # --- what the other parts provide -----------------------------------------------------------------------------------
+
+    def evaluate(self, node: p.Expr) -> Value:
+        """The value of an expression."""
+        raise NotImplementedError
+
+    def call(
+        self, func: Value, args: tuple[Value, ...], keywords: dict[str, Value], node: p.Node, name: str = ""
+    ) -> Value:
+        """Call a value; `name` is the user's spelling of it."""
+        raise NotImplementedError
+
+    def attribute(self, value: Value, name: str, node: p.Node) -> Value:
+        """Take an attribute."""
+        raise NotImplementedError
+
+    def block(self, body: tuple[p.Stmt, ...]) -> bool:
+        """Execute statements; False when the path does not go on after them."""
+        raise NotImplementedError
+
+
+def _branch_kind(symbol: Symbol) -> BranchKind:
+    if _mentions(symbol, "%"):
+        return BranchKind.PERIODIC
+    return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
+
+
+def _mentions(symbol: Any, word: str) -> bool:  # noqa: ANN401 - symbols nest
+    if isinstance(symbol, tuple):
+        return any(_mentions(part, word) for part in symbol)
+    return bool(symbol == word)
+
+
+def constant(value: Value) -> object:
+    """The Python value of a constant, None for anything else."""
+    return value.value if isinstance(value, Const) else None
+
+
+__all__ = ["DEPTH", "NOTHING", "RECURSIONS", "Machine", "OutOfBudget", "Unknown", "constant", "fresh_symbol"]

@@ -1,0 +1,73 @@
+"""The losses of torch: what they expect of their input, where input and target stand, what they return.
+
+Source: https://docs.pytorch.org/docs/stable/nn.html#loss-functions and nn.functional.html#loss-functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch_doctor.trace.words import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What is known of one loss."""
+
+    expects: Kind  # of its input; UNKNOWN where any numbers will do
+    input: int = 0  # position in the call (of the module, or of the function)
+    target: int | None = 1  # None: it has no target, or no single one
+    input_name: str = "input"
+    target_name: str = "target"
+    reduction_default: str = "mean"
+    classes: bool = False  # targets may be class indices
+    symmetric: bool = False  # input and target may change places
+
+
+_SCORES = Loss(Kind.LOGITS)
+_CLASSES = Loss(Kind.LOGITS, classes=True)
+_DISTANCE = Loss(Kind.UNKNOWN, symmetric=True)
+_TRIPLET = Loss(Kind.UNKNOWN, target=None, input_name="anchor", target_name="")
+_PAIR = Loss(Kind.UNKNOWN, target=2, input_name="input1")
+
+_LOSSES: tuple[tuple[str, str, Loss], ...] = (
+    ("CrossEntropyLoss", "cross_entropy", _CLASSES),
+    ("MultiMarginLoss", "multi_margin_loss", _CLASSES),
+    ("MultiLabelMarginLoss", "multilabel_margin_loss", _SCORES),
+    ("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss", _SCORES),
+    ("SoftMarginLoss", "soft_margin_loss", _SCORES),
+    ("BCEWithLogitsLoss", "binary_cross_entropy_with_logits", _SCORES),
+    ("BCELoss", "binary_cross_entropy", Loss(Kind.BOUNDED)),
+    ("NLLLoss", "nll_loss", Loss(Kind.LOG_PROBABILITIES, classes=True)),
+    ("KLDivLoss", "kl_div", Loss(Kind.LOG_PROBABILITIES)),
+    ("CTCLoss", "ctc_loss", Loss(Kind.LOG_PROBABILITIES, input_name="log_probs", target_name="targets")),
+    ("MSELoss", "mse_loss", _DISTANCE),
+    ("L1Loss", "l1_loss", _DISTANCE),
+    ("SmoothL1Loss", "smooth_l1_loss", _DISTANCE),
+    ("HuberLoss", "huber_loss", _DISTANCE),
+    ("PoissonNLLLoss", "poisson_nll_loss", Loss(Kind.UNKNOWN)),
+    ("GaussianNLLLoss", "gaussian_nll_loss", Loss(Kind.UNKNOWN)),
+    ("HingeEmbeddingLoss", "hinge_embedding_loss", Loss(Kind.UNKNOWN)),
+    ("CosineEmbeddingLoss", "cosine_embedding_loss", _PAIR),
+    ("MarginRankingLoss", "margin_ranking_loss", _PAIR),
+    ("TripletMarginLoss", "triplet_margin_loss", _TRIPLET),
+    ("TripletMarginWithDistanceLoss", "triplet_margin_with_distance_loss", _TRIPLET),
+)
+
+functional_of: dict[str, str] = {f"torch.nn.{module}": f"torch.nn.functional.{name}" for module, name, _ in _LOSSES}
+functional_of["torch.nn.LinearCrossEntropyLoss"] = "torch.nn.functional.linear_cross_entropy"
+"""The function that each loss module calls."""
+
+LOSSES: dict[str, Loss] = {
+    **{f"torch.nn.{module}": loss for module, _, loss in _LOSSES},
+    **{f"torch.nn.functional.{name}": loss for _, name, loss in _LOSSES},
+    # They hold the last linear layer themselves: what goes in are its inputs.
+    "torch.nn.LinearCrossEntropyLoss": Loss(Kind.UNKNOWN, classes=True),
+    "torch.nn.functional.linear_cross_entropy": Loss(Kind.UNKNOWN, target=2, classes=True),
+    "torch.nn.PoissonNLLLoss": Loss(Kind.UNKNOWN, input_name="log_input"),  # its function calls it input
+    "torch.nn.NLLLoss2d": Loss(Kind.LOG_PROBABILITIES, classes=True),
+    # https://docs.pytorch.org/vision/stable/generated/torchvision.ops.sigmoid_focal_loss.html
+    "torchvision.ops.sigmoid_focal_loss": Loss(
+        Kind.LOGITS, input_name="inputs", target_name="targets", reduction_default="none"
+    ),
+}

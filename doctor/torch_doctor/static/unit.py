@@ -1,0 +1,30 @@
+"""A source file as the abstract execution sees it: its program and the way from its rows to sites."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Site
+
+if TYPE_CHECKING:
+    from torch_doctor.sources.source import SourceFile
+    from torch_doctor.static.program import At, Program
+
+
+class Unit:
+    """One file of the project, lowered."""
+
+    __slots__ = ("program", "source")
+
+    def __init__(self, source: SourceFile, program: Program) -> None:
+        self.source = source
+        self.program = program
+
+    def site(self, at: At) -> Site:
+        """The site of a node: notebooks count rows in each cell."""
+        row, column, end_row, end_column = at
+        if self.source.cells is None:
+            return Site(self.source.display, row, column, end_row, end_column)
+        cell, first = self.source.place(row)
+        _, last = self.source.place(end_row)
+        return Site(self.source.display, first, column, last, end_column, cell)

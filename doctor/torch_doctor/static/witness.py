@@ -1,0 +1,278 @@
+"""The static witness: which runs a set of files has, and the trace of each."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.executor import Executor
+from torch_doctor.static.imports import Imports
+from torch_doctor.static.machine import STEPS, OutOfBudget
+from torch_doctor.static.values import (
+    Bound,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    Module,
+    Optimizer,
+    ParameterValue,
+    Value,
+)
+from torch_doctor.trace import GaveUp, Handed, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from torch_doctor.sources.project import Project
+    from torch_doctor.sources.source import SourceFile
+    from torch_doctor.static import program as p
+    from torch_doctor.static.unit import Unit
+
+_CALLERS = 3
+"""Files outside the given ones that are executed because they may call a function of these."""
+_RECURSION = 12_000
+
+
+def witness(
+    files: Sequence[SourceFile], project: Project, *, on_file: Callable[[SourceFile], None] | None = None
+) -> Iterator[Trace]:
+    """The traces of these files: each is run as a script; then what no script called is run on its own.
+
+    `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over.
+    """
+    return _Witness(project).traces(files, on_file)
+
+
+class _Witness:
+    """One scan's runs; remembers which functions some run has entered."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._imports = Imports(project)
+        self._entered: set[p.Function] = set()
+        self._ran: set[Path] = set()
+
+    def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _RECURSION))
+        try:
+            units = []
+            for file in files:
+                if on_file is not None:
+                    on_file(file)
+                unit = self._imports.unit(file.path)
+                if unit is not None:
+                    units.append(unit)
+                    yield self._script(unit)
+            for unit in units:
+                yield from self._uncalled(unit)
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _script(self, unit: Unit) -> Trace:
+        self._ran.add(unit.source.path)
+        executor = self._executor(unit)
+        self._guarded(executor, executor.run)
+        return executor.trace
+
+    def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
+        trace = Trace(unit.source.display, begins_outside=outside)
+        return Executor(trace, unit, self._imports, STEPS)
+
+    def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
+        """Run, and say where the run was given up: what is unknown then is everything."""
+        try:
+            run()
+        except (OutOfBudget, RecursionError) as error:
+            reason = "the file takes too many steps" if isinstance(error, OutOfBudget) else "calls nest too deeply"
+            _lose(executor, reason)
+        self._entered |= executor.entered
+
+    # --- what no script called --------------------------------------------------------------------------------------------------
+
+    def _uncalled(self, unit: Unit) -> Iterator[Trace]:
+        functions = [f for f in unit.program.functions.values() if f not in self._entered]
+        classes = [c for c in unit.program.classes.values() if self._unentered(c)]
+        if functions or classes:
+            yield from self._callers(unit, [*(f.name for f in functions), *(c.name for c in classes)])
+        called_here = _called_in(unit)
+        for name, function in unit.program.functions.items():
+            if function not in self._entered and name not in called_here:
+                yield from self._alone(unit, name, None)
+        for name, function in unit.program.functions.items():
+            if function not in self._entered:
+                yield from self._alone(unit, name, None)
+        for name, cls in unit.program.classes.items():
+            if self._unentered(cls):
+                yield from self._alone(unit, name, cls)
+
+    def _unentered(self, cls: p.Class) -> list[p.Function]:
+        return [function for function in _methods(cls) if function not in self._entered]
+
+    def _callers(self, unit: Unit, names: list[str]) -> Iterator[Trace]:
+        """Run the project's other scripts that may call what nobody has called yet."""
+        path = unit.source.path
+        stem = path.parent.name if path.name == "__init__.py" else path.stem
+        if path.suffix != ".py":
+            return
+        users = {other for name in names[:20] for other in self._project.mentions(name)} - self._ran
+        importers = set(self._project.mentions(stem))
+        for other in sorted(users & importers - {path})[:_CALLERS]:
+            if other.suffix != ".py" or other in self._ran:
+                continue
+            caller = self._imports.unit(other)
+            if caller is not None:
+                yield self._script(caller)
+
+    def _alone(self, unit: Unit, name: str, cls: p.Class | None) -> Iterator[Trace]:
+        executor = self._executor(unit, outside=True)
+        quiet = executor.trace
+        self._guarded(executor, executor.run)
+        _forget(quiet)
+        value = executor.home.fields.get(name)
+        if isinstance(value, FunctionValue) and cls is None:
+            self._guarded(executor, lambda: _enter(executor, value))
+            yield executor.trace
+        elif isinstance(value, ClassValue) and cls is not None:
+            yield from self._methods_alone(unit, executor, value, cls)
+
+    def _methods_alone(self, unit: Unit, executor: Executor, value: ClassValue, cls: p.Class) -> Iterator[Trace]:
+        built: list[Value] = []
+        self._guarded(executor, lambda: built.append(_construct(executor, value)))
+        if built and isinstance(built[0], Module):
+            module = built[0]
+            self._guarded(executor, lambda: _use_module(executor, module))
+        elif built and isinstance(built[0], Instance):
+            thing = built[0]
+            self._guarded(executor, lambda: executor.drive_trainer(thing, cls))
+        yield executor.trace
+        for function in sorted(self._unentered(cls), key=_drives):
+            if function in self._entered:
+                continue
+            again = self._executor(unit, outside=True)
+            self._guarded(again, again.run)
+            _forget(again.trace)
+            again_value = again.home.fields.get(cls.name)
+            if isinstance(again_value, ClassValue):
+                self._guarded(again, lambda a=again, v=again_value, f=function: _method(a, v, f))  # type: ignore[misc]
+                yield again.trace
+
+
+def _construct(executor: Executor, cls: ClassValue) -> Value:
+    """Construct an object with arguments of which only the role is known."""
+    found = cls.find("__init__")
+    args: tuple[Value, ...] = ()
+    if found is not None and isinstance(found[0], FunctionValue):
+        args = _arguments(executor, found[0], skip=1)
+    return executor.instantiate(cls, args, {}, cls.node)
+
+
+def _use_module(executor: Executor, module: Module) -> None:
+    """Call a module that nobody in sight calls."""
+    assert module.cls is not None
+    if executor.lightning(module.cls):
+        executor.drive_lightning(module, module.cls.node)
+        return
+    found = module.cls.find("forward")
+    if found is not None and isinstance(found[0], FunctionValue):
+        args = _arguments(executor, found[0], skip=1)
+        executor.forward(module, args, {}, module.cls.node, module.cls.name)
+
+
+def _method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
+    """Run one method of a fresh object, as somebody out of sight may."""
+    thing = _construct(executor, cls)
+    _forget(executor.trace)
+    attribute = executor.attribute(thing, function.name, cls.node)
+    if isinstance(attribute, Bound) and attribute.function.node is function:
+        _outside(executor)
+        args = _arguments(executor, attribute.function, skip=1)
+        result = executor.call(attribute, args, {}, function)
+        _returned(executor, result, function)
+    elif isinstance(attribute, FunctionValue):
+        _enter(executor, attribute)
+
+
+def _enter(executor: Executor, function: FunctionValue) -> None:
+    """Run a function whose callers are out of sight."""
+    _outside(executor)
+    args = _arguments(executor, function, skip=0)
+    target: Value = function
+    result = executor.call(target, args, {}, function.node)
+    _returned(executor, result, function.node)
+
+
+def _outside(executor: Executor) -> None:
+    """What the callers did with the modes is not known."""
+    executor.heap.set(executor.state.fields, "grad", None)
+    for thing in list(executor.objects.values()):
+        if isinstance(thing, Module) and "#registered" not in thing.fields:
+            executor.heap.set(thing.fields, "#mode", (next(executor.stamps), None))
+
+
+def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
+    plain = [parameter for parameter in function.node.parameters if parameter.kind == "plain"]
+    return tuple(executor.argument(parameter, function) for parameter in plain[skip:])
+
+
+def _returned(executor: Executor, value: Value, function: p.Function) -> None:
+    """What a function returns to callers out of sight is theirs to use."""
+    flow = value.flow
+    if flow.forwards or flow.kept:
+        executor.emit(
+            Handed, function, to="the caller", forwards=flow.forwards, kept=flow.kept, returned=True
+        )
+
+
+def _forget(trace: Trace) -> None:
+    """Begin the trace anew: what came before is reported by another run."""
+    trace.clear()
+
+
+def _lose(executor: Executor, reason: str) -> None:
+    """Write that the run was given up and that everything is out of sight from here."""
+    trace = executor.trace
+    last = trace.events[-1] if trace.events else None
+    site = last.site if last is not None else executor.main.site((1, 1, 1, 1))
+    scope = executor.scope
+    trace.add(GaveUp(site=site, scope=scope, reason=reason))
+    every = executor.objects.values()
+    numbers = frozenset(range(len(trace.events)))
+    trace.add(
+        Handed(
+            site=site,
+            scope=scope,
+            to="out of sight",
+            optimizers=frozenset(thing.id for thing in every if isinstance(thing, Optimizer)),
+            modules=frozenset(thing.id for thing in every if isinstance(thing, (Module, ParameterValue))),
+            forwards=numbers,
+            kept=numbers,
+        )
+    )
+
+
+def _methods(cls: p.Class) -> list[p.Function]:
+    from torch_doctor.static.program import Define  # noqa: PLC0415 - at run time only here
+
+    return [statement.function for statement in cls.body if isinstance(statement, Define)]
+
+
+_FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")
+
+
+def _drives(function: p.Function) -> tuple[int, int]:
+    """Order methods so that those that run the others come first."""
+    rank = _FIRST.index(function.name) if function.name in _FIRST else len(_FIRST)
+    return rank, function.at[0]
+
+
+def _called_in(unit: Unit) -> set[str]:
+    """Names that some function of the file calls."""
+    names: set[str] = set()
+    for function in unit.program.functions.values():
+        names |= function.calls - {function.name}
+    for cls in unit.program.classes.values():
+        for method in _methods(cls):
+            names |= method.calls
+    return names

@@ -1,0 +1,80 @@
+"""The trace: events in order, and the questions that rules ask of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from torch_doctor.trace.scope import Branch, BranchKind, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace.events import Event
+
+E = TypeVar("E", bound="Event")
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """What one run did, as far as its witness knows.
+
+    `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
+    that what came before it and what comes after it is not known.
+    """
+
+    path: str
+    events: list[Event] = field(default_factory=list)
+    branches: list[Branch] = field(default_factory=list)
+    begins_outside: bool = False
+    _by_type: dict[type, list[Event]] = field(default_factory=dict)
+
+    def add(self, event: E) -> E:
+        """Append an event and give it its index."""
+        event.index = len(self.events)
+        self.events.append(event)
+        self._by_type.setdefault(type(event), []).append(event)
+        return event
+
+    def clear(self) -> None:
+        """Forget all events, and keep the branches: values made before still refer to them."""
+        self.events.clear()
+        self._by_type.clear()
+
+    def of(self, kind: type[E]) -> list[E]:
+        """All events of one class, in order."""
+        return self._by_type.get(kind, [])  # type: ignore[return-value]  # the key is the class of the list's members
+
+    def between(self, first: Event, last: Event, *kinds: type[E]) -> Iterator[E]:
+        """The events of these classes strictly between two others, in order."""
+        for event in self.events[first.index + 1 : last.index]:
+            if isinstance(event, kinds):
+                yield event
+
+    def together(self, first: Event, second: Event) -> bool:
+        """Whether one path can contain both: no branch sends them into different arms."""
+        return not any((branch, not arm) in second.guards for branch, arm in first.guards)
+
+    def implies(self, cause: Event, effect: Event) -> bool:
+        """Whether `effect` happens on every path on which `cause` does."""
+        return effect.guards <= cause.guards
+
+    def periodic(self, event: Event) -> bool:
+        """Whether the event happens only every k-th iteration."""
+        return any(self.branches[branch].kind is BranchKind.PERIODIC for branch, _ in event.guards)
+
+    def common_loop(self, first: Event, second: Event) -> Scope | None:
+        """The innermost loop that contains both events, as the iteration of `first`; None when there is none.
+
+        Both lie in one iteration when `second` has the very same scope object among its iterations.
+        """
+        loops = {scope.loop for scope in second.scope.iterations()}
+        for scope in reversed(first.scope.iterations()):
+            if scope.loop in loops:
+                return scope
+        return None
+
+    def same_iteration(self, first: Event, second: Event) -> bool:
+        """Whether both lie in the same pass of the innermost loop that they share, or share no loop at all."""
+        shared = self.common_loop(first, second)
+        return shared is None or any(scope is shared for scope in second.scope.iterations())

@@ -1,0 +1,77 @@
+"""Loops, calls and branches: the places of a program in which events happen."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.site import Site
+
+Guards: TypeAlias = frozenset[tuple[int, bool]]
+"""The branches an event lies behind: pairs of a branch number (into `Trace.branches`) and the arm that was taken.
+
+An event without guards happens on every executed path. The probe writes none: what it saw, happened.
+"""
+
+
+class BranchKind(enum.Enum):
+    """What decides a branch."""
+
+    FLAG = "flag"  # a setting that stays as it is for the whole run
+    PERIODIC = "periodic"  # every k-th iteration: `(i + 1) % k == 0`
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A decision that the static witness could not make, with the test's site."""
+
+    site: Site
+    kind: BranchKind
+
+
+class ScopeKind(enum.Enum):
+    """What a scope is one run of."""
+
+    ROOT = "root"  # the script, or a function that nobody in sight calls
+    CALL = "call"  # a project function
+    ITERATION = "iteration"  # one pass through a loop's body
+
+
+class LoopKind(enum.Enum):
+    """What a loop goes through, as far as it is known."""
+
+    BATCHES = "batches"  # a data loader (or what is used as one)
+    PLAIN = "plain"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """One run of a script, a function or a loop's body; scopes nest through `parent`.
+
+    `loop` numbers the run of the loop that an iteration belongs to (two runs of one `for` differ) and `number` counts
+    its iterations from 1. `name` is the function's name. For an iteration, `site` is the loop's header.
+    """
+
+    kind: ScopeKind
+    site: Site
+    parent: Scope | None = None
+    name: str = ""
+    loop: int = 0
+    number: int = 0
+    loop_kind: LoopKind = LoopKind.PLAIN
+
+    def chain(self) -> tuple[Scope, ...]:
+        """This scope and all around it, outermost first."""
+        scopes: list[Scope] = []
+        scope: Scope | None = self
+        while scope is not None:
+            scopes.append(scope)
+            scope = scope.parent
+        return tuple(reversed(scopes))
+
+    def iterations(self) -> tuple[Scope, ...]:
+        """The loop iterations that this scope lies in, outermost first, those of callers included."""
+        return tuple(scope for scope in self.chain() if scope.kind is ScopeKind.ITERATION)

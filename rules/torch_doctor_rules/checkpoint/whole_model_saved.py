@@ -1,0 +1,89 @@
+"""TDR601: a checkpoint that pickles the model's class by reference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import ModuleBuilt, Saved, Trace
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class WholeModelSaved(Rule):
+    """`torch.save` pickles the model object and not its state.
+
+    ## Why is this bad?
+    A pickled module holds its class by reference: the file cannot be read once the class is renamed, moved or changed,
+    or where the project is not importable. Since torch 2.6 `torch.load` refuses such files unless `weights_only=False`
+    allows them to run any code.
+
+    ## Example
+    ```python
+    import tempfile
+    from pathlib import Path
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    torch.save(model, Path(tempfile.mkdtemp()) / "model.pt")
+    ```
+
+    ## Use instead
+    ```python
+    import tempfile
+    from pathlib import Path
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    torch.save(model.state_dict(), Path(tempfile.mkdtemp()) / "model.pt")
+    ```
+
+    ## How the probe confirms it
+    The argument of `torch.save` is, or contains, a module.
+
+    ## Fix safety
+    Unsafe: `.state_dict()` is added, and the code that loads the file has to build the model first.
+
+    ## When it stays silent
+    For state dicts, also in variables and attributes, for tensors and settings, and where it is not known what is saved.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/serialization.html#saving-and-loading-torch-nn-modules
+    - https://docs.pytorch.org/docs/stable/generated/torch.save.html
+    """
+
+    code = "TDR601"
+    name = "whole-model-saved"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every save of something that is or holds a module."""
+        built = {event.module: event for event in trace.of(ModuleBuilt)}
+        for saved in first_per_site(event for event in trace.of(Saved) if event.modules):
+            key = next(iter(saved.names), "")
+            where = f" under `{key}`" if key else ""
+            yield self.finding(
+                saved.site,
+                message(
+                    "`{what}` is saved with the model object{where}: a changed class makes it unreadable",
+                    what=saved.what,
+                    where=where,
+                ),
+                help="save the model's `state_dict()`",
+                trail=[
+                    Step(built[module].site, f"the {built[module].class_name.rpartition('.')[2]} is built here")
+                    for module in saved.modules
+                    if module in built
+                ],
+            )

@@ -1,0 +1,37 @@
+"""Plain containers that hide layers or parameters from the module that owns them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Step
+from torch_doctor.trace import Held, Trace
+from torch_doctor_rules.sites import first_per_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def hidden(trace: Trace, *, parameters: bool) -> Iterator[Held]:
+    """The containers whose layers, or bare parameters, no module knows of."""
+    yield from first_per_site(
+        held
+        for held in trace.of(Held)
+        if held.parameters is parameters
+        and held.members
+        and not held.registered
+        and not held.passed_in
+        and held.trainable is not False
+    )
+
+
+def attribute(held: Held) -> str:
+    """The container as the owner's methods call it."""
+    return held.name if held.name.startswith("self.") else f"self.{held.name}"
+
+
+def filling(held: Held, what: str) -> Iterator[Step]:
+    """Where the container gets its members."""
+    yield Step(held.site, f"`{attribute(held)}` of `{held.owner_class}` is a plain {held.container}")
+    for site in held.filled_at:
+        yield Step(site, f"{what} are put into it here")

@@ -1,0 +1,1 @@
+"""Rules on the mode and the graph of evaluation passes."""

@@ -1,0 +1,126 @@
+"""TDR401: evaluation with dropout or batch norm still training."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor_rules.modes import Modes
+from torch_doctor_rules.passes import Passes, batch_of
+from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class MissingEvalMode(Rule):
+    """Validation or inference runs with dropout or batch norm still in training mode.
+
+    ## Why is this bad?
+    In training mode dropout throws activations away and batch norm uses the statistics of the batch it is given, and
+    updates its own with them. The score is noisy and too low, depends on the batch size, and the evaluation data leaks
+    into the model.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+
+    error = 0.0
+    with torch.no_grad():
+        for x, y in DataLoader(test_set, batch_size=16):
+            error += criterion(model(x), y).item() * len(x)
+    print(error / len(test_set))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+
+    error = 0.0
+    model.eval()
+    with torch.no_grad():
+        for x, y in DataLoader(test_set, batch_size=16):
+            error += criterion(model(x), y).item() * len(x)
+    print(error / len(test_set))
+    ```
+
+    ## How the probe confirms it
+    A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode, and
+    the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
+
+    ## Fix safety
+    Unsafe: `model.eval()` is inserted before the pass, and `model.train()` after it where training goes on.
+
+    ## When it stays silent
+    For models without dropout or batch norm, for models in a mode that is not known, for Monte-Carlo dropout and the
+    recalibration of batch norm, for smoke forwards on random input, and for passes that may go backward.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+    """
+
+    code = "TDR401"
+    name = "missing-eval-mode"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first forward of every evaluation pass that surely runs in training mode, and not on purpose."""
+        passes = Passes(trace)
+        modes = Modes(passes)
+        wrong = [
+            forward
+            for forward in passes.evaluations()
+            if forward.sensitive is True
+            and forward.training is True
+            and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
+            and not modes.in_training_step(forward)
+            and not modes.trains_on_purpose(forward)
+            and not uncalled(trace, "eval", {forward.module}, before=forward)
+        ]
+        for forward in first_per_site(passes.first_of_each(wrong)):
+            trail = [Step(backward.site, "the model is trained here") for backward in passes.training_of(forward)[:1]]
+            mode = modes.last(forward)
+            if mode is not None:
+                trail.append(Step(mode.site, "it is put into training mode here, and stays in it"))
+            trail.append(Step(forward.site, "no `backward()` follows this pass: it evaluates"))
+            yield self.finding(
+                forward.site,
+                message(
+                    "`{name}` evaluates in training mode: dropout and batch norm spoil the result", name=forward.name
+                ),
+                help=f"call `{forward.name}.eval()` before the pass, and `train()` before training goes on",
+                trail=trail,
+            )

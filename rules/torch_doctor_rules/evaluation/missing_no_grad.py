@@ -1,0 +1,124 @@
+"""TDR402: evaluation builds graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Forward, Source, Trace
+from torch_doctor_rules.modes import Modes
+from torch_doctor_rules.passes import Passes, batch_of
+from torch_doctor_rules.precedence import CONTEXTS, uncalled
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class MissingNoGrad(Rule):
+    """Validation or inference builds autograd graphs that nobody uses.
+
+    ## Why is this bad?
+    Outside `no_grad` every forward keeps its activations for a `backward()` that never comes. Evaluation needs several
+    times the memory, runs slower, and a result that is kept keeps its graph with it. The numbers are right.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+
+    error = 0.0
+    model.eval()
+    for x, y in DataLoader(test_set, batch_size=16):
+        error += criterion(model(x), y).item() * len(x)
+    print(error / len(test_set))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        criterion(model(x), y).backward()
+        optimizer.step()
+
+    error = 0.0
+    model.eval()
+    with torch.no_grad():
+        for x, y in DataLoader(test_set, batch_size=16):
+            error += criterion(model(x), y).item() * len(x)
+    print(error / len(test_set))
+    ```
+
+    ## How the probe confirms it
+    The tensors that autograd saves for `backward()` grow with every batch of the pass; in training they are freed.
+
+    ## Fix safety
+    Unsafe: the pass moves into `with torch.no_grad():`, and code after it can no longer go backward through it.
+
+    ## When it stays silent
+    When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
+    (of a teacher, a target network) goes into a training loss, when the model is frozen, and for smoke forwards.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+    """
+
+    code = "TDR402"
+    name = "missing-no-grad"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first forward of every evaluation pass that surely records a graph."""
+        passes = Passes(trace)
+        modes = Modes(passes)
+        wrong = [
+            forward
+            for forward in passes.evaluations()
+            if forward.grad is True and forward.trainable is not False and self._is_pass(forward, passes, modes)
+        ]
+        for forward in first_per_site(passes.first_of_each(wrong)):
+            if not any(uncalled(trace, context, before=forward) for context in CONTEXTS):
+                trail = [Step(step.site, "the model is trained here") for step in passes.training_of(forward)[:1]]
+                trail.append(Step(forward.site, "no `backward()` follows this pass, but it records a graph"))
+                yield self.finding(
+                    forward.site,
+                    message(
+                        "`{name}` evaluates with autograd on: memory goes to graphs nobody uses", name=forward.name
+                    ),
+                    help="run the pass under `torch.no_grad()`",
+                    trail=trail,
+                )
+
+    def _is_pass(self, forward: Forward, passes: Passes, modes: Modes) -> bool:
+        """Whether batches are evaluated in a loop, or a whole split in evaluation mode during or after training."""
+        if forward.inputs.source is Source.LOADER:
+            return batch_of(forward) is not None
+        mode = modes.last(forward)
+        in_time = batch_of(forward) is not None or passes.comes_after_training(forward)
+        return mode is not None and mode.training is False and in_time

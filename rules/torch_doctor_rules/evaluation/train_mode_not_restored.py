@@ -1,0 +1,122 @@
+"""TDR403: training goes on in evaluation mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Forward, ModeSet, Trace
+from torch_doctor_rules.modes import Modes
+from torch_doctor_rules.passes import Passes
+from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class TrainModeNotRestored(Rule):
+    """The model is put into evaluation mode inside the training loop and never back.
+
+    ## Why is this bad?
+    Modes stay until someone changes them. After the first validation every further epoch trains without dropout and with
+    frozen batch norm statistics: the network that overfits is not the one that was configured.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            for x, y in DataLoader(test_set, batch_size=32):
+                print(criterion(model(x), y).item())
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, test_set = torch.utils.data.random_split(data, [64, 32])
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        model.train()
+        for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+        model.eval()
+        with torch.no_grad():
+            for x, y in DataLoader(test_set, batch_size=32):
+                print(criterion(model(x), y).item())
+    ```
+
+    ## How the probe confirms it
+    The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the second.
+
+    ## Fix safety
+    Unsafe: `model.train()` is inserted before the training pass, which changes how the model trains.
+
+    ## When it stays silent
+    For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, for
+    training that is in evaluation mode from the start, and when someone out of sight may switch the mode back.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+    """
+
+    code = "TDR403"
+    name = "train-mode-not-restored"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every switch to evaluation mode under which training goes on."""
+        passes = Passes(trace)
+        modes = Modes(passes)
+        found = []
+        for forward in trace.of(Forward):
+            if forward.sensitive is False or forward.training is True or not passes.trains(forward):
+                continue
+            mode = modes.holds_evaluation(forward)
+            if (
+                mode is not None
+                and mode.scope.iterations()
+                and (modes.trained_before(mode, forward) or modes.made_for_evaluation(mode, forward))
+                and not uncalled(trace, "train", {forward.module, mode.module}, after=mode, before=forward)
+            ):
+                found.append(self._report(mode, forward))
+        yield from first_per_site(found)
+
+    def _report(self, mode: ModeSet, forward: Forward) -> Finding:
+        name = owner(mode.name, "eval", forward.name)
+        return self.finding(
+            mode.site,
+            message("`{name}` stays in evaluation mode: training goes on without dropout and batch norm", name=name),
+            help=f"call `{name}.train()` before the next training batch",
+            trail=(
+                Step(mode.site, "the mode is switched here"),
+                Step(forward.site, "the next training batch still runs in it"),
+            ),
+        )

@@ -1,0 +1,171 @@
+"""Who fills, moves and clears which gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from torch_doctor.trace import Backward, GaveUp, Handed, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor_rules.family import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch_doctor.trace import Event, Scope, Trace
+
+Update: TypeAlias = "Backward | Stepped | ZeroGrad"
+
+
+class Wasted(NamedTuple):
+    """Gradients that were cleared before the step that was to apply them."""
+
+    backward: Backward
+    cleared: ZeroGrad
+    step: Stepped
+
+
+def accumulates(backward: Backward) -> bool:
+    """Whether it adds to the `.grad` of something."""
+    return backward.through != "autograd.grad" and not backward.context
+
+
+def fills(backward: Backward) -> bool:
+    """Whether it leaves gradients in the `.grad` of parameters."""
+    return accumulates(backward) and not backward.inputs_only
+
+
+class Gradients:
+    """The gradients of one trace: what surely happens to them, and what may."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.family = Family(trace)
+        self.filling = [event for event in trace.of(Backward) if fills(event)]
+        self._optimizers = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
+        self._stepping = {event.optimizer for event in trace.of(Stepped)}
+
+    def shared(self, *events: Update) -> frozenset[int]:
+        """The modules that all these events surely concern."""
+        known = [event for event in events if not self._means_whatever_trains(event)]
+        if not known:
+            return frozenset()
+        reached = [self.family.within(event.modules) for event in known]
+        named = frozenset[int]().union(*(event.modules for event in known))
+        return named.intersection(*reached)
+
+    def may_concern(self, event: Update, modules: Iterable[int]) -> bool:
+        """Whether the event may touch the gradients of some of these modules."""
+        return not event.whole or self.family.related(event.modules, modules)
+
+    def may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
+        """Those of the modules whose gradients may be cleared between the first and the last event of the path."""
+        clearing: list[Stepped | ZeroGrad] = [
+            *self.trace.between(first, path[-1], ZeroGrad),
+            *(step for step in self.trace.between(first, path[-1], Stepped) if step.clears),
+        ]
+        possible = [event for event in clearing if self.on_path(event, first, *path)]
+        return frozenset(module for module in modules if any(self.may_concern(event, (module,)) for event in possible))
+
+    def may_be_there(self, step: Stepped, modules: frozenset[int], within: Scope | None = None) -> bool:
+        """Whether a `backward()` may come before the step; with `within`, in that iteration."""
+        before = self.trace.events[: step.index]
+        return any(
+            (within is None or within in event.scope.iterations())
+            and self.on_path(event, step)
+            and (
+                self.may_concern(event, modules)
+                if isinstance(event, Backward)
+                else self.may_have_touched(event, modules)
+            )
+            for event in before
+        )
+
+    def surely_gone(self, step: Stepped, modules: frozenset[int]) -> bool:
+        """Whether all gradients of the modules were cleared before the step, and none came since."""
+        return any(
+            cleared.index < step.index
+            and self.trace.implies(step, cleared)
+            and modules <= self.shared(step, cleared)
+            and not any(
+                self.on_path(event, step) and self.may_concern(event, modules)
+                for event in self.trace.between(cleared, step, Backward)
+            )
+            and not self.out_of_sight(cleared, step, modules, step)
+            for cleared in self.trace.of(ZeroGrad)
+        )
+
+    def out_of_sight(self, first: Event, last: Event, modules: frozenset[int], *path: Event) -> bool:
+        """Whether, on the path, someone out of sight may have touched the gradients of these modules in between."""
+        for event in self.trace.between(first, last, Handed, GaveUp):
+            if self.on_path(event, first, last, *path) and self.may_have_touched(event, modules):
+                rare = self.trace.periodic(event) and not any(self.trace.periodic(step) for step in path)
+                if isinstance(event, GaveUp) or not rare:
+                    return True
+        return False
+
+    def may_have_touched(self, event: Event, modules: frozenset[int]) -> bool:
+        """Whether the witness lost sight of these modules, of an optimizer of theirs or of a loss of theirs."""
+        if not isinstance(event, Handed):
+            return isinstance(event, GaveUp)
+        return self.family.related(event.modules, modules) or any(
+            self.may_own(optimizer, modules) for optimizer in event.optimizers
+        )
+
+    def may_own(self, optimizer: int, modules: frozenset[int]) -> bool:
+        """Whether some of these modules may be this optimizer's."""
+        built = self._optimizers.get(optimizer)
+        return built is None or not built.whole or self.family.related(built.modules, modules)
+
+    def on_path(self, event: Event, *path: Event) -> bool:
+        """Whether the event can happen on a path with all these."""
+        return all(self.trace.together(event, other) for other in path)
+
+    def wasted(self) -> Iterator[Wasted]:
+        """Gradients that are cleared between the `backward()` and the `step()` of one iteration, once per clearing."""
+        for cleared in self.trace.of(ZeroGrad):
+            found = next(self._wasted_by(cleared), None)
+            if found is not None:
+                yield found
+
+    def _wasted_by(self, cleared: ZeroGrad) -> Iterator[Wasted]:
+        trace = self.trace
+        for step in trace.of(Stepped):
+            if (
+                step.index < cleared.index
+                or not trace.implies(step, cleared)
+                or not trace.same_iteration(cleared, step)
+            ):
+                continue
+            for backward in reversed(self.filling):
+                if (
+                    backward.index < cleared.index
+                    and self.on_path(backward, cleared, step)
+                    and trace.same_iteration(backward, cleared)
+                    and trace.same_iteration(backward, step)
+                    and self._nothing_saves(Wasted(backward, cleared, step))
+                ):
+                    yield Wasted(backward, cleared, step)
+
+    def _nothing_saves(self, wasted: Wasted) -> bool:
+        backward, cleared, step = wasted
+        lost = self.shared(backward, cleared, step)
+        if not lost:
+            return False
+        applied = any(
+            self.on_path(other, *wasted) and self.may_concern(other, lost)
+            for other in self.trace.between(backward, cleared, Stepped)
+        )
+        filled_again = any(
+            self.on_path(other, *wasted) and self.may_concern(other, lost)
+            for other in self.trace.between(cleared, step, Backward)
+        )
+        handed_on = any(
+            self.on_path(other, *wasted) and other.forwards for other in self.trace.between(cleared, step, Handed)
+        )
+        return not (applied or filled_again or handed_on or self.out_of_sight(backward, step, lost, *wasted))
+
+    def _means_whatever_trains(self, event: Update) -> bool:
+        """Whether it belongs to an optimizer of unknown parameters, the only one there is."""
+        if isinstance(event, Backward) or event.modules or event.whole:
+            return False
+        optimizer = event.optimizer if isinstance(event, Stepped) else event.target
+        return optimizer != 0 and self._stepping == {optimizer}

@@ -1,0 +1,1 @@
+"""Rules on autograd graphs that stay alive."""

@@ -1,0 +1,110 @@
+"""TDR502: a container that keeps every graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Holding, Kept, Trace
+from torch_doctor_rules.leftovers import leftovers
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class GraphKeptInContainer(Rule):
+    """Tensors with their graphs are collected over batches.
+
+    ## Why is this bad?
+    A tensor that came out of the model holds the graph that made it, with all activations that were not freed. A list of
+    losses or outputs keeps one graph for every batch: memory grows with every step, for numbers that are only plotted.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    losses = []
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss)
+    print(f"{losses[-1]:.4f}")
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    losses = []
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+    print(f"{losses[-1]:.4f}")
+    ```
+
+    ## How the probe confirms it
+    A sentinel in the graph of an early value is still alive several steps later; after `.item()` or `.detach()` it dies.
+
+    ## Fix safety
+    Safe: `.detach()`, or `.item()` for a loss, is added; every number stays the same.
+
+    ## When it stays silent
+    When what is collected goes backward (returns of an episode, losses of a window), when the container is emptied for
+    every batch or drops old values (`deque(maxlen=...)`), and for numbers, detached values and values under `no_grad`.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    code = "TDR502"
+    name = "graph-kept-in-container"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every container or tensor that collects graphs over batches."""
+        for kept in leftovers(trace, Holding.APPENDED, Holding.STORED, Holding.CONCATENATED):
+            if kept.how is not Holding.STORED or not kept.value.kept & kept.carries:  # else a recurrent state
+                yield self._report(kept)
+
+    def _report(self, kept: Kept) -> Finding:
+        name = kept.value.name or "value"
+        return self.finding(
+            kept.site,
+            message(
+                "`{holder}` keeps `{value}` with its graph: memory grows with every batch",
+                holder=kept.holder,
+                value=name,
+            ),
+            help=f"keep `{name}.item()`" if kept.value.scalar else f"keep `{name}.detach()`",
+            trail=(
+                Step(kept.site, "the value is kept with its graph"),
+                Step(kept.site, "the next batch adds another, and the earlier ones stay alive"),
+            ),
+        )

@@ -1,0 +1,106 @@
+"""TDR501: a running sum that keeps every graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Holding, Trace
+from torch_doctor_rules.leftovers import leftovers
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class LossAccumulatedWithGraph(Rule):
+    """A running sum adds up losses with their graphs.
+
+    ## Why is this bad?
+    `total += loss` does not add a number: it adds a node to a graph that reaches back to the first batch. Memory grows
+    with every step, until the process is killed or CUDA is out of memory, far away from this line.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        total = 0.0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss
+        print(f"{total / len(loader):.4f}")
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        total = 0.0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        print(f"{total / len(loader):.4f}")
+    ```
+
+    ## How the probe confirms it
+    A sentinel in the graph of an early loss is still alive several steps later; after `.item()` or `.detach()` it dies.
+
+    ## Fix safety
+    Safe: `.item()`, or `.detach()` where a tensor is needed, is added; every number stays the same.
+
+    ## When it stays silent
+    When the sum goes backward itself, when the value is a number or detached (also in the function that returned it),
+    under `no_grad`, and when the sum goes where someone may still call `backward()` on it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
+    """
+
+    code = "TDR501"
+    name = "loss-accumulated-with-graph"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every running sum over batches that never goes backward."""
+        for kept in leftovers(trace, Holding.ACCUMULATED):
+            name = kept.value.name or "loss"
+            yield self.finding(
+                kept.site,
+                message(
+                    "`{holder}` adds up `{value}` with its graph: memory grows with every batch",
+                    holder=kept.holder,
+                    value=name,
+                ),
+                help=f"add `{name}.item()`",
+                trail=(
+                    Step(kept.site, "the value is added with its graph"),
+                    Step(kept.site, "the next batch adds another, and the sum keeps them all"),
+                ),
+            )

@@ -1,0 +1,1 @@
+"""Rules on the loss and what it is given."""

@@ -1,0 +1,92 @@
+"""TDR202: log-softmax is applied twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.trace import Kind, Trace
+from torch_doctor_rules.double_softmax import normalised_inputs, trail_to_loss
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class LogSoftmaxBeforeCrossEntropy(Rule):
+    """Log-probabilities go into a loss that applies the log-softmax itself.
+
+    ## Why is this bad?
+    The log-softmax of log-probabilities is the same log-probabilities, so the loss is right and the work is done twice,
+    forward and backward. It also misleads the reader, and turns wrong when someone changes one of the two.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the loss has two log-softmax nodes, one directly on the other.
+
+    ## Fix safety
+    Safe: the loss of the same log-probabilities is computed without the second log-softmax; every value stays the same.
+
+    ## When it stays silent
+    When the loss is `NLLLoss`, which expects log-probabilities, and when the log-softmax lies behind a flag.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.LogSoftmax.html
+    """
+
+    code = "TDR202"
+    name = "log-softmax-before-cross-entropy"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every log-softmax whose result reaches cross-entropy."""
+        for made_at, loss in normalised_inputs(trace, Kind.LOG_PROBABILITIES):
+            yield self.finding(
+                made_at,
+                message("log-softmax comes before `{loss}`, which applies it again: wasted work", loss=loss.name),
+                help="use `NLLLoss`, or give the loss the raw scores",
+                trail=trail_to_loss(trace, made_at, loss, "the log-softmax is applied here"),
+            )

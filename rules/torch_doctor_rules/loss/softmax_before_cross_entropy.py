@@ -1,0 +1,95 @@
+"""TDR201: probabilities go into cross-entropy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.trace import Kind, Trace
+from torch_doctor_rules.double_softmax import normalised_inputs, trail_to_loss
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class SoftmaxBeforeCrossEntropy(Rule):
+    """Probabilities go into a loss that applies the softmax itself.
+
+    ## Why is this bad?
+    `CrossEntropyLoss` expects raw scores and applies log-softmax to them. Of probabilities, which lie between 0 and 1, it
+    makes an almost flat distribution: the loss cannot fall below about 0.55 for two classes (1.46 for ten), its
+    gradients are small, and training is slow or stalls although everything runs.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports it.
+
+    ## Fix safety
+    Unsafe: the softmax is removed, and code that reads the model's output as probabilities has to apply it itself.
+
+    ## When it stays silent
+    When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is another
+    one (`NLLLoss`, a binary loss), and when a layer that is called `softmax` is a log-softmax.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Softmax.html
+    """
+
+    code = "TDR201"
+    name = "softmax-before-cross-entropy"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every softmax whose result reaches cross-entropy."""
+        for made_at, loss in normalised_inputs(trace, Kind.PROBABILITIES):
+            yield self.finding(
+                made_at,
+                message(
+                    "softmax comes before `{loss}`, which applies it again: gradients nearly vanish", loss=loss.name
+                ),
+                help="give the loss the raw scores, and apply the softmax only where probabilities are read",
+                trail=trail_to_loss(trace, made_at, loss, "the softmax is applied here"),
+            )

@@ -1,0 +1,119 @@
+"""The mode, training or evaluation, in which forwards run, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Forward, GaveUp, Handed, Kept, LoopKind, LossCalled, ModeSet, Source
+
+if TYPE_CHECKING:
+    from torch_doctor_rules.passes import Passes
+
+
+class Modes:
+    """The mode switches of one trace, beside its passes."""
+
+    def __init__(self, passes: Passes) -> None:
+        self.trace = passes.trace
+        self.passes = passes
+
+    def before(self, forward: Forward) -> list[ModeSet]:
+        """The switches on the forward's path that concern its module or a part of it, the latest first."""
+        inside = self.passes.family.within((forward.module,))
+        return [
+            mode
+            for mode in reversed(self.trace.of(ModeSet))
+            if mode.index < forward.index
+            and self.trace.together(mode, forward)
+            and (mode.module in inside or self.covers(mode, forward))
+        ]
+
+    def covers(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether the switch sets the mode of all that runs in the forward."""
+        return forward.module in self.passes.family.within((mode.module,))
+
+    def last(self, forward: Forward) -> ModeSet | None:
+        """The latest switch of all that runs in the forward."""
+        return next((mode for mode in self.before(forward) if self.covers(mode, forward)), None)
+
+    def trains_on_purpose(self, forward: Forward) -> bool:
+        """Whether training mode is meant: Monte-Carlo dropout, or batch norm that renews its statistics."""
+        last = self.last(forward)
+        if last is None:
+            return False
+        if last.training is not True:
+            return any(
+                mode.training is not False and not mode.whole and last.index < mode.index < forward.index
+                for mode in self.trace.of(ModeSet)
+            )
+        trained = any(last.index < backward.index < forward.index for backward in self.passes.training_of(forward))
+        return not trained and not self._scores(forward)
+
+    def in_training_step(self, forward: Forward) -> bool:
+        """Whether the forward belongs to a training step, and is no pass of its own.
+
+        A full-batch loop trains and validates in one iteration: there, what comes after the update on other data, or
+        without a graph, is the validation.
+        """
+        beside = self.passes.beside(forward)
+        if not beside:
+            return False
+        in_full = forward.inputs.source is Source.DATA and forward.scope.iterations()[-1].loop_kind is LoopKind.PLAIN
+        return not (in_full and forward.index > max(event.index for event in beside) and self._validates(forward))
+
+    def holds_evaluation(self, forward: Forward) -> ModeSet | None:
+        """The switch of the whole module to evaluation that surely still holds when the forward runs."""
+        mode = next((mode for mode in self.before(forward) if mode.whole or self.covers(mode, forward)), None)
+        if mode is None or mode.training is not False or not mode.whole or not self.covers(mode, forward):
+            return None
+        lost = (
+            isinstance(event, GaveUp)
+            or (isinstance(event, Handed) and self.passes.family.related(event.modules, (forward.module,)))
+            for event in self.trace.between(mode, forward, Handed, GaveUp)
+            if self.trace.together(event, forward) and self.trace.together(event, mode)
+        )
+        return None if any(lost) else mode
+
+    def trained_before(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether the same forward trained in training mode in an earlier iteration, before the switch."""
+        return any(
+            earlier.site == forward.site
+            and earlier.module == forward.module
+            and earlier.index < mode.index
+            and earlier.training is True
+            and not self.trace.same_iteration(earlier, forward)
+            and self.passes.trains(earlier)
+            for earlier in self.trace.of(Forward)
+        )
+
+    def made_for_evaluation(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward."""
+        return self.trace.common_loop(mode, forward) is not None and any(
+            mode.index < evaluation.index < forward.index
+            and evaluation.module == forward.module
+            and evaluation.grad is False
+            and self.trace.together(evaluation, forward)
+            and not self.passes.goes_backward(evaluation)
+            for evaluation in self.trace.of(Forward)
+        )
+
+    def _scores(self, forward: Forward) -> bool:
+        """Whether every batch is used once and its result goes into a score."""
+        iterations = forward.scope.iterations()
+        return (
+            bool(iterations)
+            and iterations[-1].loop_kind is LoopKind.BATCHES
+            and (
+                any(forward.index in event.input.forwards for event in self.trace.of(LossCalled))
+                or any(forward.index in event.value.forwards for event in self.trace.of(Kept))
+            )
+        )
+
+    def _validates(self, forward: Forward) -> bool:
+        """Whether it runs without a graph, or on data that its iteration does not train on."""
+        trained_on = {
+            other.inputs.name
+            for other in self.trace.of(Forward)
+            if self.passes.trains(other) and self.trace.same_iteration(other, forward)
+        }
+        return forward.grad is False or bool(forward.inputs.name and forward.inputs.name not in trained_on)

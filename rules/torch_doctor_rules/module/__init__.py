@@ -1,0 +1,1 @@
+"""Rules on what a module registers and how it is constructed."""

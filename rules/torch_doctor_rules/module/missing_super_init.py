@@ -1,0 +1,102 @@
+"""TDR302: the module's base is not initialised in time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import ModuleBuilt, Site, Trace
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class MissingSuperInit(Rule):
+    """`super().__init__()` of a module is missing, or comes after its first layer.
+
+    ## Why is this bad?
+    `nn.Module.__init__` makes the registries for parameters, layers, buffers and hooks. Before it ran, assigning a layer
+    raises `AttributeError`; a module that never runs it cannot be called, moved or saved.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self, width):
+            self.hidden = nn.Linear(4, width)
+            self.head = nn.Linear(width, 1)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.hidden(x)))
+
+
+    print(Net(8)(torch.randn(2, 4)).shape)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self, width):
+            super().__init__()
+            self.hidden = nn.Linear(4, width)
+            self.head = nn.Linear(width, 1)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.hidden(x)))
+
+
+    print(Net(8)(torch.randn(2, 4)).shape)
+    ```
+
+    ## How the probe confirms it
+    The construction raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer.
+
+    ## Fix safety
+    Safe: `super().__init__()` is inserted as the first statement, or moved there.
+
+    ## When it stays silent
+    When only plain attributes come before the call, when the base is initialised by name (`nn.Module.__init__(self)`,
+    `Base.__init__(self)`) or in the `__post_init__` of a dataclass, and when the class is no module.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+    - https://docs.pytorch.org/docs/stable/notes/modules.html
+    """
+
+    code = "TDR302"
+    name = "missing-super-init"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every `__init__` that leaves its module without registries, or with them too late."""
+        seen: set[Site] = set()
+        for built in trace.of(ModuleBuilt):
+            wrong = built.base_initialised is False or built.early_member is not None
+            if wrong and built.init_site is not None and built.init_site not in seen:
+                seen.add(built.init_site)
+                yield self._report(built, built.init_site)
+
+    def _report(self, built: ModuleBuilt, init: Site) -> Finding:
+        if built.base_initialised is False:
+            text = "`{name}` is built without `super().__init__()`: it cannot hold layers or be called"
+        else:
+            text = "`{name}` gets a layer before `super().__init__()`: the assignment raises AttributeError"
+        trail = [Step(built.site, f"`{built.class_name}` is built here")]
+        if built.early_member is not None:
+            trail.append(Step(built.early_member, "the first layer or parameter is assigned here"))
+        return self.finding(
+            init,
+            message(text, name=built.class_name),
+            help="call `super().__init__()` first",
+            trail=trail,
+        )

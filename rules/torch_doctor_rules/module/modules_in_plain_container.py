@@ -1,0 +1,100 @@
+"""TDR301: layers in a list are no layers of the module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor_rules.containers import attribute, filling, hidden
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class ModulesInPlainContainer(Rule):
+    """Layers are kept in a plain list, dict, tuple or set, where their module does not see them.
+
+    ## Why is this bad?
+    A module registers what is assigned to an attribute, and does not look into containers. Layers in a list are missing
+    from `parameters()`, so no optimizer trains them, from `.to()`, `train()` and `eval()`, and from every checkpoint.
+    They still run in `forward`, so nothing fails until the model is on a GPU.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [nn.Linear(4, 4) for _ in range(3)]
+            self.head = nn.Linear(4, 1)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.relu(layer(x))
+            return self.head(x)
+
+
+    print(Net()(torch.randn(2, 4)).shape)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+            self.head = nn.Linear(4, 1)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.relu(layer(x))
+            return self.head(x)
+
+
+    print(Net()(torch.randn(2, 4)).shape)
+    ```
+
+    ## How the probe confirms it
+    The set difference between the modules that ran and those that are reachable from the root's `named_modules()`.
+
+    ## Fix safety
+    Safe: a list or tuple becomes `nn.ModuleList`, a dict `nn.ModuleDict`, which iterate and index as before.
+
+    ## When it stays silent
+    When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`, `setattr`),
+    when they have nothing to train and no mode, when the owner is no module, and when they were handed in one by one,
+    as is done to keep a frozen network out on purpose.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleDict.html
+    - https://docs.pytorch.org/docs/stable/notes/modules.html
+    """
+
+    code = "TDR301"
+    name = "modules-in-plain-container"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every plain container that is the only holder of layers."""
+        for held in hidden(trace, parameters=False):
+            kind = "nn.ModuleDict" if held.container == "dict" else "nn.ModuleList"
+            text = f"layers in the plain {held.container} `{{name}}` are not registered: not trained, moved or saved"
+            yield self.finding(
+                held.site,
+                message(text, name=attribute(held)),
+                help=f"make it an `{kind}`",
+                trail=filling(held, "layers"),
+            )

@@ -1,0 +1,98 @@
+"""TDR308: parameters in a list are no parameters of the module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor_rules.containers import attribute, filling, hidden
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class ParametersInPlainContainer(Rule):
+    """Parameters are kept in a plain list or dict, where their module does not see them.
+
+    ## Why is this bad?
+    A module registers a parameter that is assigned to an attribute, and does not look into containers. Parameters in a
+    list are missing from `parameters()`, so no optimizer trains them, from `.to()` and from every checkpoint.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Mixture(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scales = [nn.Parameter(torch.ones(4)) for _ in range(2)]
+            self.head = nn.Linear(4, 1)
+
+        def forward(self, x):
+            for scale in self.scales:
+                x = torch.tanh(x * scale)
+            return self.head(x)
+
+
+    print(Mixture()(torch.randn(2, 4)).shape)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Mixture(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scales = nn.ParameterList([nn.Parameter(torch.ones(4)) for _ in range(2)])
+            self.head = nn.Linear(4, 1)
+
+        def forward(self, x):
+            for scale in self.scales:
+                x = torch.tanh(x * scale)
+            return self.head(x)
+
+
+    print(Mixture()(torch.randn(2, 4)).shape)
+    ```
+
+    ## How the probe confirms it
+    The set difference between the parameters that the loss depends on and those reachable from `named_parameters()`.
+
+    ## Fix safety
+    Safe: a list becomes `nn.ParameterList`, a dict `nn.ParameterDict`, which iterate and index as before.
+
+    ## When it stays silent
+    When the parameters are registered another way (`register_parameter`, an attribute, a `ParameterList` of the list),
+    when none of them is trained, when the owner is no module, and when they were handed in from outside.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.ParameterList.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.ParameterDict.html
+    - https://docs.pytorch.org/docs/stable/notes/modules.html
+    """
+
+    code = "TDR308"
+    name = "parameters-in-plain-container"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every plain container that is the only holder of parameters."""
+        for held in hidden(trace, parameters=True):
+            kind = "nn.ParameterDict" if held.container == "dict" else "nn.ParameterList"
+            text = f"parameters in the plain {held.container} `{{name}}` are not registered: not trained or saved"
+            yield self.finding(
+                held.site,
+                message(text, name=attribute(held)),
+                help=f"make it an `{kind}`",
+                trail=filling(held, "parameters"),
+            )

@@ -1,0 +1,1 @@
+"""Rules on running the script at all."""

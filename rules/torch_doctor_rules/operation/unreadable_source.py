@@ -1,0 +1,66 @@
+"""TDR000: what cannot be read cannot be checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Level, Rule
+from torch_doctor.trace import Trace, Unreadable
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class UnreadableSource(Rule):
+    """The file, or one cell of a notebook, is not valid Python.
+
+    ## Why is this bad?
+    Nothing in it was checked, so its silence means nothing. Other files, and the other cells of the notebook, are still
+    checked.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1
+    print(model(torch.randn(2, 4)))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    print(model(torch.randn(2, 4)))
+    ```
+
+    ## How the probe confirms it
+    It does not: a file that Python cannot read cannot be run.
+
+    ## When it stays silent
+    For IPython's magics and shell commands in notebooks, and for files that do not mention torch.
+
+    ## References
+    - https://docs.python.org/3/reference/grammar.html
+    """
+
+    code = "TDR000"
+    name = "unreadable-source"
+    level = Level.ERROR
+    witness = "S"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every place where the parser gave up."""
+        for event in first_per_site(trace.of(Unreadable)):
+            what = "the file" if event.site.cell is None else "the cell"
+            yield self.finding(
+                event.site,
+                message(what + " is not valid Python and was not checked: {reason}", reason=event.reason),
+                help="mend the syntax, or exclude the file",
+            )

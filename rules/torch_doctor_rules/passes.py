@@ -1,0 +1,168 @@
+"""Passes over data, told apart by what happens in them: which forwards train a model and which evaluate it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from torch_doctor.trace import (
+    Backward,
+    Forward,
+    GaveUp,
+    Handed,
+    Loaded,
+    LoopKind,
+    ScopeKind,
+    Source,
+    Stepped,
+    Trace,
+)
+from torch_doctor_rules.family import Family
+from torch_doctor_rules.gradients import fills
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch_doctor.trace import Event, Scope, Site
+
+Place: TypeAlias = "tuple[Site, ...]"
+
+
+class Passes:
+    """The forwards of one trace: those that surely evaluate, and what is known of the others."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.family = Family(trace)
+        self._backward_of: dict[int, list[Backward]] = {}
+        for event in trace.of(Backward):
+            for index in event.forwards | event.loss.forwards:
+                self._backward_of.setdefault(index, []).append(event)
+        self._handed = frozenset[int]().union(*(event.forwards for event in trace.of(Handed)))
+        self._trained: dict[int, list[Backward]] = {}
+        self._by_place: dict[Place, list[Forward]] = {}
+        for forward in trace.of(Forward):
+            self._by_place.setdefault(_place(forward), []).append(forward)
+
+    def evaluations(self) -> Iterator[Forward]:
+        """The forwards over data whose results surely never go backward, of modules that are trained or loaded."""
+        for forward in self.trace.of(Forward):
+            if (
+                forward.inputs.source in {Source.LOADER, Source.DATA}
+                and not self.goes_backward(forward)
+                and self._learns(forward)
+                and not self._trains_elsewhere(forward)
+                and not self._feeds_unseen_loss(forward)
+                and not self._out_of_sight(forward)
+            ):
+                yield forward
+
+    def goes_backward(self, forward: Forward) -> bool:
+        """Whether the forward's result goes into a loss that goes backward, or may do so out of sight."""
+        return bool(self._backward_of.get(forward.index)) or forward.index in self._handed
+
+    def trains(self, forward: Forward) -> bool:
+        """Whether gradients reach parameters through this forward."""
+        return forward.trainable is not False and any(
+            fills(backward) and forward.index in (backward.loss.graph_forwards or backward.forwards)
+            for backward in self._backward_of.get(forward.index, ())
+        )
+
+    def training_of(self, forward: Forward) -> list[Backward]:
+        """The backward passes that train the forward's module."""
+        module = forward.module
+        if module not in self._trained:
+            same = {other.index for other in self.trace.of(Forward) if self.family.related((other.module,), (module,))}
+            self._trained[module] = [
+                backward
+                for backward in self.trace.of(Backward)
+                if not backward.inputs_only
+                and (self.family.related(backward.modules, (module,)) or backward.loss.graph_forwards & same)
+            ]
+        return self._trained[module]
+
+    def comes_after_training(self, forward: Forward) -> bool:
+        """Whether the module has been trained or loaded when the forward comes."""
+        learned: list[Event] = [*self.training_of(forward), *self._loading(forward)]
+        return any(event.index < forward.index for event in learned)
+
+    def beside(self, forward: Forward) -> list[Event]:
+        """The backward passes and steps in the same iteration of the forward's pass."""
+        batch = batch_of(forward)
+        events: list[Event] = [*self.trace.of(Backward), *self.trace.of(Stepped)]
+        return [
+            event
+            for event in events
+            if batch is not None and batch in event.scope.iterations() and self.trace.together(event, forward)
+        ]
+
+    def first_of_each(self, forwards: Iterable[Forward]) -> Iterator[Forward]:
+        """The first of these forwards in every pass."""
+        seen: set[object] = set()
+        for forward in forwards:
+            batch = batch_of(forward)
+            one_pass = _call(forward) if batch is None else batch.loop
+            if one_pass not in seen:
+                seen.add(one_pass)
+                yield forward
+
+    def _loading(self, forward: Forward) -> list[Loaded]:
+        return [event for event in self.trace.of(Loaded) if self.family.related((event.module,), (forward.module,))]
+
+    def _learns(self, forward: Forward) -> bool:
+        return bool(self.training_of(forward) or self._loading(forward))
+
+    def _trains_elsewhere(self, forward: Forward) -> bool:
+        """Whether the same call trains in another iteration, and this iteration may just be cut short."""
+        for other in self._by_place[_place(forward)]:
+            if other.index in self._handed:
+                return True
+            iteration = self.trace.common_loop(forward, other)
+            for backward in self._backward_of.get(other.index, ()):
+                if (
+                    iteration is None
+                    or not self.trace.same_iteration(other, backward)
+                    or self._within(iteration, forward, Backward)
+                ):
+                    return True
+        return False
+
+    def _feeds_unseen_loss(self, forward: Forward) -> bool:
+        """Whether the loss of its iteration may use the forward unseen, through hooks or attributes."""
+        beside = self.beside(forward)
+        backwards = [event for event in beside if isinstance(event, Backward)]
+        if not backwards:
+            return bool(beside)
+        return forward.training is not False and any(
+            event.index > forward.index and (not event.whole or self.family.related(event.modules, (forward.module,)))
+            for event in backwards
+        )
+
+    def _out_of_sight(self, forward: Forward) -> bool:
+        """Whether the witness stopped looking where the result may be used."""
+        batch = batch_of(forward)
+        return any(
+            event.index > forward.index
+            and (self.trace.same_iteration(forward, event) if batch is None else batch in event.scope.chain())
+            for event in self.trace.of(GaveUp)
+        )
+
+    def _within(self, iteration: Scope, forward: Forward, kind: type[Backward]) -> bool:
+        return any(
+            iteration in event.scope.iterations() and self.trace.together(event, forward)
+            for event in self.trace.of(kind)
+        )
+
+
+def batch_of(forward: Forward) -> Scope | None:
+    """The iteration of the pass over data: of the innermost loop over batches, else of the innermost loop."""
+    iterations = forward.scope.iterations()
+    batches = [scope for scope in iterations if scope.loop_kind is LoopKind.BATCHES]
+    return (batches or iterations or (None,))[-1]
+
+
+def _call(forward: Forward) -> Scope:
+    return next(scope for scope in reversed(forward.scope.chain()) if scope.kind is not ScopeKind.ITERATION)
+
+
+def _place(forward: Forward) -> Place:
+    return (forward.site, *(scope.site for scope in forward.scope.chain()))

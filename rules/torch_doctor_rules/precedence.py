@@ -1,0 +1,40 @@
+"""One cause, one finding: what a method that was never called explains (TDR111) is not reported a second time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import NotCalled
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from torch_doctor.trace import Event, Trace
+
+METHODS = frozenset(("step", "zero_grad", "backward", "eval", "train", "update", "unscale_"))
+"""The methods whose missing call TDR111 reports."""
+
+CONTEXTS = frozenset(("no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"))
+"""The context classes whose missing call TDR111 reports."""
+
+
+def uncalled(
+    trace: Trace,
+    method: str,
+    targets: Collection[int] = (),
+    *,
+    after: Event | None = None,
+    before: Event | None = None,
+) -> bool:
+    """Whether `method` of one of the targets was named but not called, in this stretch of the trace.
+
+    Without targets, and for an expression whose object is not known, any counts.
+    """
+    first = -1 if after is None else after.index
+    last = len(trace.events) if before is None else before.index
+    return any(
+        event.method == method
+        and first < event.index < last
+        and (not targets or not event.target or event.target in targets)
+        for event in trace.of(NotCalled)
+    )

@@ -1,0 +1,1 @@
+"""Rules on the update: clearing, computing and applying gradients."""

@@ -1,0 +1,106 @@
+"""TDR102: gradients are cleared before they are applied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor_rules.gradients import Gradients, Wasted
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class GradClearedBeforeStep(Rule):
+    """`zero_grad()` between `backward()` and `step()` throws the gradients away before they are applied.
+
+    ## Why is this bad?
+    `step()` reads `.grad`. After `zero_grad()` it is None, so the optimizer skips every parameter (or sees zeros, so that
+    only momentum and weight decay move the weights). The loss is computed, the loop runs, and the model learns nothing.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.zero_grad()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    ## How the probe confirms it
+    At `step()` the gradients of all parameters of the optimizer are None or zero, although a `backward()` of the same
+    iteration had filled them.
+
+    ## Fix safety
+    Unsafe: the clearing is moved behind the step, or in front of the backward pass, and the model begins to train.
+
+    ## When it stays silent
+    When the clearing belongs to another optimizer or model, when it happens on a path that skips the step (a batch with
+    bad gradients), when a step or another `backward()` lies between, or when something on the way is out of sight.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
+    - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+    """
+
+    code = "TDR102"
+    name = "grad-cleared-before-step"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every clearing that comes between the gradients and their step."""
+        yield from first_per_site(self._report(wasted) for wasted in Gradients(trace).wasted())
+
+    def _report(self, wasted: Wasted) -> Finding:
+        optimizer = owner(wasted.step.name, "step", "optimizer")
+        return self.finding(
+            wasted.cleared.site,
+            message(
+                "the gradients of `{loss}` are cleared before `{optimizer}.step()` applies them",
+                loss=owner(wasted.backward.name, "backward", "loss"),
+                optimizer=optimizer,
+            ),
+            help="clear the gradients after the step, or before the backward pass",
+            trail=(
+                Step(wasted.backward.site, "gradients are computed here"),
+                Step(wasted.cleared.site, "they are cleared here"),
+                Step(wasted.step.site, "the step finds nothing to apply"),
+            ),
+        )

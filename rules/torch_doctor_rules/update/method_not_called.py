@@ -1,0 +1,110 @@
+"""TDR111: a method is named and not called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.trace import NotCalled, Trace
+from torch_doctor_rules.precedence import CONTEXTS, METHODS
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CONSEQUENCES = {
+    ("optimizer", "step"): "no parameter is updated",
+    ("scheduler", "step"): "the learning rate never changes",
+    ("scaler", "step"): "no parameter is updated",
+    ("scaler", "update"): "the loss scale never adapts",
+    ("scaler", "unscale_"): "the gradients stay scaled",
+    ("optimizer", "zero_grad"): "the gradients of all batches add up",
+    ("module", "zero_grad"): "the gradients of all batches add up",
+    ("tensor", "backward"): "no gradient is computed",
+    ("module", "eval"): "the model stays in training mode",
+    ("module", "train"): "the model stays in evaluation mode",
+}
+
+
+class MethodNotCalled(Rule):
+    """A method of the training step is named as a statement and never called.
+
+    ## Why is this bad?
+    `optimizer.step` without parentheses is an expression: Python looks the method up and throws it away. Nothing is
+    updated, cleared or switched, and no error says so. A context such as `torch.no_grad` without parentheses is a class
+    and no context: the block raises, or does not do what it says.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The line is executed and the method does not run.
+
+    ## Fix safety
+    Safe: the parentheses are added, which is plainly what was meant.
+
+    ## When it stays silent
+    When the expression is used (passed on, assigned, compared) or its object is not known to be an optimizer, a
+    scheduler, a scaler, a module, a tensor or torch itself. What the missing call leads to is not reported beside it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+    - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    """
+
+    code = "TDR111"
+    name = "method-not-called"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every such expression."""
+        for event in first_per_site(trace.of(NotCalled)):
+            if event.of == "torch" and event.method in CONTEXTS:
+                text = "`{name}` is named but not called: the block runs without it, or fails"
+            elif event.method in METHODS:
+                text = "`{name}` is named but not called: " + CONSEQUENCES.get(
+                    (event.of, event.method), "nothing happens"
+                )
+            else:
+                continue
+            yield self.finding(event.site, message(text, name=event.name), help="add the parentheses")

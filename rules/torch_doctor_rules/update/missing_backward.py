@@ -1,0 +1,138 @@
+"""TDR105: steps without gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Level, Rule, Step
+from torch_doctor.trace import Backward, Forward, Handed, LossCalled, Stepped, Trace
+from torch_doctor_rules.gradients import Gradients
+from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class MissingBackward(Rule):
+    """`step()` runs in a loop in which no `backward()` ever fills its gradients.
+
+    ## Why is this bad?
+    Without gradients the optimizer skips every parameter. The loop runs, the loss is printed, and it stays what it was.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    At every `step()` of the run no parameter of the optimizer has a gradient.
+
+    ## When it stays silent
+    When the loop computes no loss of the model (a learning-rate schedule that is only plotted), when the step has a
+    closure, and when the model, its optimizer or its outputs go to code that cannot be followed and may do it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+    - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+    """
+
+    code = "TDR105"
+    name = "missing-backward"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every step in a loop that computes a loss and never its gradients."""
+        if uncalled(trace, "backward"):
+            return
+        gradients = Gradients(trace)
+        found = ((step, self._forward(gradients, step)) for step in trace.of(Stepped))
+        yield from first_per_site(self._report(step, forward) for step, forward in found if forward is not None)
+
+    def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
+        """The forward in the step's loop whose gradients nobody computes."""
+        trace = gradients.trace
+        if step.closure or step.manual or step.clears:
+            return None
+        for forward in trace.of(Forward):
+            modules = frozenset((forward.module,))
+            trained = gradients.family.within(step.modules) & modules or gradients.family.within(modules) & step.modules
+            if (
+                (trained or not (step.whole or step.modules))
+                and forward.index < step.index
+                and trace.common_loop(forward, step) is not None
+                and trace.same_iteration(forward, step)
+                and trace.together(forward, step)
+                and forward.grad is not False
+                and self._has_loss(trace, forward)
+                and not self._may_go_backward(gradients, step, step.modules | modules, forward)
+            ):
+                return forward
+        return None
+
+    def _has_loss(self, trace: Trace, forward: Forward) -> bool:
+        """Whether a loss of its output is computed, so that gradients are what the loop is about."""
+        return any(
+            forward.index in loss.input.forwards | loss.target.forwards | loss.output.forwards
+            for loss in trace.of(LossCalled)
+        )
+
+    def _may_go_backward(self, gradients: Gradients, step: Stepped, modules: frozenset[int], forward: Forward) -> bool:
+        """Whether anyone, anywhere, may compute gradients for these modules."""
+        trace = gradients.trace
+        return any(
+            gradients.may_concern(backward, modules) or forward.index in backward.forwards
+            for backward in trace.of(Backward)
+        ) or any(
+            gradients.may_have_touched(event, modules)
+            or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards))
+            for event in trace.events
+        )
+
+    def _report(self, step: Stepped, forward: Forward) -> Finding:
+        text = "`{optimizer}.step()` has nothing to apply: no `backward()` ever fills its gradients"
+        return self.finding(
+            step.site,
+            message(text, optimizer=owner(step.name, "step", "optimizer")),
+            help="call `backward()` on the loss before the step",
+            trail=(
+                Step(forward.site, "the forward pass runs here"),
+                Step(step.site, "the step follows without a backward pass"),
+            ),
+        )

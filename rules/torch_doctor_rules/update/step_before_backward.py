@@ -1,0 +1,124 @@
+"""TDR103: the step comes before the gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, Stepped, Trace
+from torch_doctor_rules.gradients import Gradients
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class StepBeforeBackward(Rule):
+    """`step()` runs before this batch's `backward()` and applies stale or missing gradients.
+
+    ## Why is this bad?
+    The step of the first batch finds no gradients and does nothing. Where the loop clears the gradients before the step,
+    no step ever finds any; where it does not, every step applies those of the batch before, and the last one is lost.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            optimizer.step()
+            loss.backward()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    At the first `step()` no parameter has a gradient, or at every step the gradients are older than the batch.
+
+    ## Fix safety
+    Unsafe: the two statements change places, which changes how the model trains.
+
+    ## When it stays silent
+    In a loop that is merely shifted by one (`step`, `zero_grad`, forward, `backward`, with a first `backward()` before the
+    loop), for steps with a closure, for a step behind a condition, and where something earlier is out of sight.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
+    - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.step.html
+    """
+
+    code = "TDR103"
+    name = "step-before-backward"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every step that has nothing, or nothing current, to apply."""
+        gradients = Gradients(trace)
+        wasted = {waste.step.site for waste in gradients.wasted()}
+        steps = [step for step in trace.of(Stepped) if not step.closure and not step.manual and step.site not in wasted]
+        late = ((step, self._late(gradients, step)) for step in steps)
+        yield from first_per_site(self._report(step, backward) for step, backward in late if backward is not None)
+
+    def _late(self, gradients: Gradients, step: Stepped) -> Backward | None:
+        """The `backward()` of the step's iteration, when it surely comes too late."""
+        trace = gradients.trace
+        for backward in gradients.filling:
+            iteration = trace.common_loop(step, backward)
+            moved = gradients.shared(step, backward)
+            if (
+                iteration is not None
+                and moved
+                and backward.index > step.index
+                and trace.same_iteration(step, backward)
+                and trace.implies(backward, step)
+                and not gradients.may_be_there(step, moved, within=iteration)
+                and (
+                    gradients.surely_gone(step, moved)
+                    or not (trace.begins_outside or gradients.may_be_there(step, moved))
+                )
+            ):
+                return backward
+        return None
+
+    def _report(self, step: Stepped, backward: Backward) -> Finding:
+        text = "`{optimizer}.step()` runs before this batch's `backward()`: it applies stale or no gradients"
+        return self.finding(
+            step.site,
+            message(text, optimizer=owner(step.name, "step", "optimizer")),
+            help="step after the backward pass of the same batch",
+            trail=(
+                Step(step.site, "the parameters are updated here"),
+                Step(backward.site, "this batch's gradients are computed only here"),
+            ),
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torch_doctor.trace import Backward, GaveUp, Handed, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Forward, GaveUp, Handed, OptimizerBuilt, Stepped, ZeroGrad
 from torch_doctor_rules.family import Family
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Gradients:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.family = Family(trace)
+        self.adding = [event for event in trace.of(Backward) if accumulates(event)]
         self.filling = [event for event in trace.of(Backward) if fills(event)]
         self._optimizers = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
         self._stepping = {event.optimizer for event in trace.of(Stepped)}
@@ -77,6 +78,28 @@ class Gradients:
                 else self.may_have_touched(event, modules)
             )
             for event in before
+        )
+
+    def may_ever_come(self, step: Stepped, forward: Forward) -> bool:
+        """Whether anyone, anywhere, may go backward to what the step moves, or through the forward."""
+        modules = step.modules | {forward.module}
+        alike = {
+            other.index
+            for other in self.trace.of(Forward)
+            if other.index == forward.index or self.family.related((other.module,), modules)
+        }
+        return any(
+            self.may_concern(event, modules) or event.forwards & alike for event in self.trace.of(Backward)
+        ) or any(
+            self.may_have_touched(event, modules)
+            or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards & alike))
+            for event in self.trace.events
+        )
+
+    def moves(self, step: Stepped, module: int) -> bool:
+        """Whether the step surely moves parameters of the module."""
+        return self._means_whatever_trains(step) or any(
+            part in self.family.within((module,)) or module in self.family.within((part,)) for part in step.modules
         )
 
     def surely_gone(self, step: Stepped, modules: frozenset[int]) -> bool:

@@ -54,7 +54,8 @@ class WholeModelSaved(Rule):
     Unsafe: `.state_dict()` is added, and the code that loads the file has to build the model first.
 
     ## When it stays silent
-    For state dicts, also in variables and attributes, for tensors and settings, and where it is not known what is saved.
+    For state dicts, also in variables and attributes, for tensors and settings, and where it is not known what is
+    saved.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#saving-and-loading-torch-nn-modules

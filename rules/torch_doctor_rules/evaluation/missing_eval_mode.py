@@ -75,8 +75,8 @@ class MissingEvalMode(Rule):
     ```
 
     ## How the probe confirms it
-    A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode, and
-    the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
+    A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
+    and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
 
     ## Fix safety
     Unsafe: `model.eval()` is inserted before the pass, and `model.train()` after it where training goes on.

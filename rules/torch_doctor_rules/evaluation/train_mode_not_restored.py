@@ -20,8 +20,8 @@ class TrainModeNotRestored(Rule):
     """The model is put into evaluation mode inside the training loop and never back.
 
     ## Why is this bad?
-    Modes stay until someone changes them. After the first validation every further epoch trains without dropout and with
-    frozen batch norm statistics: the network that overfits is not the one that was configured.
+    Modes stay until someone changes them. After the first validation every further epoch trains without dropout and
+    with frozen batch norm statistics: the network that overfits is not the one that was configured.
 
     ## Example
     ```python
@@ -71,7 +71,8 @@ class TrainModeNotRestored(Rule):
     ```
 
     ## How the probe confirms it
-    The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the second.
+    The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
+    second.
 
     ## Fix safety
     Unsafe: `model.train()` is inserted before the training pass, which changes how the model trains.

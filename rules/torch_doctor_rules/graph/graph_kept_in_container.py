@@ -17,8 +17,9 @@ class GraphKeptInContainer(Rule):
     """Tensors with their graphs are collected over batches.
 
     ## Why is this bad?
-    A tensor that came out of the model holds the graph that made it, with all activations that were not freed. A list of
-    losses or outputs keeps one graph for every batch: memory grows with every step, for numbers that are only plotted.
+    A tensor that came out of the model holds the graph that made it, with all activations that were not freed. A list
+    of losses or outputs keeps one graph for every batch: memory grows with every step, for numbers that are only
+    plotted.
 
     ## Example
     ```python
@@ -67,7 +68,8 @@ class GraphKeptInContainer(Rule):
     ```
 
     ## How the probe confirms it
-    A sentinel in the graph of an early value is still alive several steps later; after `.item()` or `.detach()` it dies.
+    A sentinel in the graph of an early value is still alive several steps later; after `.item()` or `.detach()` it
+    dies.
 
     ## Fix safety
     Safe: `.detach()`, or `.item()` for a loss, is added; every number stays the same.

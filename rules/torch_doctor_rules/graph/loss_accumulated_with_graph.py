@@ -67,7 +67,8 @@ class LossAccumulatedWithGraph(Rule):
     ```
 
     ## How the probe confirms it
-    A sentinel in the graph of an early loss is still alive several steps later; after `.item()` or `.detach()` it dies.
+    A sentinel in the graph of an early loss is still alive several steps later; after `.item()` or `.detach()` it
+    dies.
 
     ## Fix safety
     Safe: `.item()`, or `.detach()` where a tensor is needed, is added; every number stays the same.

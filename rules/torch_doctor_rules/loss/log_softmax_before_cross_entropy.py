@@ -17,8 +17,8 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     """Log-probabilities go into a loss that applies the log-softmax itself.
 
     ## Why is this bad?
-    The log-softmax of log-probabilities is the same log-probabilities, so the loss is right and the work is done twice,
-    forward and backward. It also misleads the reader, and turns wrong when someone changes one of the two.
+    The log-softmax of log-probabilities is the same log-probabilities, so the loss is right and the work is done
+    twice, forward and backward. It also misleads the reader, and turns wrong when someone changes one of the two.
 
     ## Example
     ```python
@@ -64,7 +64,8 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     The graph behind the loss has two log-softmax nodes, one directly on the other.
 
     ## Fix safety
-    Safe: the loss of the same log-probabilities is computed without the second log-softmax; every value stays the same.
+    Safe: the loss of the same log-probabilities is computed without the second log-softmax; every value stays the
+    same.
 
     ## When it stays silent
     When the loss is `NLLLoss`, which expects log-probabilities, and when the log-softmax lies behind a flag.

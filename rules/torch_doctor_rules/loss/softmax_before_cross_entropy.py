@@ -17,8 +17,8 @@ class SoftmaxBeforeCrossEntropy(Rule):
     """Probabilities go into a loss that applies the softmax itself.
 
     ## Why is this bad?
-    `CrossEntropyLoss` expects raw scores and applies log-softmax to them. Of probabilities, which lie between 0 and 1, it
-    makes an almost flat distribution: the loss cannot fall below about 0.55 for two classes (1.46 for ten), its
+    `CrossEntropyLoss` expects raw scores and applies log-softmax to them. Of probabilities, which lie between 0 and 1,
+    it makes an almost flat distribution: the loss cannot fall below about 0.55 for two classes (1.46 for ten), its
     gradients are small, and training is slow or stalls although everything runs.
 
     ## Example
@@ -62,14 +62,15 @@ class SoftmaxBeforeCrossEntropy(Rule):
     ```
 
     ## How the probe confirms it
-    The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports it.
+    The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports
+    it.
 
     ## Fix safety
     Unsafe: the softmax is removed, and code that reads the model's output as probabilities has to apply it itself.
 
     ## When it stays silent
-    When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is another
-    one (`NLLLoss`, a binary loss), and when a layer that is called `softmax` is a log-softmax.
+    When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is
+    another one (`NLLLoss`, a binary loss), and when a layer that is called `softmax` is a log-softmax.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html

@@ -16,8 +16,8 @@ class MissingSuperInit(Rule):
     """`super().__init__()` of a module is missing, or comes after its first layer.
 
     ## Why is this bad?
-    `nn.Module.__init__` makes the registries for parameters, layers, buffers and hooks. Before it ran, assigning a layer
-    raises `AttributeError`; a module that never runs it cannot be called, moved or saved.
+    `nn.Module.__init__` makes the registries for parameters, layers, buffers and hooks. Before it ran, assigning a
+    layer raises `AttributeError`; a module that never runs it cannot be called, moved or saved.
 
     ## Example
     ```python

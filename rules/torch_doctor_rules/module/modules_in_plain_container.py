@@ -18,9 +18,9 @@ class ModulesInPlainContainer(Rule):
     """Layers are kept in a plain list, dict, tuple or set, where their module does not see them.
 
     ## Why is this bad?
-    A module registers what is assigned to an attribute, and does not look into containers. Layers in a list are missing
-    from `parameters()`, so no optimizer trains them, from `.to()`, `train()` and `eval()`, and from every checkpoint.
-    They still run in `forward`, so nothing fails until the model is on a GPU.
+    A module registers what is assigned to an attribute, and does not look into containers. Layers in a list are
+    missing from `parameters()`, so no optimizer trains them, from `.to()`, `train()` and `eval()`, and from every
+    checkpoint. They still run in `forward`, so nothing fails until the model is on a GPU.
 
     ## Example
     ```python
@@ -71,9 +71,9 @@ class ModulesInPlainContainer(Rule):
     Safe: a list or tuple becomes `nn.ModuleList`, a dict `nn.ModuleDict`, which iterate and index as before.
 
     ## When it stays silent
-    When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`, `setattr`),
-    when they have nothing to train and no mode, when the owner is no module, and when they were handed in one by one,
-    as is done to keep a frozen network out on purpose.
+    When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`,
+    `setattr`), when they have nothing to train and no mode, when the owner is no module, and when they were handed in
+    one by one, as is done to keep a frozen network out on purpose.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html

@@ -17,8 +17,8 @@ class UnreadableSource(Rule):
     """The file, or one cell of a notebook, is not valid Python.
 
     ## Why is this bad?
-    Nothing in it was checked, so its silence means nothing. Other files, and the other cells of the notebook, are still
-    checked.
+    Nothing in it was checked, so its silence means nothing. Other files, and the other cells of the notebook, are
+    still checked.
 
     ## Example
     ```python

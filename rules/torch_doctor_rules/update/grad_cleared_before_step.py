@@ -19,8 +19,9 @@ class GradClearedBeforeStep(Rule):
     """`zero_grad()` between `backward()` and `step()` throws the gradients away before they are applied.
 
     ## Why is this bad?
-    `step()` reads `.grad`. After `zero_grad()` it is None, so the optimizer skips every parameter (or sees zeros, so that
-    only momentum and weight decay move the weights). The loss is computed, the loop runs, and the model learns nothing.
+    `step()` reads `.grad`. After `zero_grad()` it is None, so the optimizer skips every parameter (or sees zeros, so
+    that only momentum and weight decay move the weights). The loss is computed, the loop runs, and the model learns
+    nothing.
 
     ## Example
     ```python
@@ -70,8 +71,9 @@ class GradClearedBeforeStep(Rule):
     Unsafe: the clearing is moved behind the step, or in front of the backward pass, and the model begins to train.
 
     ## When it stays silent
-    When the clearing belongs to another optimizer or model, when it happens on a path that skips the step (a batch with
-    bad gradients), when a step or another `backward()` lies between, or when something on the way is out of sight.
+    When the clearing belongs to another optimizer or model, when it happens on a path that skips the step (a batch
+    with bad gradients), when a step or another `backward()` lies between, or when something on the way is out of
+    sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html

@@ -32,8 +32,8 @@ class MethodNotCalled(Rule):
 
     ## Why is this bad?
     `optimizer.step` without parentheses is an expression: Python looks the method up and throws it away. Nothing is
-    updated, cleared or switched, and no error says so. A context such as `torch.no_grad` without parentheses is a class
-    and no context: the block raises, or does not do what it says.
+    updated, cleared or switched, and no error says so. A context such as `torch.no_grad` without parentheses is a
+    class and no context: the block raises, or does not do what it says.
 
     ## Example
     ```python

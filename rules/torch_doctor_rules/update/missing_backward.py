@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, Handed, LossCalled, Stepped, Trace
+from torch_doctor.trace import Forward, LossCalled, Stepped, Trace
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
 from torch_doctor_rules.sites import first_per_site
@@ -19,7 +19,8 @@ class MissingBackward(Rule):
     """`step()` runs in a loop in which no `backward()` ever fills its gradients.
 
     ## Why is this bad?
-    Without gradients the optimizer skips every parameter. The loop runs, the loss is printed, and it stays what it was.
+    Without gradients the optimizer skips every parameter. The loop runs, the loss is printed, and it stays what it
+    was.
 
     ## Example
     ```python
@@ -79,51 +80,29 @@ class MissingBackward(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step in a loop that computes a loss and never its gradients."""
-        if uncalled(trace, "backward"):
-            return
         gradients = Gradients(trace)
-        found = ((step, self._forward(gradients, step)) for step in trace.of(Stepped))
-        yield from first_per_site(self._report(step, forward) for step, forward in found if forward is not None)
+        steps = [step for step in trace.of(Stepped) if not (step.closure or step.manual or step.clears)]
+        if not uncalled(trace, "backward"):
+            found = ((step, self._forward(gradients, step)) for step in steps)
+            yield from first_per_site(self._report(step, forward) for step, forward in found if forward is not None)
 
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
-        """The forward in the step's loop whose gradients nobody computes."""
+        """The forward in the step's iteration that feeds a loss and that nobody goes backward through."""
         trace = gradients.trace
-        if step.closure or step.manual or step.clears:
-            return None
-        for forward in trace.of(Forward):
-            modules = frozenset((forward.module,))
-            trained = gradients.family.within(step.modules) & modules or gradients.family.within(modules) & step.modules
-            if (
-                (trained or not (step.whole or step.modules))
-                and forward.index < step.index
-                and trace.common_loop(forward, step) is not None
-                and trace.same_iteration(forward, step)
-                and trace.together(forward, step)
-                and forward.grad is not False
-                and self._has_loss(trace, forward)
-                and not self._may_go_backward(gradients, step, step.modules | modules, forward)
-            ):
-                return forward
+        for loss in trace.of(LossCalled):
+            for forward in (trace.events[index] for index in sorted(loss.input.forwards | loss.output.forwards)):
+                if (
+                    isinstance(forward, Forward)
+                    and forward.grad is not False
+                    and gradients.moves(step, forward.module)
+                    and forward.index < step.index
+                    and trace.common_loop(forward, step) is not None
+                    and trace.same_iteration(forward, step)
+                    and trace.together(forward, step)
+                    and not gradients.may_ever_come(step, forward)
+                ):
+                    return forward
         return None
-
-    def _has_loss(self, trace: Trace, forward: Forward) -> bool:
-        """Whether a loss of its output is computed, so that gradients are what the loop is about."""
-        return any(
-            forward.index in loss.input.forwards | loss.target.forwards | loss.output.forwards
-            for loss in trace.of(LossCalled)
-        )
-
-    def _may_go_backward(self, gradients: Gradients, step: Stepped, modules: frozenset[int], forward: Forward) -> bool:
-        """Whether anyone, anywhere, may compute gradients for these modules."""
-        trace = gradients.trace
-        return any(
-            gradients.may_concern(backward, modules) or forward.index in backward.forwards
-            for backward in trace.of(Backward)
-        ) or any(
-            gradients.may_have_touched(event, modules)
-            or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards))
-            for event in trace.events
-        )
 
     def _report(self, step: Stepped, forward: Forward) -> Finding:
         text = "`{optimizer}.step()` has nothing to apply: no `backward()` ever fills its gradients"

@@ -18,8 +18,8 @@ class MissingStep(Rule):
     """Gradients are computed for parameters whose optimizer never steps.
 
     ## Why is this bad?
-    `backward()` only fills `.grad`. Without `optimizer.step()` no parameter moves: the loss of every epoch is that of the
-    initial weights. A scheduler's `step()` changes the learning rate and nothing else.
+    `backward()` only fills `.grad`. Without `optimizer.step()` no parameter moves: the loss of every epoch is that of
+    the initial weights. A scheduler's `step()` changes the learning rate and nothing else.
 
     ## Example
     ```python

@@ -88,39 +88,36 @@ class MissingZeroGrad(Rule):
         """The first `backward()` for each set of parameters that finds their gradients of an earlier step."""
         gradients = Gradients(trace)
         reported: set[int] = set()
-        for again in gradients.filling:
-            for earlier in reversed([event for event in gradients.filling if event.index < again.index]):
-                stale = self._stale(gradients, earlier, again)
-                if stale is not None and not stale[0] <= reported:
-                    reported |= stale[0]
-                    yield self._report(stale[1], again)
+        for again in gradients.adding:
+            for earlier in reversed([event for event in gradients.adding if event.index < again.index]):
+                if earlier.site != again.site or trace.same_iteration(earlier, again):
+                    continue
+                step, stale = self._stale(gradients, earlier, again)
+                if step is not None and not stale <= reported:
+                    reported |= stale
+                    yield self._report(step, again)
                     break
 
-    def _stale(self, gradients: Gradients, earlier: Backward, again: Backward) -> tuple[frozenset[int], Stepped] | None:
-        """What was stepped with the gradients of `earlier` and not cleared before `again` adds to them."""
+    def _stale(self, gradients: Gradients, earlier: Backward, again: Backward) -> tuple[Stepped | None, frozenset[int]]:
+        """The step that used the gradients of `earlier`, and whose gradients are still there for `again` to add to."""
         trace = gradients.trace
-        if earlier.site != again.site or trace.same_iteration(earlier, again) or not trace.together(earlier, again):
-            return None
         for step in trace.between(earlier, again, Stepped):
             path = (earlier, step, again)
-            if not gradients.on_path(step, *path):
-                continue
-            shared = gradients.shared(*path)
-            stale = shared - gradients.may_be_cleared(shared, *path)
-            explained = uncalled(trace, "zero_grad", {step.optimizer, *stale}, after=earlier, before=again)
-            if stale and not explained and not gradients.out_of_sight(earlier, again, stale, *path):
-                return stale, step
-        return None
+            if all(gradients.on_path(event, *path) for event in path):
+                shared = gradients.shared(*path)
+                stale = shared - gradients.may_be_cleared(shared, *path)
+                explained = uncalled(trace, "zero_grad", {step.optimizer, *stale}, after=earlier, before=again)
+                if stale and not explained and not gradients.out_of_sight(earlier, again, stale, *path):
+                    return step, stale
+        return None, frozenset()
 
     def _report(self, step: Stepped, again: Backward) -> Finding:
         text = "the gradients of `{loss}` are added to those of earlier steps, which nobody clears"
-        optimizer = owner(step.name, "step", "optimizer")
+        clear = f"call `{owner(step.name, 'step', 'optimizer')}.zero_grad()` before the backward pass of every step"
         return self.finding(
             again.site,
             message(text, loss=owner(again.name, "backward", "loss")),
-            help="set the gradients to None after each update, or to zero"
-            if step.manual
-            else f"call `{optimizer}.zero_grad()` before the backward pass of every step",
+            help="set the gradients to None after every update" if step.manual else clear,
             trail=(
                 Step(again.site, "gradients are computed here"),
                 Step(step.site, "they are applied here, and stay where they are"),

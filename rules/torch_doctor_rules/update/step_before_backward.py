@@ -18,8 +18,9 @@ class StepBeforeBackward(Rule):
     """`step()` runs before this batch's `backward()` and applies stale or missing gradients.
 
     ## Why is this bad?
-    The step of the first batch finds no gradients and does nothing. Where the loop clears the gradients before the step,
-    no step ever finds any; where it does not, every step applies those of the batch before, and the last one is lost.
+    The step of the first batch finds no gradients and does nothing. Where the loop clears the gradients before the
+    step, no step ever finds any; where it does not, every step applies those of the batch before, and the last one is
+    lost.
 
     ## Example
     ```python
@@ -68,8 +69,8 @@ class StepBeforeBackward(Rule):
     Unsafe: the two statements change places, which changes how the model trains.
 
     ## When it stays silent
-    In a loop that is merely shifted by one (`step`, `zero_grad`, forward, `backward`, with a first `backward()` before the
-    loop), for steps with a closure, for a step behind a condition, and where something earlier is out of sight.
+    In a loop that is merely shifted by one (`step`, `zero_grad`, forward, `backward`, with a first `backward()` before
+    the loop), for steps with a closure, for a step behind a condition, and where something earlier is out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step

@@ -97,7 +97,7 @@ def _validated(table: Any, where: str) -> Config:  # noqa: ANN401 - anything can
     except msgspec.ValidationError as error:
         what, _, place = str(error).partition(" - at `$.")
         key = place.rstrip("`").replace("_", "-")
-        message = f"{where}: `{key}`: {what[:1].lower()}{what[1:].replace('`', '')}"
+        message = f"{where}: `{key}`: {what[:1].lower()}{what[1:].replace('`', '').replace(' | null', '')}"
         raise ConfigError(message) from None
 
 

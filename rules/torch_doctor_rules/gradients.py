@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torch_doctor.trace import Backward, Forward, GaveUp, Handed, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Forward, GaveUp, Handed, ModuleBuilt, OptimizerBuilt, Stepped, ZeroGrad
 from torch_doctor_rules.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch_doctor.trace import Event, Scope, Trace
+
+CONTAINERS = frozenset(
+    f"torch.nn.{name}" for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
+)
 
 Update: TypeAlias = "Backward | Stepped | ZeroGrad"
 
@@ -42,6 +46,12 @@ class Gradients:
         self.adding = [event for event in trace.of(Backward) if accumulates(event)]
         self.filling = [event for event in trace.of(Backward) if fills(event)]
         self._optimizers = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
+        self._shells = {
+            event.module
+            for event in trace.of(ModuleBuilt)
+            if event.class_site is not None or event.class_name in CONTAINERS
+        }
+        self._called = frozenset(event.module for event in trace.of(Forward))
         self._stepping = {event.optimizer for event in trace.of(Stepped)}
 
     def shared(self, *events: Update) -> frozenset[int]:
@@ -56,6 +66,16 @@ class Gradients:
     def may_concern(self, event: Update, modules: Iterable[int]) -> bool:
         """Whether the event may touch the gradients of some of these modules."""
         return not event.whole or self.family.related(event.modules, modules)
+
+    def still_there(self, earlier: Backward, step: Stepped, again: Backward) -> frozenset[int]:
+        """The modules that were stepped with gradients that nobody may have cleared before more are added."""
+        path = (earlier, step, again)
+        shared = self.shared(*path)
+        cleared = self.may_be_cleared(shared, *path)
+        left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
+        if not all(self.on_path(event, *path) for event in path) or self.out_of_sight(earlier, again, left, *path):
+            return frozenset()
+        return left
 
     def may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
         """Those of the modules whose gradients may be cleared between the first and the last event of the path."""
@@ -81,7 +101,10 @@ class Gradients:
         )
 
     def may_ever_come(self, step: Stepped, forward: Forward) -> bool:
-        """Whether anyone, anywhere, may go backward to what the step moves, or through the forward."""
+        """Whether anyone, anywhere, may go backward to what the step moves, or through the forward.
+
+        Who sets gradients by hand may set them to something.
+        """
         modules = step.modules | {forward.module}
         alike = {
             other.index
@@ -89,11 +112,28 @@ class Gradients:
             if other.index == forward.index or self.family.related((other.module,), modules)
         }
         return any(
-            self.may_concern(event, modules) or event.forwards & alike for event in self.trace.of(Backward)
+            event.through != "autograd.grad"
+            and (self.may_concern(event, modules) or (event.loss.graph_forwards or event.forwards) & alike)
+            for event in self.trace.of(Backward)
         ) or any(
             self.may_have_touched(event, modules)
             or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards & alike))
+            or (isinstance(event, ZeroGrad) and not event.target and self.may_concern(event, modules))
             for event in self.trace.events
+        )
+
+    def may_ever_move(self, optimizer: OptimizerBuilt, modules: frozenset[int]) -> bool:
+        """Whether anyone may update these modules: the optimizer, another one, or who got hold of either.
+
+        Gradients of unknown modules that are cleared tell of an optimizer that the witness does not know.
+        """
+        trace = self.trace
+        return (
+            any(not event.whole and not event.target for event in trace.of(ZeroGrad))
+            or any(
+                step.optimizer == optimizer.optimizer or self.may_concern(step, modules) for step in trace.of(Stepped)
+            )
+            or any(self.may_have_touched(event, modules) for event in trace.events[optimizer.index + 1 :])
         )
 
     def moves(self, step: Stepped, module: int) -> bool:
@@ -101,6 +141,10 @@ class Gradients:
         return self._means_whatever_trains(step) or any(
             part in self.family.within((module,)) or module in self.family.within((part,)) for part in step.modules
         )
+
+    def surely_never_there(self, step: Stepped, modules: frozenset[int]) -> bool:
+        """Whether no `backward()` at all comes before the step."""
+        return not self.trace.begins_outside and not self.may_be_there(step, modules)
 
     def surely_gone(self, step: Stepped, modules: frozenset[int]) -> bool:
         """Whether all gradients of the modules were cleared before the step, and none came since."""
@@ -186,9 +230,25 @@ class Gradients:
         )
         return not (applied or filled_again or handed_on or self.out_of_sight(backward, step, lost, *wasted))
 
+    def _goes_with(self, module: int, cleared: frozenset[int]) -> bool:
+        """Whether the module's gradients are gone with those that were cleared.
+
+        They are when it only holds others, and when it never appears without a cleared module that is called as a whole
+        and of which it seems to be a part.
+        """
+        if not cleared or module in self._shells:
+            return bool(cleared)
+        updates: list[Backward | Stepped] = [*self.trace.of(Backward), *self.trace.of(Stepped)]
+        groups = [event.modules for event in updates if module in event.modules]
+        return module not in self._called and any(
+            all(whole in group for group in groups) for whole in cleared & self._called
+        )
+
     def _means_whatever_trains(self, event: Update) -> bool:
-        """Whether it belongs to an optimizer of unknown parameters, the only one there is."""
-        if isinstance(event, Backward) or event.modules or event.whole:
+        """Whether its parameters are not known, but it can only be about the single optimizer that steps."""
+        if event.modules or event.whole:
             return False
+        if isinstance(event, Backward):
+            return len(self._stepping) == 1 and not self.trace.begins_outside
         optimizer = event.optimizer if isinstance(event, Stepped) else event.target
         return optimizer != 0 and self._stepping == {optimizer}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Forward, Handed, Holding, Kept, LoopKind, Trace
+from torch_doctor.rule import Step
+from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Trace
 from torch_doctor_rules.gradients import fills
 from torch_doctor_rules.sites import first_per_site
 
@@ -25,6 +26,13 @@ def leftovers(trace: Trace, *ways: Holding) -> Iterator[Kept]:
         and any(_outlives(trace, trace.events[index], kept) for index in kept.carries)
         and not _needed(trace, kept)
     )
+
+
+def growth(trace: Trace, kept: Kept) -> Iterator[Step]:
+    """Where the graph comes from and where it stays."""
+    for index in sorted(kept.value.graph_forwards)[-1:]:
+        yield Step(trace.events[index].site, "the graph begins here, once for every batch")
+    yield Step(kept.site, "it is kept here together with those of all batches before")
 
 
 def _outlives(trace: Trace, earlier: object, kept: Kept) -> bool:
@@ -61,6 +69,8 @@ def _needed(trace: Trace, kept: Kept) -> bool:
         return True
     spent = _spent(trace, kept)
     if trace.begins_outside and "." in kept.holder and not spent:
+        return True
+    if not spent and any(kept.scope in event.scope.chain() for event in trace.of(GaveUp) if event.index > kept.index):
         return True
     return any(
         chain & event.kept and not (spent and (event.returned or kept.how is Holding.ACCUMULATED))

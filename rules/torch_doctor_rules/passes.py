@@ -41,15 +41,15 @@ class Passes:
         self._trained: dict[int, list[Backward]] = {}
         self._by_place: dict[Place, list[Forward]] = {}
         for forward in trace.of(Forward):
-            self._by_place.setdefault(_place(forward), []).append(forward)
+            self._by_place.setdefault(_line(forward), []).append(forward)
 
     def evaluations(self) -> Iterator[Forward]:
         """The forwards over data whose results surely never go backward, of modules that are trained or loaded."""
         for forward in self.trace.of(Forward):
             if (
-                forward.inputs.source in {Source.LOADER, Source.DATA}
-                and not self.goes_backward(forward)
+                not self.goes_backward(forward)
                 and self._learns(forward)
+                and self._sees_data(forward)
                 and not self._trains_elsewhere(forward)
                 and not self._feeds_unseen_loss(forward)
                 and not self._out_of_sight(forward)
@@ -96,24 +96,47 @@ class Passes:
         ]
 
     def first_of_each(self, forwards: Iterable[Forward]) -> Iterator[Forward]:
-        """The first of these forwards in every pass."""
-        seen: set[object] = set()
+        """The first of these forwards in every pass, every line once."""
+        passes: set[object] = set()
+        lines: set[Site] = set()
         for forward in forwards:
             batch = batch_of(forward)
             one_pass = _call(forward) if batch is None else batch.loop
-            if one_pass not in seen:
-                seen.add(one_pass)
+            if one_pass not in passes and forward.site not in lines:
+                lines.add(forward.site)
                 yield forward
+            passes.add(one_pass)
 
     def _loading(self, forward: Forward) -> list[Loaded]:
         return [event for event in self.trace.of(Loaded) if self.family.related((event.module,), (forward.module,))]
+
+    def _sees_data(self, forward: Forward) -> bool:
+        """Whether it runs over data.
+
+        Random input that comes from elsewhere stands for data when a model that does not train on random input has
+        learned before and runs without a graph.
+        """
+        made_at = forward.inputs.made_at
+        if forward.inputs.source is not Source.NOISE:
+            return forward.inputs.source is not Source.UNKNOWN
+        return (
+            forward.grad is False
+            and made_at is not None
+            and not forward.site.row <= made_at.row <= forward.site.end_row
+            and self.comes_after_training(forward)
+            and all(
+                other.inputs.source is not Source.NOISE
+                for other in self.trace.of(Forward)
+                if self.trains(other) and self.family.related((other.module,), (forward.module,))
+            )
+        )
 
     def _learns(self, forward: Forward) -> bool:
         return bool(self.training_of(forward) or self._loading(forward))
 
     def _trains_elsewhere(self, forward: Forward) -> bool:
         """Whether the same call trains in another iteration, and this iteration may just be cut short."""
-        for other in self._by_place[_place(forward)]:
+        for other in self._by_place[_line(forward)]:
             if other.index in self._handed:
                 return True
             iteration = self.trace.common_loop(forward, other)
@@ -164,5 +187,5 @@ def _call(forward: Forward) -> Scope:
     return next(scope for scope in reversed(forward.scope.chain()) if scope.kind is not ScopeKind.ITERATION)
 
 
-def _place(forward: Forward) -> Place:
+def _line(forward: Forward) -> Place:
     return (forward.site, *(scope.site for scope in forward.scope.chain()))

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from torch_doctor.trace import Event, Trace
+    from torch_doctor_rules.family import Family
 
 METHODS = frozenset(("step", "zero_grad", "backward", "eval", "train", "update", "unscale_"))
 """The methods whose missing call TDR111 reports."""
@@ -22,19 +23,19 @@ def uncalled(
     trace: Trace,
     method: str,
     targets: Collection[int] = (),
-    *,
-    after: Event | None = None,
-    before: Event | None = None,
+    family: Family | None = None,
+    between: tuple[Event | None, Event | None] = (None, None),
 ) -> bool:
     """Whether `method` of one of the targets was named but not called, in this stretch of the trace.
 
-    Without targets, and for an expression whose object is not known, any counts.
+    Without targets, and for an expression whose object is not known, any counts. With the family, a module counts for
+    its parts.
     """
+    after, before = between
     first = -1 if after is None else after.index
     last = len(trace.events) if before is None else before.index
+    meant = [event.target for event in trace.of(NotCalled) if event.method == method and first < event.index < last]
     return any(
-        event.method == method
-        and first < event.index < last
-        and (not targets or not event.target or event.target in targets)
-        for event in trace.of(NotCalled)
+        not targets or not target or target in targets or (family is not None and family.related((target,), targets))
+        for target in meant
     )

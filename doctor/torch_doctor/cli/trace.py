@@ -27,11 +27,12 @@ def command(file: str, output_format: str, color: str) -> int:
     found, report = scanning.traces(options)
     if output_format == "json":
         write(render_json(found))
-    elif found:
+    else:
         look = look_of(color, sys.stdout)
-        write(render(found, report.sources, look), colours=look.paint.colours)
-    if not found and not report.errors:
-        report.warnings.append(f"{file} does not mention torch or a library that trains with it: nothing to see")
+        text = render(found, report.sources, look)
+        write(text, colours=look.paint.colours)
+        if not text and not report.errors:
+            report.warnings.append(f"{file}: nothing that trains or evaluates a model was seen")
     paint = Paint(wants_colours(color, sys.stderr))
     for warning in report.warnings:
         click.echo(f"{paint('warning:', 'bold', 'yellow')} {warning}", err=True)

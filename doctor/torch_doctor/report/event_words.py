@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING
 
 from torch_doctor import trace as t
@@ -11,7 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 TORCH_PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.optim.lr_scheduler.", "torch.optim.", "torch.")
+PLAIN_NAME = re.compile(r"[\w.\[\]]+$")
+SPACES = re.compile(r"\s+")
 MOST_NAMED = 4
+LONGEST_NAME = 50
 
 
 class Words:
@@ -30,15 +34,20 @@ class Words:
         if isinstance(event, t.ModuleBuilt):
             self._classes[event.module] = short(event.class_name)
         elif isinstance(event, (t.ModeSet, t.Forward, t.Moved)):
-            if event.module and event.name:
+            if event.module and PLAIN_NAME.match(event.name):
                 self._names[event.module] = event.name
         elif isinstance(event, (t.OptimizerBuilt, t.SchedulerBuilt)):
             number = event.optimizer if isinstance(event, t.OptimizerBuilt) else event.scheduler
             self._classes[number] = short(event.class_name)
 
     def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing in sight") -> str:
-        """The names of modules, optimizers and the like; `whole` is False when there may be more."""
-        names = list(dict.fromkeys(self._thing(number) for number in sorted(numbers)))
+        """What modules, optimizers and the like are called; `whole` is False when there may be more.
+
+        Where some have a name of their own, the others are mostly their parts and go without saying.
+        """
+        named = [number for number in sorted(numbers) if number in self._names]
+        built = [number for number in sorted(numbers) if number in self._classes]
+        names = list(dict.fromkeys(self._thing(number) for number in named or built or sorted(numbers)))
         more = len(names) - MOST_NAMED
         shown = names[:MOST_NAMED] + ([f"{more} more"] if more > 0 else []) + ([] if whole else ["maybe others"])
         return ", ".join(shown) if names else nothing if whole else "something out of sight"
@@ -172,7 +181,7 @@ class Words:
 
     @_said.register
     def _(self, event: t.NotCalled) -> str:
-        return f"name `{event.name}` and do not call it"
+        return f"name {_name(event.name)} and do not call it"
 
     # --- modes, values, what is out of sight ---------------------------------------------------------------------
 
@@ -196,7 +205,7 @@ class Words:
     @_said.register
     def _(self, event: t.Saved) -> str:
         whole = f": whole objects of {self.things(event.modules)}" if event.modules else ""
-        return f"save `{event.what}`{whole}"
+        return f"save {_name(event.what)}{whole}"
 
     @_said.register
     def _(self, event: t.Loaded) -> str:
@@ -205,7 +214,7 @@ class Words:
     @_said.register
     def _(self, event: t.Handed) -> str:
         things = self.things(event.modules | event.optimizers, nothing="values")
-        return f"return {things}" if event.returned else f"hand {things} to `{event.to}`, out of sight"
+        return f"return {things}" if event.returned else f"hand {things} to {_name(event.to)}, out of sight"
 
     @_said.register
     def _(self, event: t.Owned) -> str:
@@ -242,7 +251,13 @@ def short(name: str) -> str:
 
 
 def _name(name: str) -> str:
-    return f"`{name}`" if name else "something"
+    return f"`{_on_one_line(name)}`" if name else "something"
+
+
+def _on_one_line(text: str) -> str:
+    """The user's expression, short enough to stand in a sentence."""
+    text = SPACES.sub(" ", text)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
 
 
 def _autograd(enabled: t.Tri) -> str:
@@ -253,7 +268,7 @@ def _fact(fact: t.TensorFact) -> str:
     kind = fact.kind.value if fact.kind is not t.Kind.UNKNOWN else ""
     graph = {True: "with its graph", False: "without a graph", None: ""}[fact.graph]
     said = ", ".join(part for part in (kind, graph) if part)
-    name = f"`{fact.name}`" if fact.name else ""
+    name = _name(fact.name) if fact.name else ""
     return f"{name} ({said})" if name and said else name or said or "something"
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Source
 
 LONGEST_TEST = 60
+STRUCTURE = (t.CallEntered, t.LoopEntered, t.LoopIterated)
 
 
 @dataclasses.dataclass(slots=True)
@@ -27,8 +28,9 @@ class Block:
 
 
 def render(traces: Sequence[t.Trace], sources: Mapping[str, Source], look: Look) -> str:
-    """All traces, one after the other."""
-    return "\n".join(_Text(trace, sources, look).render() for trace in traces)
+    """The traces in which something happens, one after the other; calls and loops around nothing are left out."""
+    shown = [(trace, block) for trace in traces if (block := _pruned(blocks(trace))).inner]
+    return "\n".join(_Text(trace, sources, look).render(block) for trace, block in shown)
 
 
 def render_json(traces: Sequence[t.Trace]) -> str:
@@ -48,9 +50,15 @@ def blocks(trace: t.Trace) -> Block:
             _leave(stack, event)
         block = Block(event)
         stack[-1].inner.append(block)
-        if isinstance(event, (t.CallEntered, t.LoopEntered, t.LoopIterated)):
+        if isinstance(event, STRUCTURE):
             stack.append(block)
     return top
+
+
+def _pruned(block: Block) -> Block:
+    """The block without calls, loops and passes in which nothing happens."""
+    inner = [_pruned(each) for each in block.inner]
+    return Block(block.event, [each for each in inner if each.inner or not isinstance(each.event, STRUCTURE)])
 
 
 def _leave(stack: list[Block], event: t.CallExited | t.LoopExited | t.LoopIterated) -> None:
@@ -74,10 +82,11 @@ class _Text:
         self._words = Words()
         self._gutter = max((len(_position(event.site)) for event in trace.events), default=0)
 
-    def render(self) -> str:
-        outside = " (begins with a function that nobody in sight calls)" if self._trace.begins_outside else ""
-        lines = [f"{self._paint(self._trace.path, 'bold')}{outside}"]
-        lines += self._block(blocks(self._trace), 0, self._trace.path, frozenset())
+    def render(self, block: Block) -> str:
+        outside = " (a function that nobody in sight calls)" if self._trace.begins_outside else ""
+        name = self._trace.events[0].scope.chain()[0].name if self._trace.events else ""
+        lines = [f"{self._paint(self._trace.path, 'bold')}{f', {name}' if name else ''}{outside}"]
+        lines += self._block(block, 0, self._trace.path, frozenset())
         return "\n".join(lines) + "\n"
 
     def _block(self, block: Block, depth: int, path: str, known: t.Guards) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,11 +73,10 @@ def walk(
 
 
 def display(path: Path) -> str:
-    """A path as users see it: relative to the working directory, with forward slashes."""
-    try:
-        return Path(os.path.relpath(path)).as_posix()
-    except ValueError:  # another drive
-        return path.as_posix()
+    """A path as users see it: relative to the working directory, with forward slashes, and text in any case."""
+    with contextlib.suppress(ValueError):  # another drive
+        path = Path(os.path.relpath(path))
+    return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
 def common_directory(paths: Iterable[Path]) -> Path:

@@ -106,4 +106,5 @@ def _failure(text: str, error: SyntaxError) -> Failure:
     end_row, end_column = error.end_lineno or row, error.end_offset or 0
     if not row <= end_row <= len(lines) or (end_row, end_column) <= (row, column):
         end_row, end_column = row, column + 1
-    return Failure(error.msg or "invalid syntax", row, column, end_row, end_column)
+    reason = (error.msg or "invalid syntax").partition(". ")[0]  # without the advice that may follow
+    return Failure(reason, row, column, end_row, end_column)

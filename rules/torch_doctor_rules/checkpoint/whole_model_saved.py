@@ -73,13 +73,13 @@ class WholeModelSaved(Rule):
         built = {event.module: event for event in trace.of(ModuleBuilt)}
         for saved in first_per_site(event for event in trace.of(Saved) if event.modules):
             key = next(iter(saved.names), "")
-            where = f" under `{key}`" if key else ""
+            where = " under `{key}`" if key else ""
             yield self.finding(
                 saved.site,
                 message(
-                    "`{what}` is saved with the model object{where}: a changed class makes it unreadable",
+                    "`{what}` is saved with the model object" + where + ": a changed class makes it unreadable",
                     what=saved.what,
-                    where=where,
+                    key=key,
                 ),
                 help="save the model's `state_dict()`",
                 trail=[

@@ -8,7 +8,6 @@ from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes, batch_of
 from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -35,18 +34,15 @@ class MissingEvalMode(Rule):
     data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
         optimizer.zero_grad()
-        criterion(model(x), y).backward()
+        nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
 
-    error = 0.0
     with torch.no_grad():
         for x, y in DataLoader(test_set, batch_size=16):
-            error += criterion(model(x), y).item() * len(x)
-    print(error / len(test_set))
+            print(nn.functional.mse_loss(model(x), y).item())
     ```
 
     ## Use instead
@@ -59,19 +55,16 @@ class MissingEvalMode(Rule):
     data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
         optimizer.zero_grad()
-        criterion(model(x), y).backward()
+        nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
 
-    error = 0.0
     model.eval()
     with torch.no_grad():
         for x, y in DataLoader(test_set, batch_size=16):
-            error += criterion(model(x), y).item() * len(x)
-    print(error / len(test_set))
+            print(nn.functional.mse_loss(model(x), y).item())
     ```
 
     ## How the probe confirms it
@@ -108,9 +101,9 @@ class MissingEvalMode(Rule):
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
             and not modes.in_training_step(forward)
             and not modes.trains_on_purpose(forward)
-            and not uncalled(trace, "eval", {forward.module}, before=forward)
+            and not uncalled(trace, "eval", {forward.module}, passes.family, (None, forward))
         ]
-        for forward in first_per_site(passes.first_of_each(wrong)):
+        for forward in passes.first_of_each(wrong):
             trail = [Step(backward.site, "the model is trained here") for backward in passes.training_of(forward)[:1]]
             mode = modes.last(forward)
             if mode is not None:

@@ -9,7 +9,6 @@ from torch_doctor.trace import Forward, Source, Trace
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes, batch_of
 from torch_doctor_rules.precedence import CONTEXTS, uncalled
-from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -33,18 +32,15 @@ class MissingNoGrad(Rule):
     data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
         optimizer.zero_grad()
-        criterion(model(x), y).backward()
+        nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
 
-    error = 0.0
     model.eval()
     for x, y in DataLoader(test_set, batch_size=16):
-        error += criterion(model(x), y).item() * len(x)
-    print(error / len(test_set))
+        print(nn.functional.mse_loss(model(x), y).item())
     ```
 
     ## Use instead
@@ -57,19 +53,16 @@ class MissingNoGrad(Rule):
     data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
         optimizer.zero_grad()
-        criterion(model(x), y).backward()
+        nn.functional.mse_loss(model(x), y).backward()
         optimizer.step()
 
-    error = 0.0
     model.eval()
     with torch.no_grad():
         for x, y in DataLoader(test_set, batch_size=16):
-            error += criterion(model(x), y).item() * len(x)
-    print(error / len(test_set))
+            print(nn.functional.mse_loss(model(x), y).item())
     ```
 
     ## How the probe confirms it
@@ -102,8 +95,8 @@ class MissingNoGrad(Rule):
             for forward in passes.evaluations()
             if forward.grad is True and forward.trainable is not False and self._is_pass(forward, passes, modes)
         ]
-        for forward in first_per_site(passes.first_of_each(wrong)):
-            if not any(uncalled(trace, context, before=forward) for context in CONTEXTS):
+        for forward in passes.first_of_each(wrong):
+            if not any(uncalled(trace, context, between=(None, forward)) for context in CONTEXTS):
                 trail = [Step(step.site, "the model is trained here") for step in passes.training_of(forward)[:1]]
                 trail.append(Step(forward.site, "no `backward()` follows this pass, but it records a graph"))
                 yield self.finding(

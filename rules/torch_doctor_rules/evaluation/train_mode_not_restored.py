@@ -33,17 +33,16 @@ class TrainModeNotRestored(Rule):
     data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(3):
         for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
             optimizer.zero_grad()
-            criterion(model(x), y).backward()
+            nn.functional.mse_loss(model(x), y).backward()
             optimizer.step()
         model.eval()
         with torch.no_grad():
             for x, y in DataLoader(test_set, batch_size=32):
-                print(criterion(model(x), y).item())
+                print(nn.functional.mse_loss(model(x), y).item())
     ```
 
     ## Use instead
@@ -56,18 +55,17 @@ class TrainModeNotRestored(Rule):
     data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
     train_set, test_set = torch.utils.data.random_split(data, [64, 32])
     model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 1))
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(3):
         model.train()
         for x, y in DataLoader(train_set, batch_size=16, shuffle=True):
             optimizer.zero_grad()
-            criterion(model(x), y).backward()
+            nn.functional.mse_loss(model(x), y).backward()
             optimizer.step()
         model.eval()
         with torch.no_grad():
             for x, y in DataLoader(test_set, batch_size=32):
-                print(criterion(model(x), y).item())
+                print(nn.functional.mse_loss(model(x), y).item())
     ```
 
     ## How the probe confirms it
@@ -94,8 +92,7 @@ class TrainModeNotRestored(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every switch to evaluation mode under which training goes on."""
-        passes = Passes(trace)
-        modes = Modes(passes)
+        modes = Modes(passes := Passes(trace))
         found = []
         for forward in trace.of(Forward):
             if forward.sensitive is False or forward.training is True or not passes.trains(forward):
@@ -105,7 +102,7 @@ class TrainModeNotRestored(Rule):
                 mode is not None
                 and mode.scope.iterations()
                 and (modes.trained_before(mode, forward) or modes.made_for_evaluation(mode, forward))
-                and not uncalled(trace, "train", {forward.module, mode.module}, after=mode, before=forward)
+                and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
                 found.append(self._report(mode, forward))
         yield from first_per_site(found)

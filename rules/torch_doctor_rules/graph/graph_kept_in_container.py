@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import Holding, Kept, Trace
-from torch_doctor_rules.leftovers import leftovers
+from torch_doctor_rules.leftovers import growth, leftovers
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -30,14 +30,13 @@ class GraphKeptInContainer(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     losses = []
     for epoch in range(2):
         for x, y in loader:
             optimizer.zero_grad()
-            loss = criterion(model(x), y)
+            loss = nn.functional.mse_loss(model(x), y)
             loss.backward()
             optimizer.step()
             losses.append(loss)
@@ -53,14 +52,13 @@ class GraphKeptInContainer(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     losses = []
     for epoch in range(2):
         for x, y in loader:
             optimizer.zero_grad()
-            loss = criterion(model(x), y)
+            loss = nn.functional.mse_loss(model(x), y)
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
@@ -93,20 +91,17 @@ class GraphKeptInContainer(Rule):
         """Every container or tensor that collects graphs over batches."""
         for kept in leftovers(trace, Holding.APPENDED, Holding.STORED, Holding.CONCATENATED):
             if kept.how is not Holding.STORED or not kept.value.kept & kept.carries:  # else a recurrent state
-                yield self._report(kept)
+                yield self._report(trace, kept)
 
-    def _report(self, kept: Kept) -> Finding:
-        name = kept.value.name or "value"
+    def _report(self, trace: Trace, kept: Kept) -> Finding:
+        value = "`{value}` with its graph" if kept.value.name else "values with their graphs"
         return self.finding(
             kept.site,
             message(
-                "`{holder}` keeps `{value}` with its graph: memory grows with every batch",
+                "`{holder}` keeps " + value + ": memory grows with every batch",
                 holder=kept.holder,
-                value=name,
+                value=kept.value.name,
             ),
-            help=f"keep `{name}.item()`" if kept.value.scalar else f"keep `{name}.detach()`",
-            trail=(
-                Step(kept.site, "the value is kept with its graph"),
-                Step(kept.site, "the next batch adds another, and the earlier ones stay alive"),
-            ),
+            help="keep the number (`.item()`)" if kept.value.scalar else "keep the detached value (`.detach()`)",
+            trail=growth(trace, kept),
         )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import Holding, Trace
-from torch_doctor_rules.leftovers import leftovers
+from torch_doctor_rules.leftovers import growth, leftovers
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -29,14 +29,13 @@ class LossAccumulatedWithGraph(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for epoch in range(2):
         total = 0.0
         for x, y in loader:
             optimizer.zero_grad()
-            loss = criterion(model(x), y)
+            loss = nn.functional.mse_loss(model(x), y)
             loss.backward()
             optimizer.step()
             total += loss
@@ -52,14 +51,13 @@ class LossAccumulatedWithGraph(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for epoch in range(2):
         total = 0.0
         for x, y in loader:
             optimizer.zero_grad()
-            loss = criterion(model(x), y)
+            loss = nn.functional.mse_loss(model(x), y)
             loss.backward()
             optimizer.step()
             total += loss.item()
@@ -100,8 +98,5 @@ class LossAccumulatedWithGraph(Rule):
                     value=name,
                 ),
                 help=f"add `{name}.item()`",
-                trail=(
-                    Step(kept.site, "the value is added with its graph"),
-                    Step(kept.site, "the next batch adds another, and the sum keeps them all"),
-                ),
+                trail=growth(trace, kept),
             )

@@ -32,15 +32,13 @@ class GradClearedBeforeStep(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.zero_grad()
-            optimizer.step()
+    for x, y in loader:
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
     ```
 
     ## Use instead
@@ -52,15 +50,13 @@ class GradClearedBeforeStep(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
-            optimizer.zero_grad()
+    for x, y in loader:
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
     ```
 
     ## How the probe confirms it

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule, Step
-from torch_doctor.trace import Forward, LossCalled, Stepped, Trace
+from torch_doctor.trace import Forward, LossCalled, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
 from torch_doctor_rules.sites import first_per_site
@@ -31,14 +31,12 @@ class MissingBackward(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            optimizer.step()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.step()
     ```
 
     ## Use instead
@@ -50,15 +48,13 @@ class MissingBackward(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
     ```
 
     ## How the probe confirms it
@@ -89,20 +85,25 @@ class MissingBackward(Rule):
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
         """The forward in the step's iteration that feeds a loss and that nobody goes backward through."""
         trace = gradients.trace
-        for loss in trace.of(LossCalled):
-            for forward in (trace.events[index] for index in sorted(loss.input.forwards | loss.output.forwards)):
-                if (
-                    isinstance(forward, Forward)
-                    and forward.grad is not False
-                    and gradients.moves(step, forward.module)
-                    and forward.index < step.index
-                    and trace.common_loop(forward, step) is not None
-                    and trace.same_iteration(forward, step)
-                    and trace.together(forward, step)
-                    and not gradients.may_ever_come(step, forward)
-                ):
-                    return forward
+        for forward in trace.of(Forward):
+            if (
+                forward.grad is not False
+                and gradients.moves(step, forward.module)
+                and forward.index < step.index
+                and trace.common_loop(forward, step) is not None
+                and trace.same_iteration(forward, step)
+                and trace.together(forward, step)
+                and self._is_for_training(trace, forward, step)
+                and not gradients.may_ever_come(step, forward)
+            ):
+                return forward
         return None
+
+    def _is_for_training(self, trace: Trace, forward: Forward, step: Stepped) -> bool:
+        """Whether a loss is computed from the forward, or the gradients are cleared for it."""
+        clears = (event.target == step.optimizer and trace.same_iteration(event, step) for event in trace.of(ZeroGrad))
+        losses = (forward.index in event.input.forwards | event.output.forwards for event in trace.of(LossCalled))
+        return any(losses) or (not trace.begins_outside and any(clears))
 
     def _report(self, step: Stepped, forward: Forward) -> Finding:
         text = "`{optimizer}.step()` has nothing to apply: no `backward()` ever fills its gradients"

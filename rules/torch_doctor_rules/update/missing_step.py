@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace
+from torch_doctor.trace import Backward, OptimizerBuilt, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
 from torch_doctor_rules.wording import message, owner
@@ -30,14 +30,12 @@ class MissingStep(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
     ```
 
     ## Use instead
@@ -49,15 +47,13 @@ class MissingStep(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
     ```
 
     ## How the probe confirms it
@@ -82,8 +78,8 @@ class MissingStep(Rule):
         """The first `backward()` in a loop that fills the gradients of an optimizer nobody steps."""
         gradients = Gradients(trace)
         for optimizer in trace.of(OptimizerBuilt):
-            in_reach = trace.begins_outside and (not optimizer.name or "." in optimizer.name)
-            if in_reach or uncalled(trace, "step", {optimizer.optimizer}):
+            name = self._name(trace, optimizer)
+            if (trace.begins_outside and not name.isidentifier()) or uncalled(trace, "step", {optimizer.optimizer}):
                 continue
             for backward in gradients.filling:
                 waiting = gradients.family.within(optimizer.modules) & backward.modules
@@ -93,21 +89,19 @@ class MissingStep(Rule):
                     and backward.index > optimizer.index
                     and backward.scope.iterations()
                     and trace.together(backward, optimizer)
-                    and not self._may_move(gradients, optimizer, waiting)
+                    and not gradients.may_ever_move(optimizer, waiting)
                 ):
-                    yield self._report(optimizer, backward)
+                    yield self._report(optimizer, name, backward)
                     break
 
-    def _may_move(self, gradients: Gradients, optimizer: OptimizerBuilt, waiting: frozenset[int]) -> bool:
-        """Whether anything may update these parameters."""
-        trace = gradients.trace
-        return any(
-            step.optimizer == optimizer.optimizer or gradients.may_concern(step, waiting) for step in trace.of(Stepped)
-        ) or any(gradients.may_have_touched(event, waiting) for event in trace.events[optimizer.index + 1 :])
+    def _name(self, trace: Trace, optimizer: OptimizerBuilt) -> str:
+        """What the user calls the optimizer, as far as it is seen."""
+        cleared = (event.name for event in trace.of(ZeroGrad) if event.target == optimizer.optimizer)
+        return optimizer.name or next(cleared, "")
 
-    def _report(self, optimizer: OptimizerBuilt, backward: Backward) -> Finding:
+    def _report(self, optimizer: OptimizerBuilt, name: str, backward: Backward) -> Finding:
         loss = owner(backward.name, "backward", "loss")
-        name = optimizer.name or "optimizer"
+        name = name or "optimizer"
         return self.finding(
             backward.site,
             message("`{name}` never steps: the gradients of `{loss}` change no parameter", name=name, loss=loss),

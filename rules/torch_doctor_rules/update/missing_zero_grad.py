@@ -31,14 +31,12 @@ class MissingZeroGrad(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    for x, y in loader:
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
     ```
 
     ## Use instead
@@ -50,15 +48,13 @@ class MissingZeroGrad(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
     ```
 
     ## How the probe confirms it
@@ -89,34 +85,31 @@ class MissingZeroGrad(Rule):
         gradients = Gradients(trace)
         reported: set[int] = set()
         for again in gradients.adding:
-            for earlier in reversed([event for event in gradients.adding if event.index < again.index]):
-                if earlier.site != again.site or trace.same_iteration(earlier, again):
-                    continue
-                step, stale = self._stale(gradients, earlier, again)
-                if step is not None and not stale <= reported:
-                    reported |= stale
-                    yield self._report(step, again)
-                    break
+            found = [(step, stale) for step, stale in self._stale(gradients, again) if not stale <= reported]
+            if found:
+                reported.update(*(stale for _, stale in found))
+                yield self._report(found[0][0], again)
 
-    def _stale(self, gradients: Gradients, earlier: Backward, again: Backward) -> tuple[Stepped | None, frozenset[int]]:
-        """The step that used the gradients of `earlier`, and whose gradients are still there for `again` to add to."""
+    def _stale(self, gradients: Gradients, again: Backward) -> Iterator[tuple[Stepped, frozenset[int]]]:
+        """The steps of earlier iterations whose gradients are still there for `again` to add to, the latest first."""
         trace = gradients.trace
-        for step in trace.between(earlier, again, Stepped):
-            path = (earlier, step, again)
-            if all(gradients.on_path(event, *path) for event in path):
-                shared = gradients.shared(*path)
-                stale = shared - gradients.may_be_cleared(shared, *path)
-                explained = uncalled(trace, "zero_grad", {step.optimizer, *stale}, after=earlier, before=again)
-                if stale and not explained and not gradients.out_of_sight(earlier, again, stale, *path):
-                    return step, stale
-        return None, frozenset()
+        for earlier in reversed(gradients.adding[: gradients.adding.index(again)]):
+            if earlier.site != again.site or trace.same_iteration(earlier, again):
+                continue
+            for step in trace.between(earlier, again, Stepped):
+                stale = gradients.still_there(earlier, step, again)
+                meant = {step.optimizer, *stale}
+                if stale and not uncalled(trace, "zero_grad", meant, gradients.family, (earlier, again)):
+                    yield step, stale
 
     def _report(self, step: Stepped, again: Backward) -> Finding:
-        text = "the gradients of `{loss}` are added to those of earlier steps, which nobody clears"
         clear = f"call `{owner(step.name, 'step', 'optimizer')}.zero_grad()` before the backward pass of every step"
         return self.finding(
             again.site,
-            message(text, loss=owner(again.name, "backward", "loss")),
+            message(
+                "the gradients of `{loss}` are added to those of earlier steps, which nobody clears",
+                loss=owner(again.name, "backward", "loss"),
+            ),
             help="set the gradients to None after every update" if step.manual else clear,
             trail=(
                 Step(again.site, "gradients are computed here"),

@@ -31,15 +31,13 @@ class StepBeforeBackward(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            optimizer.step()
-            loss.backward()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        optimizer.step()
+        loss.backward()
     ```
 
     ## Use instead
@@ -51,15 +49,13 @@ class StepBeforeBackward(Rule):
     torch.manual_seed(0)
     loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
     model = nn.Linear(4, 1)
-    criterion = nn.MSELoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
-    for epoch in range(2):
-        for x, y in loader:
-            optimizer.zero_grad()
-            loss = criterion(model(x), y)
-            loss.backward()
-            optimizer.step()
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
     ```
 
     ## How the probe confirms it
@@ -87,7 +83,7 @@ class StepBeforeBackward(Rule):
         """Every step that has nothing, or nothing current, to apply."""
         gradients = Gradients(trace)
         wasted = {waste.step.site for waste in gradients.wasted()}
-        steps = [step for step in trace.of(Stepped) if not step.closure and not step.manual and step.site not in wasted]
+        steps = (step for step in trace.of(Stepped) if not (step.closure or step.manual or step.site in wasted))
         late = ((step, self._late(gradients, step)) for step in steps)
         yield from first_per_site(self._report(step, backward) for step, backward in late if backward is not None)
 
@@ -104,19 +100,16 @@ class StepBeforeBackward(Rule):
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
                 and not gradients.may_be_there(step, moved, within=iteration)
-                and (
-                    gradients.surely_gone(step, moved)
-                    or not (trace.begins_outside or gradients.may_be_there(step, moved))
-                )
+                and (gradients.surely_gone(step, moved) or gradients.surely_never_there(step, moved))
             ):
                 return backward
         return None
 
     def _report(self, step: Stepped, backward: Backward) -> Finding:
-        text = "`{optimizer}.step()` runs before this batch's `backward()`: it applies stale or no gradients"
+        text = "`{name}.step()` runs before this batch's `backward()`: it applies stale or no gradients"
         return self.finding(
             step.site,
-            message(text, optimizer=owner(step.name, "step", "optimizer")),
+            message(text, name=owner(step.name, "step", "optimizer")),
             help="step after the backward pass of the same batch",
             trail=(
                 Step(step.site, "the parameters are updated here"),

@@ -1,0 +1,219 @@
+"""What many tests need: a temporary folder, the command line in this process, and stand-ins for what it calls."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from torch_doctor import cli, scan
+from torch_doctor.rule import Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from torch_doctor.rule import Finding
+    from torch_doctor.sources.project import Project
+    from torch_doctor.sources.source import SourceFile
+    from torch_doctor.trace import Site
+
+
+class Outcome(NamedTuple):
+    """What a command left behind."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty working directory, in an environment that wants no colours and is no CI service."""
+    for variable in ("NO_COLOR", "FORCE_COLOR", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[..., Path]:
+    """Writes a file below the working directory; a list becomes the code cells of a notebook."""
+
+    def write_file(name: str, content: str | bytes | Sequence[str]) -> Path:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        elif isinstance(content, str):
+            path.write_text(content, encoding="utf-8")
+        else:
+            path.write_text(_notebook(content), encoding="utf-8")
+        return path
+
+    return write_file
+
+
+@pytest.fixture
+def notebook() -> Callable[[Iterable[str]], str]:
+    """Makes a notebook of code cells; text that begins with `md:` becomes a markdown cell."""
+    return _notebook
+
+
+def _notebook(cells: Iterable[str]) -> str:
+    made: list[dict[str, Any]] = [
+        {"cell_type": "markdown", "metadata": {}, "source": cell[3:]}
+        if cell.startswith("md:")
+        else {
+            "cell_type": "code",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": cell.splitlines(keepends=True),
+        }
+        for cell in cells
+    ]
+    return json.dumps({"cells": made, "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+
+
+@pytest.fixture
+def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:  # noqa: ARG001 - gives the environment
+    """Runs the command line in this process."""
+
+    def run_command(*arguments: str) -> Outcome:
+        capsys.readouterr()
+        status = cli.run(arguments)
+        out, err = capsys.readouterr()
+        return Outcome(status, out, err)
+
+    return run_command
+
+
+class MissingZeroGrad(Rule):
+    """Stand-in that dislikes every `backward()`.
+
+    ## Why is this bad?
+    It is not.
+    """
+
+    code = "TDR101"
+    name = "missing-zero-grad"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        for event in trace.of(Backward):
+            above = event.site._replace(row=1, end_row=1, column=1, end_column=2)
+            yield self.finding(
+                event.site,
+                f"`{event.name}` goes backward",
+                help="call `zero_grad()`",
+                trail=[Step(above, "the loop begins here")],
+            )
+
+
+class MissingStep(Rule):
+    """Stand-in that dislikes every `step()`."""
+
+    code = "TDR601"
+    name = "whole-model-saved"
+    level = Level.WARNING
+    witness = "S"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        for event in trace.of(Stepped):
+            yield self.finding(event.site, f"`{event.name}` steps")
+
+
+class Advice(Rule):
+    """Stand-in that is off by default."""
+
+    code = "TDR901"
+    name = "no-seed"
+    level = Level.ADVICE
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        for event in trace.of(Backward):
+            yield self.finding(event.site, "no seed is set")
+
+
+class UnreadableSource(Rule):
+    """Stand-in for the rule of the same name."""
+
+    code = "TDR000"
+    name = "unreadable-source"
+    level = Level.ERROR
+    witness = "S"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        for event in trace.of(Unreadable):
+            yield self.finding(event.site, f"not valid Python: {event.reason}")
+
+
+RULES: tuple[Rule, ...] = (UnreadableSource(), MissingZeroGrad(), MissingStep(), Advice())
+
+
+def seen(
+    files: Sequence[SourceFile], project: Project, *, on_file: Callable[[SourceFile], None] | None = None
+) -> Iterator[Trace]:
+    """A witness that sees the calls of `backward` and `step`, and stumbles over the name `explode`."""
+    for file in files:
+        if on_file is not None:
+            on_file(file)
+        tree = project.tree(file.path)
+        if tree is None:
+            continue
+        trace = Trace(file.display)
+        scope = Scope(ScopeKind.ROOT, file.site(1, 1, 1, 1))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and node.id == "explode":
+                message = "boom"
+                raise RuntimeError(message)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                _see(node.func, _site(node, file), scope, trace)
+        yield trace
+
+
+def _see(method: ast.Attribute, site: Site, scope: Scope, trace: Trace) -> None:
+    name = ast.unparse(method.value)
+    nothing: frozenset[int] = frozenset()
+    if method.attr == "backward":
+        loss = TensorFact(kind=Kind.LOSS)
+        trace.add(
+            Backward(site=site, scope=scope, name=name, through="backward", loss=loss, modules=nothing, whole=False)
+        )
+    elif method.attr == "step":
+        trace.add(Stepped(site=site, scope=scope, optimizer=1, name=name, modules=nothing, whole=False))
+
+
+def _site(node: ast.expr, file: SourceFile) -> Site:
+    """Where a node stands: the tree counts bytes, we count characters."""
+
+    def column(row: int, offset: int) -> int:
+        return len(file.lines[row - 1].encode()[:offset].decode()) + 1
+
+    end_row, end_offset = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return file.site(node.lineno, column(node.lineno, node.col_offset), end_row, column(end_row, end_offset))
+
+
+@pytest.fixture
+def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line with a witness and rules that are simple enough to know what they say."""
+    monkeypatch.setattr(scan, "witness", seen)
+    for module in ("settings", "rule", "rules"):
+        monkeypatch.setattr(f"torch_doctor.cli.{module}.all_rules", lambda: RULES)
+
+
+@pytest.fixture
+def rules() -> tuple[Rule, ...]:
+    """The rules that stand in: TDR000, TDR101, TDR601 (a warning) and TDR901 (advice)."""
+    return RULES

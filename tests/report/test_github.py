@@ -1,0 +1,60 @@
+"""Workflow commands for GitHub Actions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.report import github
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.reported import Look, Reported
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from torch_doctor.rule import Finding
+
+PLAIN = Look(Paint())
+
+
+def test_a_finding_is_one_line_with_its_trail(backward: Finding, folder: Path) -> None:  # noqa: ARG001 - gives the environment
+    assert github.render(Reported([backward]), PLAIN) == (
+        "::error file=train.py,line=5,col=5,endLine=5,endColumn=20,title=TDR101 missing-zero-grad::"
+        "train.py:5:5: nothing clears the gradients of `model` before `loss.backward()`"
+        "%0A1. train.py:3:1: the batch loop begins here"
+        "%0A2. model.py:3:24: the output of `model` is made here"
+        "%0Ahelp: call `optimizer.zero_grad()` before the forward pass of every batch\n"
+    )
+
+
+def test_a_cell_has_no_line_in_the_file(saved: Finding, folder: Path) -> None:  # noqa: ARG001
+    assert github.render(Reported([saved]), PLAIN) == (
+        "::warning file=train.ipynb,line=1,title=TDR601 whole-model-saved::"
+        "train.ipynb:cell 3:1:1: `torch.save` pickles, 100%25 of `model`\n"
+    )
+
+
+def test_several_lines_have_no_columns(backward: Finding, folder: Path) -> None:  # noqa: ARG001
+    long = replace(backward, site=backward.site._replace(end_row=6), trail=(), help="")
+    assert "line=5,endLine=6,title=" in github.render(Reported([long]), PLAIN)
+
+
+def test_advice_is_a_notice(backward: Finding, folder: Path) -> None:  # noqa: ARG001
+    assert github.render(Reported([replace(backward, level=Level.ADVICE)]), PLAIN).startswith("::notice ")
+
+
+def test_characters_with_a_meaning_are_escaped(backward: Finding, folder: Path) -> None:  # noqa: ARG001
+    odd = replace(backward, site=backward.site._replace(path="a,b:c%.py"), message="one\ntwo", trail=(), help="")
+    text = github.render(Reported([odd]), PLAIN)
+    assert "file=a%2Cb%3Ac%25.py," in text
+    assert text.endswith("::a,b:c%25.py:5:5: one%0Atwo\n")
+
+
+def test_paths_begin_at_the_checkout(backward: Finding, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "sub").mkdir()
+    monkeypatch.chdir(folder / "sub")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(folder))
+    assert "file=sub/train.py," in github.render(Reported([backward]), PLAIN)

@@ -1,0 +1,181 @@
+"""SARIF 2.1.0: valid by the schema, with what code scanning services use."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import pytest
+
+from torch_doctor import __version__
+from torch_doctor.report import sarif
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.reported import Look, Reported
+
+if TYPE_CHECKING:
+    from torch_doctor.rule import Finding
+
+PLAIN = Look(Paint())
+
+
+def rendered(reported: Reported) -> Any:
+    return json.loads(sarif.render(reported, PLAIN))
+
+
+def an_object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def a_list(items: dict[str, Any], least: int = 0) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least}
+
+
+TEXT = {"type": "string", "minLength": 1}
+NUMBER = {"type": "integer", "minimum": 1}
+BAG = {"type": "object"}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+MESSAGE = an_object({"text": TEXT})
+REGION = an_object(dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), NUMBER))
+PLACE = an_object(
+    {
+        "artifactLocation": an_object({"uri": {"type": "string", "format": "uri-reference"}}, {"uriBaseId": TEXT}),
+        "region": REGION,
+    }
+)
+LOCATION = an_object(
+    {"physicalLocation": PLACE},
+    {"message": MESSAGE, "properties": BAG, "logicalLocations": a_list(an_object({"name": TEXT, "kind": TEXT}))},
+)
+THREAD_FLOW = an_object({"locations": a_list(an_object({"location": LOCATION}), 1)})
+RULE = an_object(
+    {
+        "id": TEXT,
+        "name": TEXT,
+        "shortDescription": MESSAGE,
+        "help": an_object({"text": TEXT, "markdown": TEXT}),
+        "defaultConfiguration": an_object({"level": LEVEL, "enabled": {"type": "boolean"}}),
+        "properties": an_object({"tags": a_list(TEXT)}),
+    }
+)
+RESULT = an_object(
+    {
+        "ruleId": TEXT,
+        "level": LEVEL,
+        "message": MESSAGE,
+        "locations": a_list(LOCATION, 1),
+        "partialFingerprints": {"type": "object", "additionalProperties": TEXT},
+    },
+    {
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "codeFlows": a_list(an_object({"threadFlows": a_list(THREAD_FLOW, 1)})),
+        "properties": BAG,
+    },
+)
+INVOCATION = an_object(
+    {
+        "executionSuccessful": {"type": "boolean"},
+        "toolExecutionNotifications": a_list(an_object({"level": LEVEL, "message": MESSAGE})),
+    }
+)
+RUN = an_object(
+    {
+        "tool": an_object({"driver": an_object({"name": TEXT, "version": TEXT, "rules": a_list(RULE)})}),
+        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        "originalUriBaseIds": {"type": "object", "additionalProperties": an_object({"description": MESSAGE})},
+        "invocations": a_list(INVOCATION),
+        "results": a_list(RESULT),
+    }
+)
+# The part of the official schema that we use, and stricter: what is not listed here, we do not write.
+OURS = an_object({"$schema": TEXT, "version": {"const": "2.1.0"}, "runs": a_list(RUN, 1)})
+
+
+def test_it_is_valid(reported: Reported) -> None:
+    for some in (reported, Reported([]), replace(reported, errors=["a.py does not exist"])):
+        jsonschema.Draft202012Validator(OURS, format_checker=jsonschema.FormatChecker()).validate(rendered(some))
+
+
+@pytest.mark.skipif("SARIF_SCHEMA" not in os.environ, reason="SARIF_SCHEMA names no copy of the official schema")
+def test_it_is_valid_by_the_official_schema(reported: Reported) -> None:
+    schema = json.loads(Path(os.environ["SARIF_SCHEMA"]).read_text(encoding="utf-8"))
+    validator = jsonschema.validators.validator_for(schema)
+    for some in (reported, Reported([]), replace(reported, errors=["a.py does not exist"])):
+        validator(schema, format_checker=validator.FORMAT_CHECKER).validate(rendered(some))
+
+
+def test_the_rules_come_with_their_pages(reported: Reported) -> None:
+    driver = rendered(reported)["runs"][0]["tool"]["driver"]
+    assert (driver["name"], driver["version"]) == ("torch-doctor", __version__)
+    rule = driver["rules"][1]
+    assert (rule["id"], rule["name"]) == ("TDR101", "missing-zero-grad")
+    assert rule["shortDescription"]["text"] == "Stand-in that dislikes every `backward()`"
+    assert "## Why is this bad?" in rule["help"]["markdown"]
+    assert driver["rules"][3]["defaultConfiguration"] == {"level": "note", "enabled": False}
+
+
+def test_a_result_points_to_its_rule_and_place(reported: Reported) -> None:
+    run = rendered(reported)["runs"][0]
+    result = run["results"][1]
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"] == "TDR101"
+    assert result["locations"][0]["physicalLocation"] == {
+        "artifactLocation": {"uri": "train.py", "uriBaseId": "%SRCROOT%"},
+        "region": {"startLine": 5, "startColumn": 5, "endLine": 5, "endColumn": 20},
+    }
+    assert "%SRCROOT%" in run["originalUriBaseIds"]
+    assert run["columnKind"] == "unicodeCodePoints"
+
+
+def test_the_trail_is_a_code_flow_that_begins_at_the_finding(reported: Reported) -> None:
+    in_notebook, in_file = rendered(reported)["runs"][0]["results"]
+    (flow,) = in_file["codeFlows"][0]["threadFlows"]
+    places = [
+        (step["location"]["physicalLocation"]["artifactLocation"]["uri"], step["location"]["message"]["text"])
+        for step in flow["locations"]
+    ]
+    assert [uri for uri, _ in places] == ["train.py", "train.py", "model.py"]
+    assert places[2][1] == "the output of `model` is made here"
+    assert "codeFlows" not in in_notebook
+
+
+def test_a_cell_is_a_logical_location(reported: Reported) -> None:
+    result = rendered(reported)["runs"][0]["results"][0]
+    assert result["properties"] == {"cell": 3}
+    assert result["locations"][0]["logicalLocations"] == [{"name": "cell 3", "kind": "member"}]
+    assert "(cell 3)" in result["message"]["text"]
+
+
+def test_uris_are_quoted(backward: Finding, folder: Path) -> None:
+    odd = replace(backward, site=backward.site._replace(path="my code/trän%.py"), trail=())
+    (result,) = rendered(Reported([odd]))["runs"][0]["results"]
+    location = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert location["uri"] == "my%20code/tr%C3%A4n%25.py"
+    absolute = replace(backward, site=backward.site._replace(path=str(folder / "a.py")), trail=())
+    (result,) = rendered(Reported([absolute]))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": (folder / "a.py").as_uri()}
+
+
+def test_fingerprints_survive_moved_lines_and_tell_equal_lines_apart(reported: Reported, backward: Finding) -> None:
+    def fingerprints(*findings: Finding) -> list[str]:
+        results = rendered(replace(reported, findings=findings))["runs"][0]["results"]
+        return [result["partialFingerprints"]["torchDoctor/v1"] for result in results]
+
+    once = fingerprints(backward)
+    twice = fingerprints(backward, backward)
+    elsewhere = fingerprints(replace(backward, site=backward.site._replace(row=6, end_row=6)))
+    assert twice[0] == once[0] != twice[1]
+    assert elsewhere != once
+
+
+def test_what_went_wrong_is_told(reported: Reported) -> None:
+    (invocation,) = rendered(replace(reported, errors=["a.py does not exist"]))["runs"][0]["invocations"]
+    assert invocation["executionSuccessful"] is False
+    assert invocation["toolExecutionNotifications"][0]["message"]["text"] == "a.py does not exist"

@@ -1,0 +1,158 @@
+"""The formats for people: full and concise, and the frames of source in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from torch_doctor.report import concise, full, statistics
+from torch_doctor.report.formats import FORMATS, renderer
+from torch_doctor.report.frame import Underline, frame
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.reported import Look, Reported
+from torch_doctor.sources.source import SourceFile
+from torch_doctor.trace import Site
+
+if TYPE_CHECKING:
+    from torch_doctor.rule import Finding
+
+PLAIN = Look(Paint())
+COLOURED = Look(Paint(colours=True))
+ESCAPES = re.compile(r"\x1b\[[\d;]*m")
+CARET = Underline("^", "red", 2)
+
+
+def test_concise_is_a_line_per_finding(reported: Reported) -> None:
+    assert concise.render(reported, PLAIN).splitlines() == [
+        "train.ipynb:cell 3:1:1: TDR601 whole-model-saved: `torch.save` pickles, 100% of `model`",
+        "train.py:5:5: TDR101 missing-zero-grad: nothing clears the gradients of `model` before `loss.backward()`",
+    ]
+
+
+def test_full_shows_source_trail_and_help(reported: Reported) -> None:
+    assert full.render(reported, PLAIN) == (
+        """\
+train.ipynb:cell 3:1:1: TDR601 whole-model-saved: `torch.save` pickles, 100% of `model`
+    |
+  1 | torch.save(
+    | ^^^^^^^^^^^
+  2 |     model,
+  3 |     path,
+  4 | )
+
+train.py:5:5: TDR101 missing-zero-grad: nothing clears the gradients of `model` before `loss.backward()`
+    |
+  3 | for x, y in loader:
+  4 |     loss = criterion(model(x), y)
+  5 |     loss.backward()
+    |     ^^^^^^^^^^^^^^^
+  6 |     optimizer.step()
+    |
+    = 1. the batch loop begins here
+   --> train.py:3:1
+  3 | for x, y in loader:
+    | -------------------
+    |
+    = 2. the output of `model` is made here
+   --> model.py:3:24
+  3 |         name = "日本語"; return F.softmax(x)
+    |                                 ------------
+    |
+    = help: call `optimizer.zero_grad()` before the forward pass of every batch
+
+"""
+    )
+
+
+def test_colours_change_nothing_but_colours(reported: Reported) -> None:
+    for module in (full, concise, statistics):
+        coloured = module.render(reported, COLOURED)
+        assert coloured != module.render(reported, PLAIN)
+        assert ESCAPES.sub("", coloured) == module.render(reported, PLAIN)
+
+
+def test_a_narrow_terminal_gets_narrow_text(reported: Reported) -> None:
+    text = full.render(reported, replace(PLAIN, width=40))
+    framed = [line for line in text.splitlines() if not line.startswith("train")]
+    assert max(map(cell_len, framed)) <= 40
+    assert "help: call `optimizer.zero_grad()`" in text
+
+
+def test_a_file_that_cannot_be_shown_is_still_named(backward: Finding) -> None:
+    text = full.render(Reported([backward]), PLAIN)
+    assert "train.py:5:5: TDR101" in text
+    assert "--> model.py:3:24" in text
+
+
+def framed(line: str, column: int, end: int, width: int | None = None) -> list[str]:
+    file = SourceFile(Path("/a.py"), "a.py", line)
+    return frame(Site("a.py", 1, column, 1, end), file, Look(Paint(), width), CARET, 3)
+
+
+def marked(lines: list[str]) -> str:
+    """The part of the source line that stands above the mark."""
+    _, text, mark = lines
+    start = mark.index("^")
+    return text[start : start + mark.count("^")]
+
+
+def test_the_mark_stands_below_its_place() -> None:
+    assert marked(framed("x = model(y)", 5, 10)) == "model"
+
+
+def test_a_tab_is_four_columns_wide() -> None:
+    assert marked(framed("\tx = model(y)", 6, 11)) == "model"
+
+
+def test_a_place_far_to_the_right_is_moved_into_sight() -> None:
+    line = "x = " + "a + " * 100 + "model(y)" + " + b" * 100
+    column = line.index("model") + 1
+    lines = framed(line, column, column + 5, width=60)
+    assert marked(lines) == "model"
+    assert max(map(len, lines)) <= 60
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    lines = framed("x = '\x1b[31m\x07\u202e'", 1, 2)
+    assert "\x1b" not in lines[1]
+    assert "\x07" not in lines[1]
+    assert "\u202e" not in lines[1]
+
+
+def test_rows_of_another_cell_are_not_shown(reported: Reported) -> None:
+    assert "a = 1" not in full.render(reported, PLAIN)
+
+
+def test_a_row_that_is_not_there_shows_nothing() -> None:
+    file = SourceFile(Path("/a.py"), "a.py", "x = 1")
+    assert frame(Site("a.py", 9, 1, 9, 2), file, PLAIN, CARET, 3) == []
+
+
+@given(
+    st.text(alphabet="ab \t(日é\u0301", min_size=1, max_size=60),
+    st.integers(1, 60),
+    st.integers(1, 60),
+    st.integers(20, 80),
+)
+def test_no_frame_is_wider_than_the_terminal(line: str, column: int, length: int, width: int) -> None:
+    for shown in framed(line, min(column, len(line)), column + length, width):
+        assert cell_len(shown) <= max(width, 26)
+
+
+def test_statistics_count_by_rule(reported: Reported, backward: Finding) -> None:
+    more = Reported([*reported.findings, backward])
+    assert statistics.render(more, PLAIN) == "2  TDR101  missing-zero-grad\n1  TDR601  whole-model-saved\n"
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_can_be_rendered_with_and_without_findings(name: str, reported: Reported) -> None:
+    assert renderer(name)(reported, PLAIN)
+    renderer(name)(Reported([]), PLAIN)
+    assert renderer(name, statistics=True)(reported, PLAIN)

@@ -1,0 +1,177 @@
+"""A trace to read, and the same for programs."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from torch_doctor import trace as t
+from torch_doctor.report.event_words import Words
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.reported import Look
+from torch_doctor.report.trace_text import render, render_json
+from torch_doctor.sources.source import SourceFile
+
+PLAIN = Look(Paint())
+TEXT = "\n" * 13 + "        if args.clip: clip()\n"
+
+
+class Script:
+    """Writes the trace of a training script, event by event."""
+
+    def __init__(self) -> None:
+        self.trace = t.Trace("train.py")
+        self.trace.branches.append(t.Branch(t.Site("train.py", 14, 12, 14, 21), t.BranchKind.FLAG))
+        self.scope = t.Scope(t.ScopeKind.ROOT, site(1))
+
+    def add(self, kind: type[t.Event], row: int, path: str = "train.py", **fields: object) -> None:
+        guards = fields.pop("guards", frozenset())
+        self.trace.add(kind(site=site(row, path), scope=self.scope, guards=guards, **fields))  # type: ignore[arg-type]
+
+    def text(self) -> str:
+        return render([self.trace], {"train.py": SourceFile(Path("/train.py"), "train.py", TEXT)}, PLAIN)
+
+
+def site(row: int, path: str = "train.py") -> t.Site:
+    return t.Site(path, row, 5, row, 9)
+
+
+def epoch(script: Script, number: int, *, clip: bool = True) -> None:
+    outer = script.scope
+    script.scope = t.Scope(t.ScopeKind.ITERATION, site(12), outer, loop=1, number=number)
+    script.add(t.LoopIterated, 12, loop=1, number=number)
+    script.add(t.BatchTaken, 12, loader=7, name="loader")
+    script.add(
+        t.Backward,
+        13,
+        name="loss",
+        through="backward",
+        loss=t.TensorFact(kind=t.Kind.LOSS),
+        modules=frozenset({1}),
+        whole=True,
+    )
+    if clip:
+        script.add(
+            t.Clipped,
+            14,
+            function="torch.nn.utils.clip_grad_norm_",
+            modules=frozenset({1}),
+            guards=frozenset({(0, True)}),
+        )
+    script.scope = outer
+
+
+@pytest.fixture
+def script() -> Script:
+    script = Script()
+    main = site(10)
+    script.add(t.CallEntered, 20, function="main", function_site=main)
+    script.add(t.CallEntered, 11, function="build", function_site=site(3, "model.py"))
+    script.add(t.ModuleBuilt, 4, "model.py", module=1, class_name="Net", sensitive=True)
+    script.add(t.CallExited, 11, function="build")
+    script.add(t.CallEntered, 11, function="seed", function_site=site(30))
+    script.add(t.CallExited, 11, function="seed")
+    script.add(t.LoopEntered, 12, loop=1, loop_kind=t.LoopKind.BATCHES, over="loader")
+    epoch(script, 1)
+    epoch(script, 2)
+    script.add(t.LoopExited, 12, loop=1)
+    script.add(t.CallExited, 20, function="main")
+    script.add(t.Saved, 21, what="net", modules=(1,), names=("",))
+    return script
+
+
+def test_events_are_indented_by_call_and_loop(script: Script) -> None:
+    assert (
+        script.text()
+        == """\
+train.py
+20:5  call main (row 10)
+11:5    call build (model.py:3:5)
+ 4:5      build Net (its parts depend on the mode)
+12:5    loop over `loader`, batch by batch
+12:5      pass 1
+12:5        take a batch from `loader`
+13:5        backward `loss`: gradients for Net
+14:5        clip the gradients of Net (utils.clip_grad_norm_)  [if args.clip]
+12:5      pass 2: the same again
+21:5  save `net`: whole objects of Net
+"""
+    )
+
+
+def test_a_pass_that_differs_is_shown() -> None:
+    script = Script()
+    script.add(t.LoopEntered, 12, loop=1, loop_kind=t.LoopKind.PLAIN, over="range(2)")
+    epoch(script, 1)
+    epoch(script, 2, clip=False)
+    assert script.text().count("backward `loss`") == 2
+
+
+def test_what_ends_without_saying_so_does_not_swallow_the_rest() -> None:
+    script = Script()
+    script.add(t.CallEntered, 20, function="main", function_site=site(10))
+    script.add(t.LoopEntered, 12, loop=1, loop_kind=t.LoopKind.PLAIN, over="x")
+    epoch(script, 1)
+    script.add(t.CallExited, 20, function="main")
+    script.add(t.ScalerUpdated, 30, scaler=1)
+    assert "\n30:5  update the gradient scaler\n" in script.text()
+
+
+def test_a_trace_in_which_nothing_happens_is_left_out() -> None:
+    script = Script()
+    script.add(t.CallEntered, 20, function="main", function_site=site(10))
+    script.add(t.CallExited, 20, function="main")
+    assert script.text() == ""
+
+
+def test_the_start_in_the_middle_of_things_is_told(script: Script) -> None:
+    script.trace.begins_outside = True
+    assert script.text().startswith("train.py (a function that nobody in sight calls)\n")
+
+
+def test_programs_get_every_event_with_all_it_says(script: Script) -> None:
+    (record,) = json.loads(render_json([script.trace]))
+    assert [event["event"] for event in record["events"]] == [type(event).__name__ for event in script.trace.events]
+    clipped = next(event for event in record["events"] if event["event"] == "Clipped")
+    assert clipped["site"] == {"path": "train.py", "row": 14, "column": 5, "end_row": 14, "end_column": 9, "cell": None}
+    assert clipped["guards"] == [{"branch": 0, "arm": True}]
+    assert clipped["within"][-1] == {"kind": "iteration", "loop": 1, "number": 1, "over": "plain"}
+    assert clipped["modules"] == [1]
+    assert record["branches"] == [{"site": {**clipped["site"], "column": 12, "end_column": 21}, "kind": "flag"}]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [kind for _, kind in inspect.getmembers(t, inspect.isclass) if issubclass(kind, t.Event) and kind is not t.Event],
+)
+def test_every_kind_of_event_has_words(kind: type[t.Event]) -> None:
+    if kind in (t.LoopExited, t.CallExited):  # they show in the indentation
+        return
+    fields = {
+        name: VALUES[str(parameter.annotation).strip("'")]
+        for name, parameter in inspect.signature(kind).parameters.items()
+        if parameter.default is parameter.empty and name not in ("site", "scope")
+    }
+    event = kind(site=site(1), scope=t.Scope(t.ScopeKind.ROOT, site(1)), **fields)  # type: ignore[arg-type]
+    words = Words().of(event)
+    assert words
+    assert words != kind.__name__
+    assert "\n" not in words
+
+
+VALUES: dict[str, object] = {
+    "int": 1,
+    "str": "word",
+    "bool": True,
+    "Tri": None,
+    "Kind": t.Kind.LOGITS,
+    "Holding": t.Holding.APPENDED,
+    "LoopKind": t.LoopKind.PLAIN,
+    "TensorFact": t.TensorFact(),
+    "Site": site(1),
+    "frozenset[int]": frozenset({1, 2}),
+    "tuple[int, ...]": (1, 2),
+}

@@ -1,0 +1,102 @@
+"""Every rule is one module with one class whose docstring is its page, with examples that do what they say."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from torch_doctor.rule import Fix, Level
+from torch_doctor.scan import Options, scan
+from torch_doctor_rules import rules
+
+if TYPE_CHECKING:
+    from torch_doctor.rule import Rule
+
+RULES = sorted(rules(), key=lambda rule: rule.code)
+EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+
+def examples(rule: type[Rule]) -> list[str]:
+    return BLOCK.findall(rule.page())
+
+
+def test_the_rules_that_exist() -> None:
+    codes = "000 101 102 103 104 105 111 201 202 301 302 308 401 402 403 501 502 601"
+    assert {f"TDR{code}" for code in codes.split()} <= {rule.code for rule in RULES}
+
+
+@EACH
+def test_a_module_is_named_after_its_rule_and_is_short(rule: type[Rule]) -> None:
+    path = Path(inspect.getfile(rule))
+    assert path.stem == rule.name.replace("-", "_")
+    assert rule.__name__ == rule.name.title().replace("-", "")
+    assert 40 <= len(path.read_text(encoding="utf-8").splitlines()) <= 120
+
+
+@EACH
+def test_the_page_has_its_sections_in_order(rule: type[Rule]) -> None:
+    headings = re.findall(r"^## (.+)$", BLOCK.sub("", rule.page()), re.MULTILINE)
+    fix_safety = [] if rule.fix is Fix.NONE else ["Fix safety"]
+    assert headings == [
+        "Why is this bad?",
+        "Example",
+        "Use instead",
+        "How the probe confirms it",
+        *fix_safety,
+        "When it stays silent",
+        "References",
+    ]
+
+
+@EACH
+def test_the_page_begins_with_one_sentence(rule: type[Rule]) -> None:
+    first, blank, *_ = rule.page().splitlines()
+    assert first.endswith(".")
+    assert not blank
+
+
+@EACH
+def test_the_page_refers_to_documentation(rule: type[Rule]) -> None:
+    links = rule.page().partition("## References\n")[2].splitlines()
+    assert links
+    assert all(re.fullmatch(r"- https://docs\.(pytorch|python)\.org/\S+", link) for link in links)
+
+
+@EACH
+def test_the_page_says_whether_the_fix_is_safe(rule: type[Rule]) -> None:
+    if rule.fix is not Fix.NONE:
+        assert f"## Fix safety\n{rule.fix.value.capitalize()}:" in rule.page()
+
+
+@EACH
+def test_a_rule_says_how_much_it_matters_and_who_proves_it(rule: type[Rule]) -> None:
+    assert isinstance(rule.level, Level)
+    assert rule.witness in {"S", "P", "SP"}
+
+
+@EACH
+def test_the_first_example_fires_exactly_this_rule(rule: type[Rule], tmp_path: Path) -> None:
+    assert _codes(examples(rule)[0], tmp_path) == [rule.code]
+
+
+@EACH
+def test_the_second_example_is_right(rule: type[Rule], tmp_path: Path) -> None:
+    assert _codes(examples(rule)[1], tmp_path) == []
+
+
+@EACH
+def test_there_are_two_short_examples(rule: type[Rule]) -> None:
+    assert [len(example.splitlines()) <= 20 for example in examples(rule)] == [True, True]
+
+
+def _codes(source: str, folder: Path) -> list[str]:
+    path = folder / "train.py"
+    path.write_text(source, encoding="utf-8")
+    report = scan(Options(paths=(path,), rules=tuple(rule() for rule in RULES)))
+    assert report.errors == []
+    return [finding.code for finding in report.findings]

@@ -1,0 +1,118 @@
+"""Which part of the house may know which other, and what a scan must not import."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parents[1]
+OURS = ("torch_doctor", "torch_doctor_rules")
+TYPES = "sources"  # the static witness is given files, and names their classes
+
+# For each part: what else of ours it may import. Parts are the modules and packages right below torch_doctor.
+ARROWS = {
+    "trace": set[str](),
+    "rule": {"trace"},
+    "sources": {"rule", "trace"},
+    "static": {"trace", TYPES},
+    "selection": {"rule"},
+    "config": {"selection"},
+    "scan": {"rule", "sources", "static", "trace"},
+    "report": {"rule", "trace"},
+    "cli": {"config", "report", "rule", "scan", "selection", "sources"},
+    "__main__": {"cli"},
+    "__init__": set[str](),
+}
+HEAVY = ("astroid", "libcst", "nbformat", "torch")
+RULES_KNOW = {"rule", "trace"}
+
+
+def modules(package: str) -> list[Path]:
+    return sorted((ROOT / package).rglob("*.py"))
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The dotted names that a file imports, wherever in it."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path} imports relatively"
+            assert node.module
+            if node.module == "torch_doctor":
+                yield from (f"torch_doctor.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+
+
+def part(path: Path) -> str:
+    name = path.relative_to(ROOT / "doctor/torch_doctor").parts[0]
+    return name.removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", modules("doctor"), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_the_machine_knows_in_one_direction_only(path: Path) -> None:
+    for name in imports(path):
+        package, _, rest = name.partition(".")
+        assert package != "torch_doctor_rules", "nothing in the machine knows a rule"
+        other = rest.partition(".")[0]
+        if package == "torch_doctor" and other not in ("__version__", ""):
+            assert other in ARROWS[part(path)] | {part(path)}, f"{part(path)} must not know {other}"
+
+
+@pytest.mark.parametrize("path", modules("rules"), ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_rules_know_traces_and_what_a_rule_is(path: Path) -> None:
+    for name in imports(path):
+        package, _, rest = name.partition(".")
+        assert package not in HEAVY
+        if package == "torch_doctor":
+            assert rest.partition(".")[0] in RULES_KNOW
+
+
+@pytest.mark.parametrize(
+    "path", modules("doctor") + modules("rules"), ids=lambda path: path.relative_to(ROOT).as_posix()
+)
+def test_no_module_is_a_drawer_for_everything(path: Path) -> None:
+    assert not {"utils", "helpers", "misc", "common"} & {path.stem, path.parent.name}
+
+
+IMPORTED = """
+import sys
+from torch_doctor.cli import run
+status = run(["scan", "--isolated", "--output-format", "json:out.json", "."])
+print(status, [name for name in {heavy} if name in sys.modules])
+"""
+GOOD = """
+import torch
+from torch import nn
+
+model = nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in torch.utils.data.DataLoader(data):
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "imported"),
+    [(GOOD, []), (GOOD + "torch.save(model, 'model.pt')\n", []), (GOOD + "print 'done'\n", ["libcst"])],
+    ids=["good", "with a finding", "not valid"],
+)
+def test_a_scan_imports_nothing_heavy(
+    folder: Path, write: Callable[..., Path], notebook: Callable[[list[str]], str], source: str, imported: list[str]
+) -> None:
+    write("train.py", source)
+    write("train.ipynb", notebook(["%matplotlib inline", GOOD]))
+    script = IMPORTED.format(heavy=HEAVY)
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"{int(source != GOOD)} {imported}"

@@ -1,0 +1,149 @@
+"""What holds for all rules: codes, pages with examples that work, fixtures enough, a README that is current."""
+
+from __future__ import annotations
+
+import re
+import runpy
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from torch_doctor.report.rule_pages import markdown_table
+from torch_doctor.rule import Fix, Level, all_rules
+from torch_doctor.scan import Options, scan
+
+if TYPE_CHECKING:
+    from torch_doctor.rule import Rule
+
+ROOT = Path(__file__).parents[1]
+CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, so they stay as they are
+    "TDR000": ("unreadable-source", "E", "S", "-"),
+    "TDR101": ("missing-zero-grad", "E", "SP", "unsafe"),
+    "TDR102": ("grad-cleared-before-step", "E", "SP", "unsafe"),
+    "TDR103": ("step-before-backward", "E", "SP", "unsafe"),
+    "TDR104": ("missing-step", "E", "SP", "-"),
+    "TDR105": ("missing-backward", "E", "SP", "-"),
+    "TDR111": ("method-not-called", "E", "SP", "safe"),
+    "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
+    "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
+    "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
+    "TDR302": ("missing-super-init", "E", "SP", "safe"),
+    "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
+    "TDR401": ("missing-eval-mode", "E", "SP", "unsafe"),
+    "TDR402": ("missing-no-grad", "W", "SP", "unsafe"),
+    "TDR403": ("train-mode-not-restored", "E", "SP", "unsafe"),
+    "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
+    "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
+    "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),
+}
+SECTIONS = [
+    "Why is this bad?",
+    "Example",
+    "Use instead",
+    "How the probe confirms it",
+    "Fix safety",
+    "When it stays silent",
+    "References",
+]
+BAD, OK = 2, 3  # fixtures at least
+
+RULES = {rule.code: rule for rule in all_rules()}
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=list(RULES))
+
+
+def test_the_rules_are_those_of_the_catalogue() -> None:
+    here = {
+        code: (rule.name, rule.level.value, rule.witness, rule.fix.value)
+        for code, rule in RULES.items()
+        if type(rule).__module__.startswith("torch_doctor_rules.")
+    }
+    assert here == CATALOGUE
+
+
+@every_rule
+def test_a_rules_module_is_called_like_the_rule(rule: Rule) -> None:
+    module = type(rule).__module__.rpartition(".")[2]
+    assert module.replace("_", "-") == rule.name
+
+
+@every_rule
+def test_a_page_has_its_sections_in_order(rule: Rule) -> None:
+    wanted = [section for section in SECTIONS if section != "Fix safety" or rule.fix is not Fix.NONE]
+    assert re.findall(r"^## (.*)$", rule.page(), flags=re.MULTILINE) == wanted
+    for text in re.split(r"^## .*$", rule.page(), flags=re.MULTILINE):
+        assert text.strip()
+
+
+@every_rule
+def test_a_page_begins_with_one_sentence(rule: Rule) -> None:
+    first, second = rule.page().splitlines()[:2]
+    assert first.endswith(".")
+    assert second == ""
+    assert rule.summary()
+
+
+@every_rule
+def test_the_example_fires_exactly_this_rule(rule: Rule, folder: Path) -> None:
+    assert found(examples(rule, "Example"), folder) == {rule.code}
+
+
+@every_rule
+def test_what_to_use_instead_fires_nothing(rule: Rule, folder: Path) -> None:
+    assert found(examples(rule, "Use instead"), folder) == set()
+
+
+@every_rule
+def test_what_to_use_instead_runs(rule: Rule, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    *_, script = written(examples(rule, "Use instead"), folder)
+    monkeypatch.syspath_prepend(folder)
+    runpy.run_path(str(script), run_name="__main__")
+
+
+@every_rule
+def test_a_rule_has_fixtures_that_are_wrong_and_near_misses(rule: Rule) -> None:
+    names = [entry.name for entry in (ROOT / "fixtures" / rule.code).iterdir()]
+    assert sum(name.startswith("bad_") and ".fixed" not in name for name in names) >= BAD
+    assert sum(name.startswith("ok_") for name in names) >= OK
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES.values() if rule.fix is not Fix.NONE], ids=lambda rule: rule.code
+)
+def test_what_can_be_mended_has_a_mended_fixture(rule: Rule) -> None:
+    assert any(".fixed" in entry.name for entry in (ROOT / "fixtures" / rule.code).iterdir())
+
+
+def test_the_readmes_table_is_current() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- rules -->\n(.*?)<!-- /rules -->", readme, flags=re.DOTALL)
+    assert found, "README.md has no `<!-- rules -->` … `<!-- /rules -->`"
+    assert found[1].strip() == markdown_table(all_rules()).strip(), "run `torch-doctor rules --output-format markdown`"
+
+
+def examples(rule: Rule, section: str) -> list[str]:
+    """The blocks of Python in a section."""
+    text = rule.page().split(f"## {section}\n")[1].split("\n## ")[0]
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert blocks
+    return blocks
+
+
+def written(blocks: list[str], folder: Path) -> list[Path]:
+    """One file for each block; the last is the script, the others are called as their first line says: `# model.py`."""
+    paths = []
+    for block in blocks:
+        named = re.match(r"# (\w+\.py)\n", block)
+        path = folder / (named[1] if named else "train.py")
+        path.write_text(block, encoding="utf-8")
+        paths.append(path)
+    return paths
+
+
+def found(blocks: list[str], folder: Path) -> set[str]:
+    """The codes of the default rules that speak."""
+    written(blocks, folder)
+    rules = tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE)
+    report = scan(Options(paths=(folder,), rules=rules))
+    assert report.errors == []
+    return {finding.code for finding in report.findings}

@@ -1,0 +1,81 @@
+"""The hook, with the real pre-commit in a real repository."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SHIPPED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "doctor", "rules")
+BROKEN = "import torch\nfor x in y:\n    print 'loss'\n"
+
+
+def git(where: Path, *arguments: str) -> str:
+    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
+    command = ["git", *identity, *arguments]
+    return subprocess.run(command, cwd=where, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def copied(names: tuple[str, ...], to: Path) -> None:
+    """Copy what git would see of these paths: tracked or not, but not ignored."""
+    listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", *names)
+    for name in listed.splitlines():
+        if (ROOT / name).is_file():
+            (to / name).parent.mkdir(parents=True, exist_ok=True)
+            (to / name).write_bytes((ROOT / name).read_bytes())
+
+
+@pytest.fixture
+def hook(tmp_path: Path) -> tuple[Path, str]:
+    """A repository with the working tree of this project as its only commit."""
+    repository = tmp_path / "torch-doctor"
+    repository.mkdir()
+    copied(SHIPPED, repository)
+    git(repository, "init", "--quiet")
+    git(repository, "add", ".")
+    git(repository, "commit", "--quiet", "--message", "snapshot")
+    return repository, git(repository, "rev-parse", "HEAD")
+
+
+def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path, str]) -> None:
+    repository, revision = hook
+    project = tmp_path / "project"
+    project.mkdir()
+    git(project, "init", "--quiet")
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": BROKEN,
+    }
+    (project / "train.py").write_text(BROKEN, encoding="utf-8")
+    (project / "good.py").write_text("import torch\n", encoding="utf-8")
+    (project / "notes.txt").write_text("torch", encoding="utf-8")
+    (project / "train.ipynb").write_text(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}), encoding="utf-8"
+    )
+    hooks = {"repo": str(repository), "rev": revision, "hooks": [{"id": "torch-doctor"}]}
+    (project / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [hooks]}), encoding="utf-8")
+    git(project, "add", ".")
+
+    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache"), "PRE_COMMIT_COLOR": "never"}
+    environment = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    run = [sys.executable, "-m", "pre_commit", "run", "--verbose"]
+    stopped = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
+    assert stopped.returncode == 1, stopped.stdout + stopped.stderr
+    assert "- exit code: 1" in stopped.stdout
+    assert "train.py:3:5: TDR000" in stopped.stdout
+    assert "train.ipynb:cell 1:3:5: TDR000" in stopped.stdout
+    assert "in 2 files (3 files looked at)" in stopped.stdout
+
+    (project / "train.py").write_text("import torch\n", encoding="utf-8")
+    git(project, "rm", "--quiet", "--force", "train.ipynb")
+    git(project, "add", ".")
+    passed = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
+    assert passed.returncode == 0, passed.stdout + passed.stderr

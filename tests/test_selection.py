@@ -1,0 +1,101 @@
+"""Which rules speak."""
+
+from __future__ import annotations
+
+import pytest
+
+from torch_doctor.rule import Finding, Level, Rule
+from torch_doctor.selection import Layer, UnknownSelectorError, check, names_of, select
+
+
+def rule(code: str, name: str, level: Level = Level.ERROR) -> Rule:
+    def find(self: Rule, trace: object) -> list[Finding]:  # noqa: ARG001 - a rule's signature
+        return []
+
+    made = type(name, (Rule,), {"code": code, "name": name, "level": level, "witness": "S", "check": find})
+    instance: Rule = made()
+    return instance
+
+
+RULES = (
+    rule("TDR101", "missing-zero-grad"),
+    rule("TDR102", "grad-cleared"),
+    rule("TDR201", "softmax"),
+    rule("TDR601", "saved", Level.WARNING),
+    rule("TDR901", "no-seed", Level.ADVICE),
+)
+DEFAULT = ["TDR101", "TDR102", "TDR201", "TDR601"]
+
+
+def chosen(*layers: Layer) -> list[str]:
+    return [rule.code for rule in select(RULES, layers)]
+
+
+def test_errors_and_warnings_speak_and_advice_does_not() -> None:
+    assert chosen() == DEFAULT
+    assert chosen(Layer(), Layer()) == DEFAULT
+
+
+@pytest.mark.parametrize(
+    ("selectors", "codes"),
+    [
+        (("ALL",), [*DEFAULT, "TDR901"]),
+        (("TDR1",), ["TDR101", "TDR102"]),
+        (("tdr1",), ["TDR101", "TDR102"]),
+        (("TDR9",), ["TDR901"]),
+        (("softmax", "TDR601"), ["TDR201", "TDR601"]),
+        ((), []),
+    ],
+)
+def test_select_names_codes_prefixes_names_or_all(selectors: tuple[str, ...], codes: list[str]) -> None:
+    assert chosen(Layer(select=selectors)) == codes
+
+
+def test_ignore_takes_away_and_extend_select_adds() -> None:
+    assert chosen(Layer(ignore=("TDR1",), extend_select=("no-seed",))) == ["TDR201", "TDR601", "TDR901"]
+
+
+@pytest.mark.parametrize(
+    ("layer", "codes"),
+    [
+        (Layer(select=("TDR101",), ignore=("TDR1",)), ["TDR101"]),
+        (Layer(select=("TDR1",), ignore=("TDR101",)), ["TDR102"]),
+        (Layer(select=("missing-zero-grad",), ignore=("TDR10",)), ["TDR101"]),
+        (Layer(select=("TDR1",), ignore=("TDR1",)), []),
+        (Layer(select=("TDR10",), ignore=("ALL",)), ["TDR101", "TDR102"]),
+        (Layer(ignore=("ALL",), extend_select=("softmax",)), ["TDR201"]),
+    ],
+)
+def test_the_more_specific_selector_wins_and_ignore_wins_a_draw(layer: Layer, codes: list[str]) -> None:
+    assert chosen(layer) == codes
+
+
+def test_select_on_the_command_line_replaces_the_configurations() -> None:
+    assert chosen(Layer(select=("TDR2",), ignore=("TDR101",)), Layer(select=("TDR1",))) == ["TDR101", "TDR102"]
+
+
+def test_a_lone_ignore_in_the_configuration_stays() -> None:
+    assert chosen(Layer(ignore=("TDR101",)), Layer(select=("TDR1",))) == ["TDR102"]
+
+
+def test_ignore_and_extend_select_on_the_command_line_change_the_configurations_choice() -> None:
+    assert chosen(Layer(select=("TDR1",)), Layer(ignore=("TDR102",), extend_select=("TDR201",))) == ["TDR101", "TDR201"]
+
+
+@pytest.mark.parametrize(
+    ("selector", "said"),
+    [
+        ("missing-zerograd", "--select: no rule is called `missing-zerograd`; did you mean `missing-zero-grad`?"),
+        ("TDR6O1", "--select: no rule is called `TDR6O1`; did you mean `TDR601`?"),
+        ("xyz", "--select: no rule is called `xyz`"),
+        ("", "--select: no rule is called ``"),
+    ],
+)
+def test_an_unknown_selector_is_an_error(selector: str, said: str) -> None:
+    with pytest.raises(UnknownSelectorError) as error:
+        check([selector], RULES, "--select")
+    assert str(error.value) == said
+
+
+def test_known_selectors_pass() -> None:
+    check(["ALL", "TDR", "TDR1", *names_of(RULES)], RULES, "--select")

@@ -1,7 +1,7 @@
 """Every fixture through the real scan: what is marked is reported, and nothing else.
 
-`# TDR101` at the end of a line: reported there. `# todo TDR101`: known to be missed. `# todo-ok TDR101`: right, and known
-to be reported all the same. A known one that starts to work fails here until its mark is gone or made a plain one.
+`# TDR101` at the end of a line: reported there. `# todo TDR101`: known to be missed. `# todo-ok TDR101`: right, and
+known to be reported all the same. A known one that starts to work fails here until its mark is mended.
 """
 
 from __future__ import annotations

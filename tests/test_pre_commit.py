@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,21 +22,16 @@ def git(where: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=where, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def copied(names: tuple[str, ...], to: Path) -> None:
-    """Copy what git would see of these paths: tracked or not, but not ignored."""
-    listed = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", *names)
-    for name in listed.splitlines():
-        if (ROOT / name).is_file():
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            (to / name).write_bytes((ROOT / name).read_bytes())
-
-
 @pytest.fixture
 def hook(tmp_path: Path) -> tuple[Path, str]:
     """A repository with the working tree of this project as its only commit."""
     repository = tmp_path / "torch-doctor"
     repository.mkdir()
-    copied(SHIPPED, repository)
+    for name in SHIPPED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, repository / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, repository / name)
     git(repository, "init", "--quiet")
     git(repository, "add", ".")
     git(repository, "commit", "--quiet", "--message", "snapshot")

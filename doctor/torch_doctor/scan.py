@@ -106,7 +106,7 @@ class Scan:
         self.report.findings.sort(key=_order)
         return self.report
 
-    # --- what there is to look at ------------------------------------------------------------------------------------
+    # --- what there is to look at ---
 
     def projects(self) -> Iterator[tuple[Project, list[SourceFile]]]:
         """The files under the paths that can matter, by the project they belong to."""
@@ -147,7 +147,7 @@ class Scan:
         self._total += len(files)
         return files
 
-    # --- what the witness says ---------------------------------------------------------------------------------------
+    # --- what the witness says ---
 
     def witnessed(self, project: Project, files: Sequence[SourceFile]) -> Iterator[Trace]:
         """The traces of the files; where the witness fails, those of the other files."""
@@ -198,7 +198,7 @@ class Scan:
         if wrong and not any(rule.code == UNREADABLE_CODE for rule in self.options.rules):
             self.report.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
 
-    # --- what the rules say ------------------------------------------------------------------------------------------
+    # --- what the rules say ---
 
     def _judge(self, trace: Trace, project: Project) -> None:
         start = time.perf_counter()
@@ -235,7 +235,7 @@ class Scan:
         if site.path not in self.report.sources and (source := project.read(project.displayed(site.path))):
             self.report.sources[site.path] = source
 
-    # --- what comments say -------------------------------------------------------------------------------------------
+    # --- what comments say ---
 
     def _comments_of(self, file: SourceFile) -> Suppressions:
         if file.display not in self._suppressions:

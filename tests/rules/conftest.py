@@ -143,7 +143,7 @@ class Script:
 
     # --- what happens -----------------------------------------------------------------------------------------------
 
-    def forward(  # noqa: PLR0913 - an event has many facts
+    def forward(
         self,
         module: int,
         text: str = "model(x)",
@@ -248,7 +248,7 @@ class Script:
         """Weights are loaded."""
         return self.add(Loaded, "model.load_state_dict(...)", module=module, name="model")
 
-    def handed(  # noqa: PLR0913 - an event has many facts
+    def handed(
         self,
         *,
         to: str = "somewhere",
@@ -274,7 +274,7 @@ class Script:
         """A method is only named."""
         return self.add(NotCalled, name, name=name, method=name.rpartition(".")[2], of=of, target=target)
 
-    def keep(  # noqa: PLR0913 - an event has many facts
+    def keep(
         self,
         text: str = "total += loss",
         *,

@@ -60,7 +60,7 @@ class Words:
     def _said(self, event: t.Event) -> str:
         return type(event).__name__
 
-    # --- modules and data ----------------------------------------------------------------------------------------
+    # --- modules and data ---
 
     @_said.register
     def _(self, event: t.ModuleBuilt) -> str:
@@ -104,7 +104,7 @@ class Words:
     def _(self, event: t.BatchTaken) -> str:
         return f"take a batch from {_name(event.name)}"
 
-    # --- the update ----------------------------------------------------------------------------------------------
+    # --- the update ---
 
     @_said.register
     def _(self, event: t.Forward) -> str:
@@ -183,7 +183,7 @@ class Words:
     def _(self, event: t.NotCalled) -> str:
         return f"name {_name(event.name)} and do not call it"
 
-    # --- modes, values, what is out of sight ---------------------------------------------------------------------
+    # --- modes, values, what is out of sight ---
 
     @_said.register
     def _(self, event: t.GradModeEntered) -> str:

@@ -60,7 +60,7 @@ class Project:
         self._listing: list[Path] | None = None
         self._visible: dict[Path, bool] = {}
 
-    # --- one file ----------------------------------------------------------------------------------------------------
+    # --- one file ---
 
     def raw(self, path: Path) -> bytes:
         """The bytes of a file.
@@ -133,7 +133,7 @@ class Project:
             return False
         return size > (LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON)
 
-    # --- all files ---------------------------------------------------------------------------------------------------
+    # --- all files ---
 
     def python_files(self) -> list[Path]:
         """The Python files and notebooks of the project that are not left out, at most 5000."""
@@ -169,7 +169,7 @@ class Project:
         """The absolute path of a file from the name that its sites carry."""
         return self._displayed.get(name) or Path.cwd() / name
 
-    # --- within ------------------------------------------------------------------------------------------------------
+    # --- within ---
 
     def _decoded(self, path: Path, raw: bytes) -> SourceFile | None:
         shown = self.names.get(path) or display(path)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.modules import Modules
-from torch_doctor.static.tables import functions, layers
+from torch_doctor.static.tables import functions, layers, training
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -41,23 +41,66 @@ from torch_doctor.static.values import (
     join,
     summary,
 )
-from torch_doctor.trace import NotCalled, ZeroGrad
+from torch_doctor.trace import Backward, NotCalled, ZeroGrad
 from torch_doctor.trace.words import Holding
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
 
 MODULE_METHODS = frozenset(
-    "train eval parameters named_parameters modules named_modules children named_children buffers named_buffers "
-    "state_dict load_state_dict zero_grad to cuda cpu half float double bfloat16 type requires_grad_ apply "
-    "register_buffer register_parameter add_module register_module append extend insert items keys values forward "
-    "share_memory compile register_forward_hook register_full_backward_hook get_submodule get_parameter update pop "
-    "register_forward_pre_hook register_backward_hook no_sync".split()
+    [
+        "train",
+        "eval",
+        "parameters",
+        "named_parameters",
+        "modules",
+        "named_modules",
+        "children",
+        "named_children",
+        "buffers",
+        "named_buffers",
+        "state_dict",
+        "load_state_dict",
+        "zero_grad",
+        "to",
+        "cuda",
+        "cpu",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "type",
+        "requires_grad_",
+        "apply",
+        "register_buffer",
+        "register_parameter",
+        "add_module",
+        "register_module",
+        "append",
+        "extend",
+        "insert",
+        "items",
+        "keys",
+        "values",
+        "forward",
+        "share_memory",
+        "compile",
+        "register_forward_hook",
+        "register_full_backward_hook",
+        "get_submodule",
+        "get_parameter",
+        "update",
+        "pop",
+        "register_forward_pre_hook",
+        "register_backward_hook",
+        "no_sync",
+    ]
 )
-OPTIMIZER_METHODS = frozenset("step zero_grad state_dict load_state_dict add_param_group".split())
+OPTIMIZER_METHODS = frozenset(["step", "zero_grad", "state_dict", "load_state_dict", "add_param_group"])
 _METHODS_OF = {
     "step": "optimizer",
     "zero_grad": "optimizer",
+    "update": "scaler",
     "backward": "tensor",
     "train": "module",
     "eval": "module",
@@ -78,11 +121,12 @@ class UnknownAttribute(Unknown):
 class Attributes(Modules):
     """The part of the executor that looks into objects."""
 
-    # --- reading ------------------------------------------------------------------------------------------------------------
+    # --- reading ---
 
     def attribute(self, value: Value, name: str, node: p.Node) -> Value:
         """Take an attribute."""
-        return _ATTRIBUTES.get(value.__class__, Attributes._of_unknown)(self, self.resolve(value) if isinstance(value, Either) else value, name, node)
+        found: Value = _ATTRIBUTES.get(value.__class__, Attributes._of_unknown)(self, self.resolve(value), name, node)
+        return found
 
     def _of_either(self, value: Value, name: str, node: p.Node) -> Value:
         if not isinstance(value, Either):
@@ -112,8 +156,14 @@ class Attributes(Modules):
             return Plain()
         if name == "grad":
             return Unknown(EMPTY)
-        kept = Tensor(value.flow if known.graph else value.flow.cut(), known.of(value.kind), value.made_at, value.made_by, value.trail, value.scalar)
-        return kept
+        return Tensor(
+            value.flow if known.graph else value.flow.cut(),
+            known.of(value.kind),
+            value.made_at,
+            value.made_by,
+            value.trail,
+            value.scalar,
+        )
 
     def _of_parameter(self, value: ParameterValue, name: str, node: p.Node) -> Value:
         if name == "grad":
@@ -265,7 +315,7 @@ class Attributes(Modules):
                 return result if method == "__getitem__" else self.element(result)
         return Unknown(Flow(graph=None), held((value,)))
 
-    # --- writing ------------------------------------------------------------------------------------------------------------
+    # --- writing ---
 
     def set_attribute(self, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
         """Assign an attribute."""
@@ -278,9 +328,7 @@ class Attributes(Modules):
                 self.set_module_attribute(value, name, new, node)
         elif isinstance(value, (Params, ParameterValue)):
             self._set_on_parameters(value, name, new, node)
-        elif isinstance(value, (Instance, Tool, Loader, ClassValue, Namespace)):
-            self.heap.set(value.fields, name, new)
-        elif isinstance(value, Optimizer):
+        elif isinstance(value, (Instance, Tool, Loader, ClassValue, Namespace, Optimizer)):
             self.heap.set(value.fields, name, new)
         elif isinstance(value, Either):
             for _, option in value.options:
@@ -309,6 +357,16 @@ class Attributes(Modules):
             self.emit(ZeroGrad, node, target=0, name=self.text(node), modules=modules, whole=True)
         elif name == "grad":
             self.emit(ZeroGrad, node, target=0, name=self.text(node), modules=modules, whole=True)
+            self.emit(
+                Backward,
+                node,
+                name=self.text(node),
+                through="assigned",
+                loss=self.fact(new),
+                modules=modules,
+                whole=True,
+                forwards=new.flow.forwards,
+            )
         elif name == "data":
             self.update_by_hand(modules, new, node)
 
@@ -326,7 +384,11 @@ class Attributes(Modules):
             self._note(holder, node)
         elif isinstance(holder, Sequence):
             content = holder.content
-            if isinstance(key, Const) and isinstance(key.value, int) and -len(content.items) <= key.value < len(content.items):
+            if (
+                isinstance(key, Const)
+                and isinstance(key.value, int)
+                and -len(content.items) <= key.value < len(content.items)
+            ):
                 items = list(content.items)
                 items[key.value] = new
                 self.heap.set(holder.fields, "items", Content(tuple(items), content.rest))
@@ -349,7 +411,11 @@ class Attributes(Modules):
         if site not in holder.sites:
             holder.sites.append(site)
 
-    # --- naming without calling -----------------------------------------------------------------------------------------------
+    def update_by_hand(self, modules: frozenset[int], new: Value, node: p.Node) -> None:
+        """`p.data = ...`."""
+        raise NotImplementedError
+
+    # --- naming without calling ---
 
     def mentioned(self, value: Value, node: p.Expr) -> None:
         """A value was named and nothing was done with it: a method that was meant to be called is an event."""
@@ -362,6 +428,8 @@ class Attributes(Modules):
                 kind = "module"
             elif isinstance(of, Tool) and "scheduler" in of.name:
                 kind = "scheduler"
+            elif isinstance(of, Tool) and of.name in training.SCALERS:
+                kind = "scaler"
             elif isinstance(of, Tensor):
                 kind = "tensor"
             else:

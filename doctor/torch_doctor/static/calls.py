@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.expressions import Expressions
-from torch_doctor.static.flow import UNSEEN, Flow, blend
+from torch_doctor.static.flow import UNSEEN, blend
 from torch_doctor.static.frame import Frame, Landing
 from torch_doctor.static.machine import DEPTH, RECURSIONS
 from torch_doctor.static.statements import Suspended
@@ -16,7 +16,6 @@ from torch_doctor.static.values import (
     NOTHING,
     Bound,
     ClassValue,
-    Const,
     Content,
     Context,
     Either,
@@ -154,7 +153,7 @@ class Calls(Expressions):
         joined: Value = join(left, right, symbol)
         return joined
 
-    # --- project functions ------------------------------------------------------------------------------------------------
+    # --- project functions ---
 
     def _called(self, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
         if function.style == "contextmanager":
@@ -173,8 +172,12 @@ class Calls(Expressions):
         self.spend()
         repeated = sum(1 for entered in self.stack if entered.node is function.node)
         if len(self.stack) >= DEPTH or repeated >= RECURSIONS:
-            self.give_up(node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other")
-            return Unknown(blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values())))
+            self.give_up(
+                node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
+            )
+            return Unknown(
+                blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values()))
+            )
         self.entered.add(function.node)
         frame = Frame(function.unit, function.closure.globals, function.closure)
         frame.what = function
@@ -265,7 +268,7 @@ class Calls(Expressions):
             else:
                 fields[name] = self.argument(parameter, function) if open_ is None else Unknown()
 
-    # --- classes ------------------------------------------------------------------------------------------------------------
+    # --- classes ---
 
     def instantiate(self, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
         """Construct an object of a project class."""
@@ -278,7 +281,9 @@ class Calls(Expressions):
         self.initialise(thing, cls, args, keywords, node)
         return thing
 
-    def initialise(self, thing: Instance | Module, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> None:
+    def initialise(
+        self, thing: Instance | Module, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node
+    ) -> None:
         """Run the constructor that a class finds."""
         found = cls.find("__init__")
         if found is not None and isinstance(found[0], FunctionValue):
@@ -301,7 +306,7 @@ class Calls(Expressions):
             value = given.get(name) or (default[0] if default else Unknown())
             self.heap.set(thing.fields, name, value)
 
-    # --- what is out of sight -------------------------------------------------------------------------------------------------
+    # --- what is out of sight ---
 
     def opaque(self, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
         """A call that cannot be followed: what it gets is handed over, what it returns may hold on to all of it."""
@@ -322,7 +327,9 @@ class Calls(Expressions):
         flows = self.recorded(flows) if flows.graph is not False else flows
         if not values and isinstance(func, Unknown):
             flows = blend((func.flow, UNSEEN))
-        return Unknown(flows if flows.graph is not False or flows.forwards or flows.source.value != "unknown" else UNSEEN, holds)
+        return Unknown(
+            flows if flows.graph is not False or flows.forwards or flows.source.value != "unknown" else UNSEEN, holds
+        )
 
     def hand_over(self, to: str, holders: list[Value], values: list[Value], node: p.Node) -> None:
         """Write that what these values hold went out of sight."""
@@ -356,7 +363,7 @@ class Calls(Expressions):
         self.enter(function, (value.self,) if isinstance(value, Bound) else (), {}, node)
         self.heap.set(self.state.fields, "grad", mode)
 
-    # --- decorators -----------------------------------------------------------------------------------------------------------
+    # --- decorators ---
 
     def decorated(self, function: Value, decorator: p.Expr) -> Value:
         """What a decorator makes of a function; one that is not in sight is taken to keep what the function does."""
@@ -371,7 +378,6 @@ class Calls(Expressions):
                 return _styled(function, context=applied)
             context = self.grad_context(name) if name else None
             if context is not None:
-                self.mentioned(applied, decorator)
                 return _styled(function, context=context)
         if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):
             wrapped = self.call(applied, (function,), {}, decorator)
@@ -396,9 +402,11 @@ class Calls(Expressions):
             return self.call(function, given, {}, node) if isinstance(function, Partial) else None
         extra = tuple(Plain(fresh_symbol("flag")) for _ in range(launcher.prepended))
         wanted = sum(parameter.kind == "plain" for parameter in target.node.parameters)
-        return self.call(function, (extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, node)
+        return self.call(
+            function, (extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, node
+        )
 
-    # --- provided elsewhere -------------------------------------------------------------------------------------------------
+    # --- provided elsewhere ---
 
     def forward(self, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
         """Call a module."""
@@ -467,5 +475,3 @@ def _may_go_backward(value: Value) -> bool:
         values = value.content.all() if isinstance(value, Sequence) else value.values()
         return any(_may_go_backward(item) for item in values)
     return isinstance(value, Unknown) and value.flow.source.value != "loader" and bool(value.flow.forwards)
-
-

@@ -53,7 +53,7 @@ class Executor(Owners):
         """Execute the file as a script."""
         self.block(self.main.program.body)
 
-    # --- files ----------------------------------------------------------------------------------------------------------------
+    # --- files ---
 
     def module_name(self) -> str:
         """`__name__` of the current file."""
@@ -139,7 +139,11 @@ class Executor(Owners):
                         if isinstance(key, str) and not key.startswith("_"):
                             self.bind_name(key, value)
                 continue
-            value = self.attribute(package, name, node) if not isinstance(package, Namespace) else self.namespace_of(package, name)
+            value = (
+                self.attribute(package, name, node)
+                if not isinstance(package, Namespace)
+                else self.namespace_of(package, name)
+            )
             self.bind_name(alias, value if isinstance(value, Value) else Unknown())
         return True
 
@@ -153,7 +157,7 @@ class Executor(Owners):
                 if name.startswith(prefix) and "." not in name[len(prefix) :]:
                     self.bind_name(name[len(prefix) :], Lib(name))
 
-    # --- calls ----------------------------------------------------------------------------------------------------------------
+    # --- calls ---
 
     def call(self, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str = "") -> Value:
         """Call a value; `name` is the user's spelling of it."""
@@ -165,7 +169,7 @@ class Executor(Owners):
             return Plain()
         return super().call(func, args, keywords, node, name)
 
-    # --- words ----------------------------------------------------------------------------------------------------------------
+    # --- words ---
 
     def text(self, node: p.Node) -> str:
         """The user's spelling of an expression."""

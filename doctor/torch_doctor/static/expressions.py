@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
 Decision = tuple[bool | None, dict[Symbol, bool], dict[Symbol, bool], Symbol | None]
 
-_BUILTINS = frozenset(dir(__builtins__)) if not isinstance(__builtins__, dict) else frozenset(__builtins__)
+_BUILTINS = frozenset(dir(builtins))
 _NEGATIVE = {"!=": "==", "is not": "is", "not in": "in"}
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
@@ -75,7 +76,7 @@ class Expressions(Statements):
         """The value of an expression."""
         return _EXPRESSIONS[node.__class__](self, node)
 
-    # --- names and literals -----------------------------------------------------------------------------------------------
+    # --- names and literals ---
 
     def _const(self, node: p.Const) -> Value:
         return Const(node.value)
@@ -185,14 +186,19 @@ class Expressions(Statements):
         joined: Value = join(result[0], result[1], symbol)
         return joined
 
-    # --- decisions --------------------------------------------------------------------------------------------------------
+    # --- decisions ---
 
     def condition(self, node: p.Expr) -> Decision:
         """Decide a test: the outcome (None: both), the facts in each arm, and the symbol that decides."""
         if isinstance(node, p.Logic):
             if node.op == "not":
                 truth, yes, no, symbol = self.condition(node.operands[0])
-                return (None if truth is None else not truth), no, yes, symbol if truth is not None else _negated(symbol)
+                return (
+                    (None if truth is None else not truth),
+                    no,
+                    yes,
+                    symbol if truth is not None else _negated(symbol),
+                )
             return self._connective(node)
         if isinstance(node, p.Compare):
             value, negated = self._compared(node)
@@ -304,7 +310,9 @@ class Expressions(Statements):
                 return Const(found), negated
         if op in ("is", "==") and isinstance(right, Const) and right.value is None and _never_none(left):
             return Const(value=False), negated
-        if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
+        if (left.flow is not EMPTY or right.flow is not EMPTY) and (
+            isinstance(left, Tensor) or isinstance(right, Tensor)
+        ):
             return Tensor(blend((left.flow, right.flow)).cut()), negated
         return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated
 
@@ -317,7 +325,7 @@ class Expressions(Statements):
             return True
         return None
 
-    # --- operators --------------------------------------------------------------------------------------------------------
+    # --- operators ---
 
     def _operation(self, node: p.Operation) -> Value:
         return self.operate(node.op, tuple(self.resolve(self.evaluate(operand)) for operand in node.operands), node)
@@ -341,7 +349,13 @@ class Expressions(Statements):
             params = frozenset().union(*(value.modules for value in operands if isinstance(value, Params)))
             if params and self.grad is not False:
                 flow = Flow(
-                    self.grad, flow.forwards, flow.graph_forwards, flow.kept, flow.modules | params, flow.source, flow.loader
+                    self.grad,
+                    flow.forwards,
+                    flow.graph_forwards,
+                    flow.kept,
+                    flow.modules | params,
+                    flow.source,
+                    flow.loader,
                 )
             return Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands))
         return Unknown(flow, holds)
@@ -371,7 +385,7 @@ class Expressions(Statements):
             return Flow(False, flow.forwards, source=flow.source, loader=flow.loader)
         return Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader)
 
-    # --- containers -------------------------------------------------------------------------------------------------------
+    # --- containers ---
 
     def content(self, value: Value) -> Content:
         """What an iterable holds."""
@@ -550,7 +564,7 @@ class Expressions(Statements):
             self.emit(LoopExited, site, loop=number_of_loop)
         return exact
 
-    # --- provided elsewhere -----------------------------------------------------------------------------------------------
+    # --- provided elsewhere ---
 
     def module_name(self) -> str:
         """`__name__` of the current file."""
@@ -640,7 +654,10 @@ def _origin(op: str, operands: tuple[Value, ...]) -> tuple[Any, str]:
 
 
 def _scalar(operands: tuple[Value, ...]) -> bool | None:
-    found = [True if isinstance(value, (Const, Plain)) else value.scalar if isinstance(value, Tensor) else None for value in operands]
+    found = [
+        True if isinstance(value, (Const, Plain)) else value.scalar if isinstance(value, Tensor) else None
+        for value in operands
+    ]
     return True if all(found) else None if None in found else False
 
 

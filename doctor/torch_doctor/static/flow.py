@@ -1,4 +1,4 @@
-"""What a value carries through the computation: which forwards, modules and kept values are behind it, and whether a graph hangs on it."""
+"""What a value carries: which forwards, modules and kept values are behind it, and whether a graph hangs on it."""
 
 from __future__ import annotations
 

@@ -29,7 +29,20 @@ class Landing:
 class Frame(Object):
     """One function call, class body or file; its variables are its fields. `closure` is the frame around its definition."""
 
-    __slots__ = ("closure", "globals", "loops_before", "on_yield", "outer", "owner", "returned", "returns", "self", "unit", "what", "yielded")
+    __slots__ = (
+        "closure",
+        "globals",
+        "loops_before",
+        "on_yield",
+        "outer",
+        "owner",
+        "returned",
+        "returns",
+        "self",
+        "unit",
+        "what",
+        "yielded",
+    )
 
     def __init__(self, unit: Unit, globals_: Namespace, closure: Frame | None = None) -> None:
         super().__init__()

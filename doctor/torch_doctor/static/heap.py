@@ -64,9 +64,7 @@ class Heap:
 
     def changes(self, mark: int) -> Changes:
         """What was changed since `mark`, with the values that hold now."""
-        return {
-            (id(fields), key): (fields, key, fields.get(key, MISSING)) for fields, key, _ in self._log[mark:]
-        }
+        return {(id(fields), key): (fields, key, fields.get(key, MISSING)) for fields, key, _ in self._log[mark:]}
 
     def before(self, mark: int) -> Changes:
         """What was changed since `mark`, with the values that held then."""

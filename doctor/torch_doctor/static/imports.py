@@ -59,7 +59,7 @@ class Imports:
             found = self._at(folder, parts)
             if found is not None and found != importer:
                 return found
-            if folder == root or folder == folder.parent or root not in folder.parents:
+            if folder in (root, folder.parent) or root not in folder.parents:
                 break
             folder = folder.parent
         return self._at(root / "src", parts)

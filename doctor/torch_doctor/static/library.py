@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
@@ -59,8 +60,36 @@ if TYPE_CHECKING:
     from torch_doctor.static.calls import Args, Keywords
 
 _PLAIN_ROOTS = frozenset(
-    "numpy math os time argparse json random logging sys pathlib yaml pandas matplotlib datetime collections itertools re "
-    "sklearn scipy warnings string glob csv pickle shutil cv2 PIL click".split()
+    [
+        "numpy",
+        "math",
+        "os",
+        "time",
+        "argparse",
+        "json",
+        "random",
+        "logging",
+        "sys",
+        "pathlib",
+        "yaml",
+        "pandas",
+        "matplotlib",
+        "datetime",
+        "collections",
+        "itertools",
+        "re",
+        "sklearn",
+        "scipy",
+        "warnings",
+        "string",
+        "glob",
+        "csv",
+        "pickle",
+        "shutil",
+        "cv2",
+        "PIL",
+        "click",
+    ]
 )
 _HELD_OUT = 20
 
@@ -73,13 +102,15 @@ class Library(Methods):
         if name.startswith("builtins."):
             return self._builtin(name[9:], args, keywords, node, spelling)
         if name in losses.LOSSES:
-            if name.startswith("torch.nn.functional.") or name.startswith("torchvision.ops."):
+            if name.startswith(("torch.nn.functional.", "torchvision.ops.")):
                 return self.loss(name, args, keywords, node, spelling)
             return self.build_layer(name, args, keywords, node)
         if name in layers.LAYERS or name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
             return self.build_layer(name, args, keywords, node)
         if name == "torch.nn.Parameter":
             return self.own(ParameterValue(self.site(node), declared=True))
+        if name.endswith(".__init__") and args and isinstance(args[0], Module):  # a base initialised by name
+            return self._of_base(args[0], "__init__", args[1:], keywords, node, spelling)
         known = functions.FUNCTIONS.get(name)
         if known is not None:
             return self._function(name, known, args, keywords, node)
@@ -92,7 +123,12 @@ class Library(Methods):
         if name in training.SCALERS:
             scaler: Tool = self.own(Tool(self.site(node), name))
             enabled = keywords.get("enabled")
-            self.emit(ScalerBuilt, node, scaler=scaler.id, enabled=bool(enabled.value) if isinstance(enabled, Const) else None if enabled else True)
+            self.emit(
+                ScalerBuilt,
+                node,
+                scaler=scaler.id,
+                enabled=bool(enabled.value) if isinstance(enabled, Const) else None if enabled else True,
+            )
             return scaler
         if training.loader_of(name):
             return self._loader_built(name, args, keywords, node)
@@ -137,19 +173,19 @@ class Library(Methods):
     def _other(self, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
         if name in libraries.RANGES:
             return Stream(Plain())
-        if name in ("functools.partial",) and args:
+        if name == "functools.partial" and args:
             return Partial(args[0], args[1:], keywords)
         if name == "collections.deque":
             return self._deque(args, keywords, node)
         if name in ("collections.defaultdict", "collections.OrderedDict", "collections.Counter"):
             return self._dictionary(args[1:] if name.endswith("defaultdict") else args, keywords, node, args[:1])
-        if name.startswith("torch.cuda.") and name.endswith("is_available") or name == "torch.cuda.device_count":
+        if (name.startswith("torch.cuda.") and name.endswith("is_available")) or name == "torch.cuda.device_count":
             return Plain(("flag", name))
         root = name.partition(".")[0]
         values = [*args, *keywords.values()]
         if root in _PLAIN_ROOTS and libraries.harmless(name):
             return Plain()
-        if name.startswith("torch.utils.data.") or name.startswith("torchvision.datasets"):
+        if name.startswith(("torch.utils.data.", "torchvision.datasets")):
             return self.own(Tool(self.site(node), name, args=args, keywords=keywords))
         if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):
             return self.own(Tool(self.site(node), name, held(values)))
@@ -157,7 +193,7 @@ class Library(Methods):
             return self.own(Tool(self.site(node), name))
         return self.opaque(Lib(name), args, keywords, node, spelling)
 
-    # --- torch's functions ----------------------------------------------------------------------------------------------------
+    # --- torch's functions ---
 
     def _function(self, name: str, known: functions.Function, args: Args, keywords: Keywords, node: p.Node) -> Value:
         needs = keywords.get("requires_grad")
@@ -172,7 +208,9 @@ class Library(Methods):
             dims = max(0, dims)
         result = self.computed(short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
         if isinstance(result, Tensor) and short in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
-            result = Tensor(result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar)
+            result = Tensor(
+                result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar
+            )
             if result.kind is Kind.UNKNOWN:
                 result.made_by = name
         return result
@@ -189,7 +227,11 @@ class Library(Methods):
         flow = self.recorded(blend(value.flow for value in (*args, *keywords.values())))
         settings = module.settings if module is not None else keywords
         reduction = settings.get("reduction")
-        scalar = None if reduction is not None and not (isinstance(reduction, Const) and reduction.value in ("mean", "sum")) else True
+        scalar = (
+            None
+            if reduction is not None and not (isinstance(reduction, Const) and reduction.value in ("mean", "sum"))
+            else True
+        )
         output = Tensor(flow, Kind.LOSS, self.site(node), name, (), scalar)
         self.emit(
             LossCalled,
@@ -239,10 +281,12 @@ class Library(Methods):
         value: Value = args[position] if position < len(args) else Unknown()
         if isinstance(value, Sequence):
             value = Tensor(value.flow, Kind.LOSS)
-        self.backward(value, node, self.text_of_argument(node, position), through=name, keywords=keywords, context=context)
+        self.backward(
+            value, node, self.text_of_argument(node, position), through=name, keywords=keywords, context=context
+        )
         return NOTHING
 
-    # --- what takes part in training ------------------------------------------------------------------------------------------
+    # --- what takes part in training ---
 
     def _optimizer_built(self, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
         given = args[:1] or tuple(value for key, value in keywords.items() if key in ("params", "parameters", "**"))
@@ -260,8 +304,7 @@ class Library(Methods):
             position = training.OPTIMIZER_FACTORIES[name]
             modules, _ = self.parameters_in(args[position : position + 1])
             return self.optimizer(name, modules, node, whole=False)
-        copy = self.copied(args[0], node) if args else Unknown()
-        return copy
+        return self.copied(args[0], node) if args else Unknown()
 
     def _scheduler_built(self, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
         values = [*args, *keywords.values()]
@@ -281,8 +324,16 @@ class Library(Methods):
             LoaderBuilt,
             node,
             loader=loader.id,
-            shuffle=bool(shuffle.value) if isinstance(shuffle, Const) else None if shuffle is not None or "**" in keywords else False,
-            drop_last=bool(drop.value) if isinstance(drop, Const) else None if drop is not None or "**" in keywords else False,
+            shuffle=bool(shuffle.value)
+            if isinstance(shuffle, Const)
+            else None
+            if shuffle is not None or "**" in keywords
+            else False,
+            drop_last=bool(drop.value)
+            if isinstance(drop, Const)
+            else None
+            if drop is not None or "**" in keywords
+            else False,
         )
         return loader
 
@@ -327,7 +378,14 @@ class Library(Methods):
             return seen[value.id]
         if isinstance(value, Module):
             copy: Module = self.own(
-                Module(self.site(node), cls=value.cls, layer=value.layer, table=value.table, sensitive=value.sensitive, name=value.name)
+                Module(
+                    self.site(node),
+                    cls=value.cls,
+                    layer=value.layer,
+                    table=value.table,
+                    sensitive=value.sensitive,
+                    name=value.name,
+                )
             )
             copy.settings = value.settings
             seen[value.id] = copy
@@ -355,7 +413,7 @@ class Library(Methods):
             return self.own(Sequence(value.kind, Content(items, content.rest), self.site(node), value.function))
         return value
 
-    # --- Python's own -----------------------------------------------------------------------------------------------------------
+    # --- Python's own ---
 
     def _passed_through(self, passed: libraries.PassThrough, args: Args, keywords: Keywords) -> Value:
         if passed.position >= len(args):
@@ -365,7 +423,7 @@ class Library(Methods):
             streams = [self.stream(value) for value in args]
             item = Sequence("tuple", Content(tuple(stream.item for stream in streams)))
             exact = [stream.content for stream in streams]
-            content = None
+            content: Content | None = None
             if exact and all(c is not None and c.rest is None for c in exact):
                 rows = zip(*(c.items for c in exact if c is not None), strict=False)
                 content = Content(tuple(Sequence("tuple", Content(tuple(row))) for row in rows))
@@ -452,14 +510,22 @@ class Library(Methods):
                 mapping.fields.update(value.fields)
             elif isinstance(value, Sequence):
                 for item in value.content.all():
-                    if isinstance(item, Sequence) and len(item.content.items) == 2 and isinstance(item.content.items[0], Const):  # noqa: PLR2004 - key and value
+                    if (
+                        isinstance(item, Sequence)
+                        and len(item.content.items) == 2
+                        and isinstance(item.content.items[0], Const)
+                    ):  # noqa: PLR2004 - key and value
                         mapping.fields["key", item.content.items[0].value] = item.content.items[1]
                     else:
                         mapping.fields["rest"] = self.element(item)
         for key, value in keywords.items():
             mapping.fields["key", key] = value
         if factory and isinstance(factory[0], Lib) and factory[0].name in ("builtins.list", "builtins.dict"):
-            empty = Sequence("list", Content(), self.site(node)) if factory[0].name.endswith("list") else Mapping(self.site(node))
+            empty = (
+                Sequence("list", Content(), self.site(node))
+                if factory[0].name.endswith("list")
+                else Mapping(self.site(node))
+            )
             mapping.fields["rest"] = self.own(empty)
         elif factory:
             mapping.fields["rest"] = Plain()
@@ -497,7 +563,11 @@ class Library(Methods):
         if name == "setattr" and len(args) > 2:  # noqa: PLR2004 - its three arguments
             key = args[1]
             attribute = p.Attribute(node.at, p.Const(node.at, None), "")
-            text = str(key.value) if isinstance(key, Const) else f"?{len(first.fields) if isinstance(first, Object) else 0}"
+            text = (
+                str(key.value)
+                if isinstance(key, Const)
+                else f"?{len(first.fields) if isinstance(first, Object) else 0}"
+            )
             self.set_attribute(first, text, args[2], node, attribute)
             return NOTHING
         if name in ("map", "filter"):
@@ -505,9 +575,8 @@ class Library(Methods):
         if name in ("sum", "max", "min"):
             return self._reduced(name, args, node)
         if name == "len":
-            content = self.content(first) if isinstance(first, Sequence) else None
-            if content is not None and content.rest is None and not self.loop_depth:
-                return Const(len(content.items))
+            if isinstance(first, Sequence) and first.content.rest is None and not self.loop_depth:
+                return Const(len(first.content.items))
             return Plain(("len", first.id)) if isinstance(first, Object) else Plain()
         if name == "type" and len(args) == 1:
             return first.cls if isinstance(first, (Instance, Module)) and first.cls else Plain()
@@ -516,7 +585,7 @@ class Library(Methods):
         if name in ("float", "int", "str", "bool", "abs", "round"):
             if isinstance(first, Const):
                 try:
-                    return Const({"float": float, "int": int, "str": str, "bool": bool, "abs": abs, "round": round}[name](first.value))  # type: ignore[arg-type, operator]
+                    return Const(getattr(builtins, name)(first.value))
                 except (TypeError, ValueError, OverflowError):
                     return Plain()
             if name in ("bool", "int") and isinstance(first, Plain):
@@ -528,7 +597,20 @@ class Library(Methods):
             return Unknown()
         if name == "print":
             return NOTHING
-        if name in ("vars", "globals", "locals", "dir", "input", "open", "repr", "format", "any", "all", "hash", "callable"):
+        if name in (
+            "vars",
+            "globals",
+            "locals",
+            "dir",
+            "input",
+            "open",
+            "repr",
+            "format",
+            "any",
+            "all",
+            "hash",
+            "callable",
+        ):
             return Plain()
         return self.opaque(Lib(f"builtins.{name}"), args, keywords, node, spelling)
 
@@ -549,7 +631,9 @@ class Library(Methods):
         if isinstance(value, (Instance, Module)) and value.cls is not None:
             mro = value.cls.mro()
             libs = [layers.canonical(base.name) for base in mro if isinstance(base, Lib)]
-            if any(option in mro for option in options if isinstance(option, ClassValue)) or any(n in libs for n in names if n):
+            if any(option in mro for option in options if isinstance(option, ClassValue)) or any(
+                n in libs for n in names if n
+            ):
                 return Const(value=True)
             return Plain() if value.cls.opaque_base() else Const(value=False)
         if isinstance(value, Module) and value.layer:
@@ -568,7 +652,9 @@ class Library(Methods):
             return Const(type(value.value).__name__ in [name[9:] for name in names])
         if isinstance(value, Tensor) and "torch.Tensor" in names:
             return Const(value=True)
-        return Plain(("isinstance", *([value.symbol] if isinstance(value, (Plain, Unknown)) else [fresh_symbol()]), *names))
+        return Plain(
+            ("isinstance", *([value.symbol] if isinstance(value, (Plain, Unknown)) else [fresh_symbol()]), *names)
+        )
 
     def _get_attribute(self, name: str, args: Args, node: p.Node) -> Value:
         thing, key = args[0], args[1]
@@ -593,7 +679,12 @@ class Library(Methods):
             if isinstance(iterables[0], Params):
                 return iterables[0]
             return Stream(stream.item, None, stream.loader)
-        if stream.content is not None and stream.content.rest is None and len(iterables) == 1 and len(stream.content.items) <= UNROLLED:
+        if (
+            stream.content is not None
+            and stream.content.rest is None
+            and len(iterables) == 1
+            and len(stream.content.items) <= UNROLLED
+        ):
             items = tuple(self.call(function, (item,), {}, node) for item in stream.content.items)
             return Stream(summary(items) if items else Unknown(), Content(items))
         return Stream(self.call(function, tuple(self.stream(iterable).item for iterable in iterables), {}, node))
@@ -613,7 +704,7 @@ class Library(Methods):
             return Tensor(Flow(graph=self.grad, modules=result.modules))
         return result
 
-    # --- provided elsewhere -------------------------------------------------------------------------------------------------
+    # --- provided elsewhere ---
 
     def framework_call(self, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
         """Call something of a framework; None where the name is none of theirs."""

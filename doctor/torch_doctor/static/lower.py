@@ -77,7 +77,7 @@ class _Lowering:
             return offset
         return len(self._wide[row - 1][:offset].decode(errors="replace"))
 
-    # --- statements ---------------------------------------------------------------------------------------------------
+    # --- statements ---
 
     def _block(self, body: list[ast.stmt]) -> tuple[p.Stmt, ...]:
         out: list[p.Stmt] = []
@@ -93,11 +93,7 @@ class _Lowering:
             if isinstance(value, ast.BinOp) and _same(value.left, node.targets[0]):
                 out.append(self._augmented(node, node.targets[0], value.op, value.right, rebinds=True))
                 return
-            if (
-                isinstance(value, ast.BinOp)
-                and isinstance(value.op, ast.Add)
-                and _same(value.right, node.targets[0])
-            ):
+            if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and _same(value.right, node.targets[0]):
                 out.append(self._augmented(node, node.targets[0], value.op, value.left, rebinds=True))
                 return
         value_ = self.expr(node.value)
@@ -221,7 +217,7 @@ class _Lowering:
             return p.Logic(at, "or", tuple(self._pattern(part, subject, at) for part in pattern.patterns))
         return p.Opaque(at)
 
-    # --- functions ----------------------------------------------------------------------------------------------------
+    # --- functions ---
 
     def _function(
         self,
@@ -245,10 +241,7 @@ class _Lowering:
         lowered_decorators = tuple(self.expr(decorator) for decorator in decorators)
         inner = len(self._functions) > 1
         self._functions.append(({}, set(), [False]))
-        if isinstance(body, list):
-            block = self._block(body)
-        else:
-            block = (p.Return(self._at(body), self.expr(body)),)
+        block = self._block(body) if isinstance(body, list) else (p.Return(self._at(body), self.expr(body)),)
         uses, calls, yields = self._functions.pop()
         around = self._functions[-1][0]  # a closure uses what its surroundings hold
         for used, attributes in uses.items():
@@ -274,7 +267,7 @@ class _Lowering:
             None if arg.annotation is None else self.expr(arg.annotation),
         )
 
-    # --- expressions --------------------------------------------------------------------------------------------------
+    # --- expressions ---
 
     def expr(self, node: ast.expr) -> p.Expr:
         """The lowered expression."""

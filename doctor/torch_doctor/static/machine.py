@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from torch_doctor.static.frame import Frame, Landing
 from torch_doctor.static.heap import Changes, Heap
 from torch_doctor.static.values import (
     NOTHING,
@@ -34,6 +33,7 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
+    from torch_doctor.static.frame import Frame, Landing
     from collections.abc import Callable, Sequence
 
     from torch_doctor.static import program as p
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import FunctionValue, Module, Namespace
     from torch_doctor.trace import Tri
+
+T = TypeVar("T", bound=Object)
 
 STEPS = 60_000
 """Statements and calls that one root may take: a few seconds at most."""
@@ -82,7 +84,7 @@ class Machine:
         self.frame: Frame
         self.scope = Scope(kind=ScopeKind.ROOT, site=unit.site((1, 1, 1, 1)))
 
-    # --- events -------------------------------------------------------------------------------------------------------
+    # --- events ---
 
     def site(self, node: p.Node) -> Site:
         """Where a node of the current file stands."""
@@ -141,7 +143,7 @@ class Machine:
         if self.steps_left < 0:
             raise OutOfBudget
 
-    # --- branches -----------------------------------------------------------------------------------------------------
+    # --- branches ---
 
     def decided(self, symbol: Symbol) -> Tri:
         """What the current path has assumed of a test."""
@@ -229,7 +231,7 @@ class Machine:
             self.heap.merge(arrival, landing.mark)
         return alive
 
-    # --- grad mode ----------------------------------------------------------------------------------------------------
+    # --- grad mode ---
 
     @property
     def grad(self) -> Tri:
@@ -244,14 +246,14 @@ class Machine:
         self.emit(GradModeExited if leave else GradModeEntered, node, context=context, enabled=enabled)
         return before
 
-    # --- objects ------------------------------------------------------------------------------------------------------
+    # --- objects ---
 
-    def own(self, thing: Object) -> Any:  # noqa: ANN401 - returns its argument
+    def own(self, thing: T) -> T:
         """Remember an object by its number."""
         self.objects[thing.id] = thing
         return thing
 
-    # --- what the other parts provide -----------------------------------------------------------------------------------
+    # --- what the other parts provide ---
 
     def evaluate(self, node: p.Expr) -> Value:
         """The value of an expression."""

@@ -56,7 +56,7 @@ from torch_doctor.trace.words import Holding
 if TYPE_CHECKING:
     from torch_doctor.static.calls import Args, Keywords
 
-_MOVES = frozenset("to cuda cpu half float double bfloat16 type share_memory xpu mps".split())
+_MOVES = frozenset(["to", "cuda", "cpu", "half", "float", "double", "bfloat16", "type", "share_memory", "xpu", "mps"])
 _RECEIVERS = (Tensor, ParameterValue, Params, Grads)
 MADE_OF_GRADIENTS = "gradient"
 """`made_by` of a tensor that was computed from gradients."""
@@ -99,9 +99,11 @@ class Methods(Roles):
             return NOTHING
         return self.opaque(Method(of, name), args, keywords, node, spelling)
 
-    # --- optimizers ---------------------------------------------------------------------------------------------------------
+    # --- optimizers ---
 
-    def _optimizer(self, of: Optimizer, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:
+    def _optimizer(
+        self, of: Optimizer, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
+    ) -> Value:
         if name == "step":
             closure = args[0] if args else keywords.get("closure", NOTHING)
             called: Value = NOTHING
@@ -163,7 +165,7 @@ class Methods(Roles):
                 whole = False
         return self.with_parts(frozenset(found)), whole
 
-    # --- modules ------------------------------------------------------------------------------------------------------------
+    # --- modules ---
 
     def _module(self, of: Module, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per method
         if name.startswith("super."):
@@ -195,7 +197,9 @@ class Methods(Roles):
             return NOTHING
         if name in ("add_module", "register_module") and len(args) > 1:
             key = args[0]
-            self.set_module_attribute(of, str(key.value) if isinstance(key, Const) else f"?{len(of.fields)}", args[1], node)
+            self.set_module_attribute(
+                of, str(key.value) if isinstance(key, Const) else f"?{len(of.fields)}", args[1], node
+            )
             return NOTHING
         if name == "register_parameter" and len(args) > 1:
             self.set_module_attribute(of, str(args[0].value) if isinstance(args[0], Const) else "?", args[1], node)
@@ -235,15 +239,31 @@ class Methods(Roles):
         if name == "__init__":
             self.heap.set(of.fields, "#initialised", value=True)
             if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
-                self.add_to_list(of, tuple(i for a in args for i in (a.content.all() if isinstance(a, Spread) else self.content(a).all() if isinstance(a, Sequence) else (a,))), node)
+                self.add_to_list(
+                    of,
+                    tuple(
+                        i
+                        for a in args
+                        for i in (
+                            a.content.all()
+                            if isinstance(a, Spread)
+                            else self.content(a).all()
+                            if isinstance(a, Sequence)
+                            else (a,)
+                        )
+                    ),
+                    node,
+                )
             return NOTHING
-        if name == "forward" or name == "__call__":
+        if name in {"forward", "__call__"}:
             if of.layer == "torch.nn.Sequential" and self.listed(of) is not None:
                 return self._chained(of, self.listed(of) or Content(), args, keywords, node)
             if of.table is not None:
                 return self._layer_output(of, of.table, args, keywords, node)
             flow = blend(value.flow for value in (*args, *keywords.values()))
-            return Unknown(Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader))
+            return Unknown(
+                Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader)
+            )
         if name in ("train", "eval") and of.cls is not None:
             flag = args[0] if args else keywords.get("mode", Const(value=True))
             mode = False if name == "eval" else bool(flag.value) if isinstance(flag, Const) else None
@@ -261,9 +281,15 @@ class Methods(Roles):
             found: list[Value] = list(inside)
         else:
             content = self.listed(of)
-            found = list(content.all()) if content else [
-                value for key, value in of.fields.items() if isinstance(key, str) and key[0] != "#" and isinstance(value, Module)
-            ]
+            found = (
+                list(content.all())
+                if content
+                else [
+                    value
+                    for key, value in of.fields.items()
+                    if isinstance(key, str) and key[0] != "#" and isinstance(value, Module)
+                ]
+            )
         if name == "keys":
             return Plain()
         opaque = of.cls is None and not of.layer
@@ -282,7 +308,7 @@ class Methods(Roles):
         mapping.fields["rest"] = Tensor()
         return mapping
 
-    # --- tensors --------------------------------------------------------------------------------------------------------------
+    # --- tensors ---
 
     def tensor_method(self, of: Value, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:
         """A method of a tensor, or of something that carries one."""
@@ -303,7 +329,11 @@ class Methods(Roles):
         known = functions.METHODS.get(name)
         assert isinstance(of, (Tensor, Unknown))
         if known is None:
-            return self.opaque(Method(of, name), args, keywords, node, receiver) if not isinstance(of, Tensor) else Unknown(of.flow)
+            return (
+                self.opaque(Method(of, name), args, keywords, node, receiver)
+                if not isinstance(of, Tensor)
+                else Unknown(of.flow)
+            )
         return self.computed(name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
 
     def computed(  # noqa: PLR0911 - one return per sort of result
@@ -311,7 +341,9 @@ class Methods(Roles):
     ) -> Value:
         """The result of a function of torch, by its table entry; `dims` counts the arguments beside the first."""
         everything = [*values, *keywords.values()]
-        first = next((v for v in values if isinstance(v, (Tensor, Unknown, ParameterValue, Params, Sequence, Either))), None)
+        first = next(
+            (v for v in values if isinstance(v, (Tensor, Unknown, ParameterValue, Params, Sequence, Either))), None
+        )
         if known.result == "none":
             return NOTHING
         if known.result == "plain":
@@ -319,32 +351,61 @@ class Methods(Roles):
         flow = blend(value.flow for value in everything)
         if any(isinstance(v, Params) for v in everything) and self.grad is not False:
             owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params)))
-            flow = Flow(self.grad, flow.forwards, flow.graph_forwards, flow.kept, flow.modules | owners, flow.source, flow.loader)
+            flow = Flow(
+                self.grad,
+                flow.forwards,
+                flow.graph_forwards,
+                flow.kept,
+                flow.modules | owners,
+                flow.source,
+                flow.loader,
+            )
         flow = self.recorded(flow) if known.graph else flow.cut()
         if known.source is not None and flow.source.value == "unknown":
-            flow = Flow(flow.graph, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, known.source, flow.loader)
+            flow = Flow(
+                flow.graph, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, known.source, flow.loader
+            )
         leading = self._leading(first)
         kind = known.of(leading.kind) if leading is not None else (known.kind or Kind.UNKNOWN)
         if name == "log":
-            kind = functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN) if leading else Kind.UNKNOWN
+            kind = (
+                functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN)
+                if leading
+                else Kind.UNKNOWN
+            )
         elif name == "exp" and leading is not None:
             kind = functions.EXP_OF.get(leading.kind, kind)
         reduced = known.scalar is None and dims == 0 and "dim" not in keywords
         scalar = True if known.scalar is True or reduced else None
         if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
-            tensor = Tensor(flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True)
+            tensor = Tensor(
+                flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True
+            )
         else:
             tensor = Tensor(flow, kind, self.site(node), f"torch.{name}" if "." not in name else name, (), scalar)
-        if tensor.kind is Kind.UNKNOWN and any(isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS for v in values):
+        if tensor.kind is Kind.UNKNOWN and any(
+            isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS for v in values
+        ):
             tensor.made_by = MADE_OF_GRADIENTS
-        if isinstance(first, Unknown) and leading is None and tensor.kind in (Kind.UNKNOWN, Kind.BATCH) and known.kind is None and not reduced:
+        if (
+            isinstance(first, Unknown)
+            and leading is None
+            and tensor.kind in (Kind.UNKNOWN, Kind.BATCH)
+            and known.kind is None
+            and not reduced
+        ):
             return Unknown(flow, first.holds)
         if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
             if known.indices:
                 labels = Tensor(flow.cut(), Kind.LABELS)
                 return self.own(Sequence("tuple", Content((tensor, labels))))
             return Stream(tensor)
-        if known.in_place and isinstance(node, p.Call) and isinstance(node.func, p.Attribute) and isinstance(node.func.value, p.Name):
+        if (
+            known.in_place
+            and isinstance(node, p.Call)
+            and isinstance(node.func, p.Attribute)
+            and isinstance(node.func.value, p.Name)
+        ):
             old = values[0]
             if isinstance(old, Tensor) and flow is not old.flow:
                 self.bind(node.func.value, tensor, node)
@@ -362,7 +423,9 @@ class Methods(Roles):
                 return items[0]
         return None
 
-    def backward(self, value: Value, node: p.Node, name: str, *, through: str, keywords: Keywords, context: bool = False) -> None:
+    def backward(
+        self, value: Value, node: p.Node, name: str, *, through: str, keywords: Keywords, context: bool = False
+    ) -> None:
         """Write that gradients were computed."""
         flow = value.flow
         retain = keywords.get("retain_graph", keywords.get("create_graph"))
@@ -391,7 +454,7 @@ class Methods(Roles):
             context=context,
         )
 
-    # --- parameters -----------------------------------------------------------------------------------------------------------
+    # --- parameters ---
 
     def _params(self, of: Params, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
         if name == "requires_grad_":
@@ -413,7 +476,9 @@ class Methods(Roles):
         return Unknown(Flow(graph=None, modules=of.modules), of.modules)
 
     def _grads(self, of: Grads, name: str, args: Args, node: p.Node, receiver: str) -> Value:
-        if name == "zero_" or (name in ("fill_", "mul_") and args and isinstance(args[0], Const) and args[0].value == 0):
+        if name == "zero_" or (
+            name in ("fill_", "mul_") and args and isinstance(args[0], Const) and args[0].value == 0
+        ):
             self.emit(ZeroGrad, node, target=0, name=receiver, modules=of.modules, whole=True)
             return of
         if name in ("detach_", "requires_grad_"):
@@ -442,7 +507,7 @@ class Methods(Roles):
             return True
         return isinstance(old, Grads)
 
-    # --- containers -----------------------------------------------------------------------------------------------------------
+    # --- containers ---
 
     def _sequence(self, of: Sequence, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:  # noqa: PLR0911 - one branch per method
         if name in ("append", "add", "appendleft", "insert", "put") and args:
@@ -475,14 +540,18 @@ class Methods(Roles):
         if content.rest is None and len(content.items) < 64:  # noqa: PLR2004 - more items than that are not told apart
             self.heap.set(of.fields, "items", Content((*content.items, kept)))
         else:
-            self.heap.set(of.fields, "items", Content(content.items, kept if content.rest is None else join(content.rest, kept)))
+            self.heap.set(
+                of.fields, "items", Content(content.items, kept if content.rest is None else join(content.rest, kept))
+            )
 
     def keep_item(self, value: Value, carries: frozenset[int], node: p.Node, receiver: str, *, bounded: bool) -> Value:
         """A value on its way into a container."""
         if isinstance(value, (Tensor, Unknown)):
             return self.keep(value, Holding.APPENDED, receiver, carries, node, bounded=bounded)
         if isinstance(value, Sequence) and value.flow.graph is not False:
-            items = tuple(self.keep_item(item, carries, node, receiver, bounded=bounded) for item in value.content.items)
+            items = tuple(
+                self.keep_item(item, carries, node, receiver, bounded=bounded) for item in value.content.items
+            )
             return self.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))
         return value
 
@@ -499,7 +568,9 @@ class Methods(Roles):
         rest = of.fields.get("rest")
         if name == "items":
             pairs = tuple(Sequence("tuple", Content((Const(key), value))) for key, value in named)
-            return Sequence("list", Content(pairs, None if rest is None else Sequence("tuple", Content((Plain(), rest)))))
+            return Sequence(
+                "list", Content(pairs, None if rest is None else Sequence("tuple", Content((Plain(), rest))))
+            )
         if name == "values":
             return Sequence("list", Content(tuple(value for _, value in named), rest))
         if name == "keys":
@@ -537,7 +608,7 @@ class Methods(Roles):
             return copy
         return Plain()
 
-    # --- objects of libraries ---------------------------------------------------------------------------------------------------
+    # --- objects of libraries ---
 
     def tool_method(self, of: Tool, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
         """A method of an object of a library class."""
@@ -580,7 +651,9 @@ class Methods(Roles):
             return Unknown(flow, of.holds) if flow.forwards else Plain()
         return self.opaque(Method(of, name), args, keywords, node, f"{receiver}.{name}")
 
-    def method_of_unknown(self, of: UnknownAttribute, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:  # noqa: PLR0911 - one branch per protocol
+    def method_of_unknown(
+        self, of: UnknownAttribute, args: Args, keywords: Keywords, node: p.Node, spelling: str
+    ) -> Value:  # noqa: PLR0911 - one branch per protocol
         """A method of something that is not known, when its name tells what it must be."""
         name, owner = of.name, of.of
         receiver = spelling.rpartition(".")[0] or spelling
@@ -588,7 +661,12 @@ class Methods(Roles):
         if name == "backward" and not args:
             self.backward(owner, node, receiver, through="backward", keywords=keywords)
             return NOTHING
-        if name == "backward" and isinstance(args[0], (Tensor, Unknown)) and args[0].flow.forwards and not owner.flow.forwards:
+        if (
+            name == "backward"
+            and isinstance(args[0], (Tensor, Unknown))
+            and args[0].flow.forwards
+            and not owner.flow.forwards
+        ):
             self.backward(args[0], node, self.text_of_argument(node, 0), through=spelling, keywords=keywords)
             return NOTHING
         if name == "zero_grad":
@@ -606,14 +684,20 @@ class Methods(Roles):
             return Unknown(flow, owner.holds)
         if known is not None and (owner.flow.forwards or owner.flow.graph is True):
             return self.computed(name, known, (owner, *args), keywords, node, dims=len(args) + len(keywords))
-        if known is not None and known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
+        if (
+            known is not None
+            and known.result == "plain"
+            and name in ("item", "tolist", "numpy", "numel", "size", "dim")
+        ):
             return Plain()
         if known is not None and not known.graph and name == "detach":
             return Unknown(owner.flow.cut(), owner.holds)
         values = [*args, *keywords.values()]
         if not values and known is None:
             self.hand_over(spelling, [owner], [], node)
-            return Unknown(owner.flow if owner.flow.forwards else Flow(graph=None), owner.holds, (".()", owner.symbol, name))
+            return Unknown(
+                owner.flow if owner.flow.forwards else Flow(graph=None), owner.holds, (".()", owner.symbol, name)
+            )
         result = self.opaque(of, args, keywords, node, spelling)
         if owner.flow.forwards and isinstance(result, Unknown):
             return Unknown(blend((result.flow, owner.flow)), result.holds | owner.holds)

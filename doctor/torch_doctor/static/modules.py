@@ -58,7 +58,7 @@ class Modules(Calls):
     _inside: dict[int, tuple[int, Inside]]
     _remembered: dict[Any, tuple[Any, int]]
 
-    # --- classes ----------------------------------------------------------------------------------------------------------
+    # --- classes ---
 
     def module_class(self, cls: ClassValue) -> bool:
         """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
@@ -77,9 +77,13 @@ class Modules(Calls):
     def build_module(self, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
         """Construct a project module: run its constructor, then say what became of it."""
         names = [layers.canonical(name) for name in cls.libraries()]
-        layer = next((name for name in names if name in layers.LAYERS or name in layers.CONTAINERS or name in losses.LOSSES), "")
+        layer = next(
+            (name for name in names if name in layers.LAYERS or name in layers.CONTAINERS or name in losses.LOSSES), ""
+        )
         known = next((model for model in map(training.library_model, names) if model is not None), None)
-        own_base = not cls.opaque_base() and all(name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names)
+        own_base = not cls.opaque_base() and all(
+            name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names
+        )
         sensitive: Tri = False if own_base else (known.sensitive if known else None)
         module: Module = self.own(Module(self.site(node), cls=cls, layer=layer, sensitive=sensitive))
         module.fields["#mode"] = (0, True)
@@ -159,7 +163,7 @@ class Modules(Calls):
             return True if self.mode_of(member)[0] is True else None if inside.opaque else False
         return True
 
-    # --- parts ------------------------------------------------------------------------------------------------------------
+    # --- parts ---
 
     def inside(self, module: Module) -> Inside:
         """What a module consists of."""
@@ -228,7 +232,7 @@ class Modules(Calls):
             return None
         return _any_of(found) if found else (None if inside.opaque else False)
 
-    # --- modes ------------------------------------------------------------------------------------------------------------
+    # --- modes ---
 
     def set_mode(self, module: Module, training_: Tri, node: p.Node, name: str) -> None:
         """`train()` and `eval()`."""
@@ -280,7 +284,7 @@ class Modules(Calls):
         latest_mode: tuple[int, Tri] = max(modes, key=lambda stamped: stamped[0])
         return latest_mode[1]
 
-    # --- registration -----------------------------------------------------------------------------------------------------
+    # --- registration ---
 
     def set_module_attribute(self, module: Module, name: str, new: Value, node: p.Node) -> None:
         """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
@@ -328,7 +332,9 @@ class Modules(Calls):
         for value in values:
             if isinstance(value, Spread):
                 rest += value.content.all()
-            elif isinstance(value, (Sequence, Mapping)) or (isinstance(value, Module) and value.layer == "torch.nn.ModuleList"):
+            elif isinstance(value, (Sequence, Mapping)) or (
+                isinstance(value, Module) and value.layer == "torch.nn.ModuleList"
+            ):
                 content = value.content if isinstance(value, Sequence) else None
                 if isinstance(value, Mapping):
                     items += value.values()
@@ -350,7 +356,13 @@ class Modules(Calls):
                     self.heap.set(child.fields, "#registered", value=True)
         self.heap.restructure()
 
-    # --- layers of torch ------------------------------------------------------------------------------------------------------
+    def loss(
+        self, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str, module: Module | None = None
+    ) -> Value:
+        """Compute one of torch's losses."""
+        raise NotImplementedError
+
+    # --- layers of torch ---
 
     def build_layer(self, name: str, args: Args, keywords: Keywords, node: p.Node) -> Module:
         """Construct a module of torch's own."""
@@ -398,7 +410,7 @@ class Modules(Calls):
         beside = self._decides(argument.beside, args, keywords)
         return False if beside is False else None if beside is None or answer is None else True
 
-    # --- calling ------------------------------------------------------------------------------------------------------------
+    # --- calling ---
 
     def forward(self, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
         """Call a module; the outermost call is a `Forward` event."""
@@ -493,14 +505,21 @@ class Modules(Calls):
             return self._layer_output(module, module.table, args, keywords, node)
         values = [*args, *keywords.values()]
         flow = blend(value.flow for value in values)
-        return Unknown(Flow(None if self.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader))
+        return Unknown(
+            Flow(None if self.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
+        )
 
-    def _followed(
-        self, module: Module, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node
-    ) -> Value:
+    def _followed(self, module: Module, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
         """Execute a project module's `forward`, once for all calls that look alike."""
         values = (*args, *keywords.values())
-        key = (module.id, self.heap.structure, self.grad, self.current_mode(module), tuple(keywords), *map(_shape, values))
+        key = (
+            module.id,
+            self.heap.structure,
+            self.grad,
+            self.current_mode(module),
+            tuple(keywords),
+            *map(_shape, values),
+        )
         remembered = self._remembered.get(key)
         if remembered is not None:
             return remembered[0]  # type: ignore[no-any-return]  # a value
@@ -532,7 +551,13 @@ class Modules(Calls):
         grad = self.grad
         if table.parameters and grad is not False and module.fields.get("#frozen") is not True:
             flow = Flow(
-                grad, flow.forwards, flow.graph_forwards, flow.kept, flow.modules | {module.id}, flow.source, flow.loader
+                grad,
+                flow.forwards,
+                flow.graph_forwards,
+                flow.kept,
+                flow.modules | {module.id},
+                flow.source,
+                flow.loader,
             )
         else:
             flow = self.recorded(flow)
@@ -553,7 +578,11 @@ class Modules(Calls):
         """Where an output got its kind: the layer's use in `forward`; in a Sequential its construction."""
         if table.kind in (Kind.LOGITS, Kind.HIDDEN, Kind.UNKNOWN):
             return None, module.layer
-        chained = self.modules_called and self.modules_called[-1].layer == "torch.nn.Sequential" and self.modules_called[-1].cls is None
+        chained = (
+            self.modules_called
+            and self.modules_called[-1].layer == "torch.nn.Sequential"
+            and self.modules_called[-1].cls is None
+        )
         return (module.born if chained else self.site(node)), module.layer
 
 

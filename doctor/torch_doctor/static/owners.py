@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.library import Library
-from torch_doctor.static.tables import frameworks, layers, libraries, training
+from torch_doctor.static.tables import frameworks, layers, training
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -20,7 +20,6 @@ from torch_doctor.static.values import (
     Mapping,
     Module,
     Optimizer,
-    Params,
     Plain,
     Sequence,
     Tool,
@@ -42,7 +41,7 @@ class Owners(Library):
 
     _driven: set[int]
 
-    # --- calls --------------------------------------------------------------------------------------------------------------
+    # --- calls ---
 
     def framework_call(self, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
         """Call something of a framework; None where the name is none of theirs."""
@@ -53,10 +52,10 @@ class Owners(Library):
         if name in frameworks.ENGINE_STEPS:
             self.emit(Owned, node, framework="ignite")
             step = args[0] if args else keywords.get("process_function", NOTHING)
-            engine = self.own(Tool(self.site(node), name))
+            engine: Tool = self.own(Tool(self.site(node), name))
             if isinstance(step, (FunctionValue, Bound)):
                 self._every_batch(node, lambda batch: self.call(step, (engine, batch), {}, node))
-            return engine  # type: ignore[no-any-return]  # a tool
+            return engine
         for framework in frameworks.FRAMEWORKS:
             if name in framework.wraps:
                 position = framework.wraps[name]
@@ -102,12 +101,16 @@ class Owners(Library):
             self.hand_over(f"{receiver}.{name}", [of, *args, *keywords.values()], [], node)
             return Unknown()
         if "backward" in known.acts:
-            self.backward(given, node, self.text_of_argument(node, position), through=f"{receiver}.{name}", keywords=keywords)
+            self.backward(
+                given, node, self.text_of_argument(node, position), through=f"{receiver}.{name}", keywords=keywords
+            )
         if "clip" in known.acts:
             self.clipped(f"{of.name}.{name}", args[:1], node)
         if "step" in known.acts:
             modules = self.with_parts(frozenset(n for n in of.holds if isinstance(self.objects.get(n), Module)))
-            self.emit(Stepped, node, optimizer=0, name=receiver, modules=modules, whole=False, clears="clear" in known.acts)
+            self.emit(
+                Stepped, node, optimizer=0, name=receiver, modules=modules, whole=False, clears="clear" in known.acts
+            )
         if "opaque" in known.acts:
             return self.opaque(of, args, keywords, node, f"{receiver}.{name}")
         if known.returns == "same":
@@ -125,10 +128,14 @@ class Owners(Library):
     ) -> Value | None:
         """A method that a framework gives its modules; None where it says nothing of it."""
         if name in ("manual_backward", "backward") and args:
-            self.backward(args[0], node, self.text_of_argument(node, 0), through=f"{receiver}.{name}", keywords=keywords)
+            self.backward(
+                args[0], node, self.text_of_argument(node, 0), through=f"{receiver}.{name}", keywords=keywords
+            )
             return NOTHING
         if name == "step" and of.cls is None:  # a DeepSpeed engine
-            self.emit(Stepped, node, optimizer=0, name=receiver, modules=self.inside(of).owners, whole=False, clears=True)
+            self.emit(
+                Stepped, node, optimizer=0, name=receiver, modules=self.inside(of).owners, whole=False, clears=True
+            )
             return NOTHING
         if name == "optimizers":
             known = of.fields.get("#optimizers")
@@ -141,7 +148,7 @@ class Owners(Library):
             return NOTHING
         return None
 
-    # --- loops ----------------------------------------------------------------------------------------------------------------
+    # --- loops ---
 
     def _every_batch(self, node: p.Node, step: Callable[[Value], Value], over: str = "the batches") -> None:
         """Run something for every batch, as an owner of the loop does."""
@@ -208,7 +215,14 @@ class Owners(Library):
             if manual:
                 return loss
             for optimizer in optimizers:
-                self.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=optimizer.whole)
+                self.emit(
+                    ZeroGrad,
+                    node,
+                    target=optimizer.id,
+                    name="optimizer",
+                    modules=optimizer.modules,
+                    whole=optimizer.whole,
+                )
             if loss.flow.forwards or loss.flow.graph is True:
                 self.backward(loss, node, "loss", through="lightning", keywords={})
             for optimizer in optimizers:
@@ -222,7 +236,9 @@ class Owners(Library):
         self.set_mode(module, training_=False, node=node, name=module.class_name)
         for name in sorted(frameworks.LIGHTNING.evaluation_hooks):
             if self._has_hook(module, name):
-                self._every_batch(node, lambda batch, name=name: self._hook(module, name, (batch, Plain()), node) or NOTHING)  # type: ignore[misc]
+                self._every_batch(
+                    node, lambda batch, name=name: self._hook(module, name, (batch, Plain()), node) or NOTHING
+                )  # type: ignore[misc]
         self.heap.set(self.state.fields, "grad", before)
         self.set_mode(module, training_=True, node=node, name=module.class_name)
         for name in sorted(frameworks.LIGHTNING.hooks):
@@ -270,7 +286,9 @@ class Owners(Library):
         elif any(training.loader_of(name) for name in names):
             thing = self.own(Loader(self.site(node), cls.name))
         elif any(training.scheduler_of(name) or name in training.SCHEDULER_BASES for name in names):
-            thing = self.own(Tool(self.site(node), "torch.optim.lr_scheduler.LRScheduler", held((*args, *keywords.values()))))
+            thing = self.own(
+                Tool(self.site(node), "torch.optim.lr_scheduler.LRScheduler", held((*args, *keywords.values())))
+            )
         return thing
 
 
@@ -282,5 +300,3 @@ def _optimizers_in(value: Value) -> list[Optimizer]:
     if isinstance(value, Mapping):
         return [found for item in value.values() for found in _optimizers_in(item)]
     return []
-
-

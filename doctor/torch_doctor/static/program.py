@@ -60,7 +60,9 @@ class Call(Expr):
 
     __slots__ = ("args", "func", "keywords")
 
-    def __init__(self, at: At, func: Expr, args: tuple[Expr, ...], keywords: tuple[tuple[str | None, Expr], ...]) -> None:
+    def __init__(
+        self, at: At, func: Expr, args: tuple[Expr, ...], keywords: tuple[tuple[str | None, Expr], ...]
+    ) -> None:
         self.at = at
         self.func = func
         self.args = args

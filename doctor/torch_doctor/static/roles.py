@@ -26,10 +26,22 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import FunctionValue
 
 _MODULE_USES = frozenset(
-    "parameters named_parameters eval train modules named_modules children load_state_dict requires_grad_".split()
+    [
+        "parameters",
+        "named_parameters",
+        "eval",
+        "train",
+        "modules",
+        "named_modules",
+        "children",
+        "load_state_dict",
+        "requires_grad_",
+    ]
 )
 _OPTIMIZER_NAME = re.compile(r"(^|_)(optimi[sz]ers?|optim|opt)(_|$|[dg]$)|optimi[sz]er", re.IGNORECASE)
-_LOADER_NAME = re.compile(r"loader|(^|_)(dl|batches|iterator|data_iter|train_iter|test_iter|val_iter|valid_iter)$", re.IGNORECASE)
+_LOADER_NAME = re.compile(
+    r"loader|(^|_)(dl|batches|iterator|data_iter|train_iter|test_iter|val_iter|valid_iter)$", re.IGNORECASE
+)
 _SCHEDULER_NAME = re.compile(r"sched", re.IGNORECASE)
 _SCALER_NAME = re.compile(r"scaler", re.IGNORECASE)
 _MODEL_NAME = re.compile(r"(^|_)(model|net|network|module)(_|$)|^net[A-Z]\w*$", re.IGNORECASE)

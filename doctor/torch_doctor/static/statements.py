@@ -57,7 +57,7 @@ class Statements(Machine):
                 return False
         return True
 
-    # --- simple ones ----------------------------------------------------------------------------------------------------
+    # --- simple ones ---
 
     def _assign(self, node: p.Assign) -> bool:
         value = self.evaluate(node.value)
@@ -84,9 +84,7 @@ class Statements(Machine):
         flow = value.flow
         if flow.graph is False or self.modules_called:
             return value
-        event = self.emit(
-            Kept, node, value=self.fact(value), how=how, holder=holder, carries=carries, bounded=bounded
-        )
+        event = self.emit(Kept, node, value=self.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
         kept = frozenset((*flow.kept, *carries, event.index))
         new = Flow(flow.graph, flow.forwards, flow.graph_forwards, kept, flow.modules, flow.source, flow.loader)
         return self.reflow(value, new)
@@ -110,6 +108,8 @@ class Statements(Machine):
         if self.updates_by_hand(node, old, value):
             return True
         result = self.operate(node.op, (old, value), node)
+        if self.loop_depth and isinstance(result, Const) and not isinstance(result.value, str):
+            result = Plain()  # a counter: two passes stand for many, so its value is not what it was counted to
         if node.op in "+-" and value.flow.graph is not False and not self.modules_called:
             plain = isinstance(old, (Const, Plain)) or (isinstance(old, (Tensor, Unknown)) and old.flow.graph is False)
             if plain or old.flow.kept:
@@ -179,7 +179,7 @@ class Statements(Machine):
             self.frame.outer[name] = node.is_global
         return True
 
-    # --- names ----------------------------------------------------------------------------------------------------------
+    # --- names ---
 
     def bind_name(self, name: str, value: Value) -> None:
         """Assign a variable of the current frame."""
@@ -208,7 +208,7 @@ class Statements(Machine):
         elif isinstance(target, p.Star):
             self.bind(target.value, value, node)
 
-    # --- branches -------------------------------------------------------------------------------------------------------
+    # --- branches ---
 
     def _if(self, node: p.If) -> bool:
         truth, yes, no, symbol = self.condition(node.test)
@@ -226,7 +226,7 @@ class Statements(Machine):
             alive = self.block(node.other)
         for handler in node.handlers:
             body = handler.body
-            if not body or all(isinstance(statement, p.Raise) for statement in body[-1:]) and alive:
+            if not body or (all(isinstance(statement, p.Raise) for statement in body[-1:]) and alive):
                 continue
             before = alive
             symbol = fresh_symbol("raised")
@@ -236,11 +236,13 @@ class Statements(Machine):
                     self.bind_name(handler.name, Plain())
                 return self.block(handler.body)
 
-            alive = self.fork((({symbol: True}, handled), ({symbol: False}, lambda before=before: before)), node, symbol)  # type: ignore[misc]
+            alive = self.fork(
+                (({symbol: True}, handled), ({symbol: False}, lambda before=before: before)), node, symbol
+            )  # type: ignore[misc]
         final = self.block(node.final)
         return alive and final
 
-    # --- contexts -------------------------------------------------------------------------------------------------------
+    # --- contexts ---
 
     def _with(self, node: p.With) -> bool:
         context = self.resolve(self.evaluate(node.context))
@@ -299,7 +301,7 @@ class Statements(Machine):
         self.enter(context.function, context.args, context.keywords, node, on_yield=inside)
         return alive[0]
 
-    # --- loops ----------------------------------------------------------------------------------------------------------
+    # --- loops ---
 
     def _for(self, node: p.For) -> bool:
         course = self.course(node.over)
@@ -366,7 +368,7 @@ class Statements(Machine):
             self.emit(LoopExited, site, loop=number_of_loop)
         return alive
 
-    # --- definitions ----------------------------------------------------------------------------------------------------
+    # --- definitions ---
 
     def function(self, node: p.Function) -> Value:
         """The value of a `def` or lambda, its decorators applied."""
@@ -393,7 +395,9 @@ class Statements(Machine):
             if isinstance(decorator, p.Call):
                 func = self.evaluate(decorator.func)
                 names = [func.name] if isinstance(func, Lib) else []
-            cls.dataclass |= any(name in {"dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"} for name in names)
+            cls.dataclass |= any(
+                name in {"dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"} for name in names
+            )
         self.bind_name(node.name, cls)
         return True
 
@@ -401,7 +405,7 @@ class Statements(Machine):
         """Empty a sequence."""
         self.heap.set(sequence.fields, "items", Content())
 
-    # --- provided elsewhere ---------------------------------------------------------------------------------------------
+    # --- provided elsewhere ---
 
     def condition(self, node: p.Expr) -> tuple[bool | None, dict[Any, bool], dict[Any, bool], Any]:
         """Decide a test: the outcome, the facts in each arm, and the symbol that decides."""

@@ -384,7 +384,15 @@ class ParameterValue(Object):
         super().__init__(born)
         self.declared = declared
         source = flow or EMPTY
-        self.flow = Flow(True, source.forwards, source.graph_forwards, source.kept, frozenset((self.id,)), source.source, source.loader)
+        self.flow = Flow(
+            True,
+            source.forwards,
+            source.graph_forwards,
+            source.kept,
+            frozenset((self.id,)),
+            source.source,
+            source.loader,
+        )
 
 
 class Optimizer(Object):
@@ -523,11 +531,21 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         return (max(left[0], right[0]), left[1] if left[1] == right[1] else None)
     if not isinstance(left, Value) or not isinstance(right, Value):
         return left if left == right else None
-    if isinstance(left, Const) and isinstance(right, Const) and left.value == right.value and type(left.value) is type(right.value):
+    if (
+        isinstance(left, Const)
+        and isinstance(right, Const)
+        and left.value == right.value
+        and type(left.value) is type(right.value)
+    ):
         return left
     if isinstance(left, Plain) and isinstance(right, Plain):
         return left
-    if isinstance(left, Tensor) and isinstance(right, Tensor) and left.kind is right.kind and left.made_at == right.made_at:
+    if (
+        isinstance(left, Tensor)
+        and isinstance(right, Tensor)
+        and left.kind is right.kind
+        and left.made_at == right.made_at
+    ):
         flow = alternatives(left.flow, right.flow)
         return left if flow is left.flow else left.with_flow(flow)
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
@@ -596,9 +614,7 @@ def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any i
 def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - fields hold plain flags beside values
     if isinstance(value, (Optimizer, Module, ParameterValue)):
         found.add(value.id)
-    elif isinstance(value, Unknown):
-        found |= value.holds
-    elif isinstance(value, Tool):
+    elif isinstance(value, (Unknown, Tool)):
         found |= value.holds
     elif isinstance(value, Params):
         found |= value.modules

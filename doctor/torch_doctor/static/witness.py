@@ -89,7 +89,7 @@ class _Witness:
             _lose(executor, reason)
         self._entered |= executor.entered
 
-    # --- what no script called --------------------------------------------------------------------------------------------------
+    # --- what no script called ---
 
     def _uncalled(self, unit: Unit) -> Iterator[Trace]:
         functions = [f for f in unit.program.functions.values() if f not in self._entered]
@@ -220,9 +220,7 @@ def _returned(executor: Executor, value: Value, function: p.Function) -> None:
     """What a function returns to callers out of sight is theirs to use."""
     flow = value.flow
     if flow.forwards or flow.kept:
-        executor.emit(
-            Handed, function, to="the caller", forwards=flow.forwards, kept=flow.kept, returned=True
-        )
+        executor.emit(Handed, function, to="the caller", forwards=flow.forwards, kept=flow.kept, returned=True)
 
 
 def _forget(trace: Trace) -> None:

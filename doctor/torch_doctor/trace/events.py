@@ -67,7 +67,7 @@ class GaveUp(Event):
     reason: str
 
 
-# --- modules ---------------------------------------------------------------------------------------------------------
+# --- modules ---
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -147,7 +147,7 @@ class Moved(Event):
     used: bool = True
 
 
-# --- data ------------------------------------------------------------------------------------------------------------
+# --- data ---
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -167,7 +167,7 @@ class BatchTaken(Event):
     name: str
 
 
-# --- loops and calls -------------------------------------------------------------------------------------------------
+# --- loops and calls ---
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -225,7 +225,7 @@ class GradModeExited(Event):
     enabled: Tri
 
 
-# --- the update ------------------------------------------------------------------------------------------------------
+# --- the update ---
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -388,7 +388,7 @@ class NotCalled(Event):
     target: int = 0
 
 
-# --- what outlives an iteration --------------------------------------------------------------------------------------
+# --- what outlives an iteration ---
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -435,7 +435,7 @@ class Loaded(Event):
     name: str
 
 
-# --- what is out of sight --------------------------------------------------------------------------------------------
+# --- what is out of sight ---
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

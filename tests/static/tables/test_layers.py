@@ -157,7 +157,7 @@ def _mode_matters(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> bool:
         return True
 
 
-def _says_yes(mode: bool | Argument, /, **given: float) -> bool:  # noqa: FBT001 - as the table has it
+def _says_yes(mode: bool | Argument, /, **given: float) -> bool:
     if isinstance(mode, bool):
         return mode
     value = given.get(mode.name, mode.default)

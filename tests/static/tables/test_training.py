@@ -92,7 +92,7 @@ def test_every_scheduler_of_torch_is_declared() -> None:
         ("mine.Adam", False),
     ],
 )
-def test_optimizers(name: str, expected: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_optimizers(name: str, expected: bool) -> None:
     assert optimizer_of(name) is expected
 
 
@@ -108,7 +108,7 @@ def test_optimizers(name: str, expected: bool) -> None:  # noqa: FBT001 - a colu
         ("torch.optim.Adam", False),
     ],
 )
-def test_schedulers(name: str, expected: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_schedulers(name: str, expected: bool) -> None:
     assert scheduler_of(name) is expected
 
 
@@ -121,7 +121,7 @@ def test_schedulers(name: str, expected: bool) -> None:  # noqa: FBT001 - a colu
         ("torch.utils.data.TensorDataset", False),
     ],
 )
-def test_loaders(name: str, expected: bool) -> None:  # noqa: FBT001 - a column of the table
+def test_loaders(name: str, expected: bool) -> None:
     assert loader_of(name) is expected
 
 

@@ -95,6 +95,8 @@ class Calls(Expressions):
         if isinstance(func, FunctionValue):
             return self._called(func, args, keywords, node)
         if isinstance(func, Bound):
+            if func.function.node.name == "forward" and isinstance(func.self, Module) and not self.modules_called:
+                return self.forward(func.self, args, keywords, node, name)
             return self._called(func.function, (func.self, *args), keywords, node)
         if isinstance(func, Module):
             return self.forward(func, args, keywords, node, name)
@@ -124,6 +126,8 @@ class Calls(Expressions):
             cls = self.resolve(self.evaluate(node.args[0]))
             self_value = self.resolve(self.evaluate(node.args[1]))
             return Super(cls, self_value) if isinstance(cls, ClassValue) else Unknown()
+        if node.args:
+            return Plain()  # super(Class) alone is bound to nothing
         while frame is not None and (frame.what is None or frame.what.owner is None):
             frame = frame.closure
         if frame is None or frame.what is None or frame.what.owner is None or frame.self is None:
@@ -185,6 +189,8 @@ class Calls(Expressions):
         frame.loops_before = self.loop_depth
         if function.owner is not None and args and function.style != "static":
             frame.self = args[0]
+        if function.node.name == "__init__" and isinstance(frame.self, Module):
+            self.heap.set(frame.self.fields, "#constructor", function)
         self._bind_parameters(frame, function, args, keywords)
         outer = (self.frame, self.scope, self.assumed, self.guards, self._iteration, self._loop)
         quiet = bool(self.modules_called)

@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
+from torch_doctor.trace import Scope, ScopeKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,25 +25,52 @@ if TYPE_CHECKING:
     from torch_doctor.static.calls import Args, Keywords
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values import Object
     from torch_doctor.trace import Trace
 
 _IMPORT_DEPTH = 12
+IMPORT_STEPS = 20_000
+"""Steps that the top level of an imported file may take at least: it is executed once for all runs."""
 
 
 class Executor(Owners):
     """Executes one file as a script, and what is called in it, across the project's files."""
 
-    def __init__(self, trace: Trace, unit: Unit, imports: Imports, steps: int) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        unit: Unit,
+        imports: Imports,
+        steps: int,
+        shared: dict[Path, Namespace],
+        objects: dict[int, Object],
+    ) -> None:
         super().__init__(trace, unit, imports, steps)
+        self.objects = objects
         self._inside = {}
         self._remembered = {}
         self._driven = set()
         self._importing = 0
-        self.units: dict[Path, Namespace] = {}
+        self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit
         self.home = Namespace(unit)
-        self.units[unit.source.path] = self.home
         self.frame = self._top(unit, self.home)
+
+    def restart(self, trace: Trace, steps: int) -> None:
+        """Begin another run in the state that the file's top level left."""
+        self.trace = trace
+        self.steps_left = steps
+        self.branches = {}
+        self.assumed = {}
+        self.guards = frozenset()
+        self.fork_depth = self.loop_depth = self._importing = 0
+        self.stack, self.modules_called, self.building = [], [], []
+        self._iteration = self._loop = None
+        self._remembered = {}
+        self._driven = set()
+        self.went_backward = set()
+        self.frame = self._top(self.main, self.home)
+        self.scope = Scope(kind=ScopeKind.ROOT, site=self.main.site((1, 1, 1, 1)))
 
     def _top(self, unit: Unit, namespace: Namespace) -> Frame:
         frame = Frame(unit, namespace)
@@ -61,6 +89,8 @@ class Executor(Owners):
 
     def namespace(self, path: Path) -> Namespace | None:
         """A project file's globals; the file is executed when it is first asked for."""
+        if path == self.main.source.path:
+            return self.home
         if path in self.units:
             return self.units[path]
         unit = self.imports.unit(path)
@@ -73,9 +103,12 @@ class Executor(Owners):
         self._iteration = self._loop = None
         self.modules_called = []
         self._importing += 1
-        grad = self.grad
+        grad, log = self.grad, self.heap.aside()
+        steps, self.steps_left = self.steps_left, max(self.steps_left, IMPORT_STEPS)
         self.block(unit.program.body)
+        self.steps_left = steps
         self.heap.set(self.state.fields, "grad", grad)
+        self.heap.back(log)
         self._importing -= 1
         self.frame, self._iteration, self._loop, self.assumed, self.guards, self.modules_called = outer
         return namespace

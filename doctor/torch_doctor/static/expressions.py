@@ -357,14 +357,23 @@ class Expressions(Statements):
                     flow.source,
                     flow.loader,
                 )
-            return Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands))
+            made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands))
+            if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
+                made.made_by = "gradient"
+            return made
         return Unknown(flow, holds)
 
     def _on_sequence(self, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
         first = operands[0]
         assert isinstance(first, Sequence)
         if op == "+" and isinstance(operands[1], Sequence):
-            content = _appended(first.content, operands[1].content)
+            carries = first.flow.kept
+            added = operands[1].content
+            if operands[1].flow.graph is not False:
+                name = self.text(node.operands[0]) if isinstance(node, p.Operation) else self.text(node)
+                items = tuple(self.keep_item(item, carries, node, name, bounded=False) for item in added.items)
+                added = Content(items, added.rest)
+            content = _appended(first.content, added)
             return self.own(Sequence(first.kind, content, self.site(node), self.frame.what))
         if op == "*":
             times = operands[1]
@@ -463,7 +472,7 @@ class Expressions(Statements):
             content = self.content(value)
             if isinstance(node.key, p.Slice):
                 if isinstance(value, Module):
-                    return value
+                    return self.sliced(value, content, node)
                 kept = Content((), summary(content.all()) if content.all() else None)
                 return self.own(Sequence(value.kind, kept, value.born, self.frame.what))
             if isinstance(key, Const) and isinstance(key.value, int) and content.rest is None:
@@ -576,6 +585,14 @@ class Expressions(Statements):
 
     def item_of_instance(self, value: Instance, key: Value | None = None, node: p.Node | None = None) -> Value:
         """One item of an object of a project class."""
+        raise NotImplementedError
+
+    def sliced(self, module: Module, content: Content, node: p.Index) -> Value:
+        """A stretch of a module that is a list of modules."""
+        raise NotImplementedError
+
+    def keep_item(self, value: Value, carries: frozenset[int], node: p.Node, receiver: str, *, bounded: bool) -> Value:
+        """A value on its way into a container."""
         raise NotImplementedError
 
     def inner_frame(self) -> Any:  # noqa: ANN401 - a Frame

@@ -48,6 +48,15 @@ class Heap:
         """A point to come back to."""
         return len(self._log)
 
+    def aside(self) -> list[tuple[Fields, Any, Any]]:
+        """Put the log aside: what is changed until `back` is there to stay."""
+        log, self._log = self._log, []
+        return log
+
+    def back(self, log: list[tuple[Fields, Any, Any]]) -> None:
+        """Go on with a log that was put aside."""
+        self._log = log
+
     def undo(self, mark: int) -> None:
         """Take back every change since `mark`."""
         log = self._log

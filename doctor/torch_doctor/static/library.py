@@ -165,7 +165,7 @@ class Library(Methods):
             return framed
         if name in training.OPTIMIZER_WRAPPERS or name in training.LOADER_WRAPPERS:
             position = training.OPTIMIZER_WRAPPERS.get(name, training.LOADER_WRAPPERS.get(name, 0))
-            return args[position] if position < len(args) else Unknown()
+            return args[position] if position < len(args) else keywords.get("optimizer", Unknown())
         if name in training.OPTIMIZER_FACTORIES or name in training.AVERAGED:
             return self._made_from_model(name, args, node)
         return self._other(name, args, keywords, node, spelling)
@@ -714,7 +714,8 @@ class Library(Methods):
 def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa: ANN401 - pairs of a key and a module
     """The module objects that lie in what is saved."""
     if isinstance(value, Module):
-        yield name, value
+        if value.layer not in losses.LOSSES:
+            yield name, value
     elif isinstance(value, Either):
         found = [list(_whole_modules(option, name, depth)) for _, option in value.options]
         if all(found):

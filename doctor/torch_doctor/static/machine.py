@@ -33,10 +33,10 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.frame import Frame, Landing
     from collections.abc import Callable, Sequence
 
     from torch_doctor.static import program as p
+    from torch_doctor.static.frame import Frame, Landing
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import FunctionValue, Module, Namespace
@@ -75,6 +75,7 @@ class Machine:
         self.state = Object()  # fields: "grad" -> Tri, "stamp" -> int
         self.state.fields["grad"] = True
         self.entered: set[p.Function] = set()
+        self.went_backward: set[int] = set()
         self.namespaces: dict[str, Namespace] = {}
         self.branches: dict[Symbol, int] = {}
         self.stamps = itertools.count(1)

@@ -438,6 +438,7 @@ class Methods(Roles):
                 thing = self.objects.get(number)
                 if isinstance(thing, Module) and thing.cls is None and not thing.layer:
                     self.heap.set(thing.fields, "#trained", value=True)
+        self.went_backward |= flow.forwards
         opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
         self.emit(
             Backward,
@@ -470,6 +471,10 @@ class Methods(Roles):
             return of
         if name in ("keys", "items", "values", "copy"):
             return of
+        if name.startswith("register_"):
+            for value in args:
+                self.call_back(value, node)
+            return Plain()
         known = functions.METHODS.get(name)
         if known is not None:
             return self.computed(name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))

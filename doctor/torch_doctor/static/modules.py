@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static.calls import Calls
 from torch_doctor.static.flow import EMPTY, Flow, blend
+from torch_doctor.static.machine import constant
 from torch_doctor.static.tables import frameworks, layers, losses, training
 from torch_doctor.static.values import (
     Bound,
@@ -20,6 +21,7 @@ from torch_doctor.static.values import (
     Mapping,
     Module,
     Object,
+    Optimizer,
     ParameterValue,
     Plain,
     Sequence,
@@ -158,7 +160,8 @@ class Modules(Calls):
         """Whether hiding a member does harm: it has something to train, or a mode to set."""
         if isinstance(member, Module):
             inside = self.inside(member)
-            if any(self._has_parameters(part) is True for part in inside.parts):
+            bare = inside.owners - {part.id for part in inside.parts}
+            if bare or any(self._has_parameters(part) is True for part in inside.parts):
                 return True
             return True if self.mode_of(member)[0] is True else None if inside.opaque else False
         return True
@@ -246,16 +249,27 @@ class Modules(Calls):
         """Whether parts of a module care about the mode, and whether any of these is in training mode."""
         caring: list[tuple[Tri, Tri]] = []
         seen: set[int] = set()
-        self._collect_modes(module, module.fields.get("#mode", (0, True)), caring, seen)
+        self._collect_modes(module, self.own_mode(module), caring, seen)
         sensitive = _any_of(cares for cares, _ in caring) if caring else False
         modes = [mode for cares, mode in caring if cares is not False]
         if not modes:
-            return sensitive, module.fields.get("#mode", (0, True))[1]
+            return sensitive, self.own_mode(module)[1]
         if any(cares is True and mode is True for cares, mode in caring):
             return sensitive, True
         if all(mode is False for mode in modes):
             return sensitive, False
         return sensitive, True if all(mode is True for mode in modes) else None
+
+    def own_mode(self, module: Module) -> tuple[int, Tri]:
+        """The mode that was last set on a module or on one that it is part of."""
+        mode: tuple[int, Tri] = module.fields.get("#mode", (0, True))
+        owner = module.fields.get("#owner")
+        seen = {module.id}
+        while isinstance(owner, Module) and owner.id not in seen:
+            seen.add(owner.id)
+            mode = max(mode, owner.fields.get("#mode", (0, True)), key=lambda stamped: stamped[0])
+            owner = owner.fields.get("#owner")
+        return mode
 
     def _collect_modes(
         self, module: Module, inherited: tuple[int, Tri], caring: list[tuple[Tri, Tri]], seen: set[int]
@@ -279,7 +293,7 @@ class Modules(Calls):
 
     def current_mode(self, module: Module) -> Tri:
         """`module.training`, the modules whose forward is being executed included."""
-        modes = [module.fields.get("#mode", (0, True))]
+        modes = [self.own_mode(module)]
         modes += [caller.fields.get("#mode", (0, True)) for caller in self.modules_called]
         latest_mode: tuple[int, Tri] = max(modes, key=lambda stamped: stamped[0])
         return latest_mode[1]
@@ -304,6 +318,7 @@ class Modules(Calls):
     def register(self, owner: Module, child: Object, name: str, node: p.Node) -> None:
         """Make a module or parameter part of a module."""
         self.heap.set(child.fields, "#registered", value=True)
+        self.heap.set(child.fields, "#owner", owner)
         self.heap.restructure()
         if not self.building:
             self.emit(Registered, node, owner=owner.id, child=child.id, name=name)
@@ -354,6 +369,7 @@ class Modules(Calls):
             for child in _children(item, listed=False):
                 if isinstance(child, Object):
                     self.heap.set(child.fields, "#registered", value=True)
+                    self.heap.set(child.fields, "#owner", module)
         self.heap.restructure()
 
     def loss(
@@ -361,6 +377,22 @@ class Modules(Calls):
     ) -> Value:
         """Compute one of torch's losses."""
         raise NotImplementedError
+
+    def sliced(self, module: Module, content: Content, node: p.Index) -> Value:
+        """A stretch of a module that is a list of modules: another list of the same modules."""
+        items, rest = content.items, content.rest
+        bounds = [getattr(node.key, part, None) for part in ("lower", "upper", "step")]
+        numbers = [constant(self.evaluate(bound)) if bound is not None else None for bound in bounds]
+        known = all(bound is None or isinstance(number, int) for bound, number in zip(bounds, numbers, strict=True))
+        if known and rest is None:
+            items = items[slice(*numbers)]
+        else:
+            items, rest = (), summary(content.all()) if content.all() else None
+        part: Module = self.own(Module(module.born, layer=module.layer, sensitive=False))
+        part.fields["#mode"] = self.own_mode(module)
+        part.fields["#initialised"] = True
+        part.fields["items"] = Content(items, rest)
+        return part
 
     # --- layers of torch ---
 
@@ -418,6 +450,8 @@ class Modules(Calls):
             return self.loss(module.layer, args, keywords, node, name, module)
         if self.modules_called:
             return self._inner(module, args, keywords, node)
+        if module.cls is None and any(isinstance(value, Optimizer) for value in (*args, *keywords.values())):
+            return self.opaque(module, args, keywords, node, name)  # what gets an optimizer is no module
         sensitive, mode = self.mode_of(module)
         trainable = self.trainable(module)
         if sensitive is False and trainable is False and not self._has_frozen(module):

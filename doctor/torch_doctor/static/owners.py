@@ -236,9 +236,11 @@ class Owners(Library):
         self.set_mode(module, training_=False, node=node, name=module.class_name)
         for name in sorted(frameworks.LIGHTNING.evaluation_hooks):
             if self._has_hook(module, name):
-                self._every_batch(
-                    node, lambda batch, name=name: self._hook(module, name, (batch, Plain()), node) or NOTHING
-                )  # type: ignore[misc]
+
+                def evaluate(batch: Value, name: str = name) -> Value:
+                    return self._hook(module, name, (batch, Plain()), node) or NOTHING
+
+                self._every_batch(node, evaluate)
         self.heap.set(self.state.fields, "grad", before)
         self.set_mode(module, training_=True, node=node, name=module.class_name)
         for name in sorted(frameworks.LIGHTNING.hooks):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
@@ -84,6 +85,9 @@ class Statements(Machine):
         flow = value.flow
         if flow.graph is False or self.modules_called:
             return value
+        if flow.graph is None and flow.forwards and flow.forwards <= self.went_backward:
+            flow = replace(flow, graph=True)  # that it went backward shows that it had a graph
+            value = self.reflow(value, flow)
         event = self.emit(Kept, node, value=self.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
         kept = frozenset((*flow.kept, *carries, event.index))
         new = Flow(flow.graph, flow.forwards, flow.graph_forwards, kept, flow.modules, flow.source, flow.loader)
@@ -236,9 +240,10 @@ class Statements(Machine):
                     self.bind_name(handler.name, Plain())
                 return self.block(handler.body)
 
-            alive = self.fork(
-                (({symbol: True}, handled), ({symbol: False}, lambda before=before: before)), node, symbol
-            )  # type: ignore[misc]
+            def passed(before: bool = before) -> bool:  # noqa: FBT001, FBT002 - bound now, the loop goes on
+                return before
+
+            alive = self.fork((({symbol: True}, handled), ({symbol: False}, passed)), node, symbol)
         final = self.block(node.final)
         return alive and final
 

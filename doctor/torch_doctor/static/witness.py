@@ -14,6 +14,8 @@ from torch_doctor.static.values import (
     FunctionValue,
     Instance,
     Module,
+    Namespace,
+    Object,
     Optimizer,
     ParameterValue,
     Value,
@@ -52,6 +54,8 @@ class _Witness:
         self._imports = Imports(project)
         self._entered: set[p.Function] = set()
         self._ran: set[Path] = set()
+        self._shared: dict[Path, Namespace] = {}
+        self._objects: dict[int, Object] = {}
 
     def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
         limit = sys.getrecursionlimit()
@@ -74,11 +78,12 @@ class _Witness:
         self._ran.add(unit.source.path)
         executor = self._executor(unit)
         self._guarded(executor, executor.run)
+        executor.heap.undo(0)
         return executor.trace
 
     def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
         trace = Trace(unit.source.display, begins_outside=outside)
-        return Executor(trace, unit, self._imports, STEPS)
+        return Executor(trace, unit, self._imports, STEPS, self._shared, self._objects)
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
@@ -97,15 +102,22 @@ class _Witness:
         if functions or classes:
             yield from self._callers(unit, [*(f.name for f in functions), *(c.name for c in classes)])
         called_here = _called_in(unit)
-        for name, function in unit.program.functions.items():
-            if function not in self._entered and name not in called_here:
-                yield from self._alone(unit, name, None)
-        for name, function in unit.program.functions.items():
-            if function not in self._entered:
-                yield from self._alone(unit, name, None)
-        for name, cls in unit.program.classes.items():
-            if self._unentered(cls):
-                yield from self._alone(unit, name, cls)
+        names = unit.program.functions
+        waiting: list[tuple[str, p.Class | None]] = [(name, None) for name in names if name not in called_here]
+        waiting += [(name, None) for name in names if name in called_here]
+        waiting += [(name, cls) for name, cls in unit.program.classes.items() if self._unentered(cls)]
+        if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
+            return
+        executor = self._executor(unit, outside=True)
+        self._guarded(executor, executor.run)
+        begin = executor.heap.mark()
+        for name, cls in waiting:
+            if cls is None and names[name] not in self._entered:
+                yield from self._alone(unit, executor, name)
+            elif cls is not None and self._unentered(cls):
+                yield from self._class_alone(unit, executor, name, cls)
+            executor.heap.undo(begin)
+        executor.heap.undo(0)
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
         return [function for function in _methods(cls) if function not in self._entered]
@@ -125,19 +137,24 @@ class _Witness:
             if caller is not None:
                 yield self._script(caller)
 
-    def _alone(self, unit: Unit, name: str, cls: p.Class | None) -> Iterator[Trace]:
-        executor = self._executor(unit, outside=True)
-        quiet = executor.trace
-        self._guarded(executor, executor.run)
-        _forget(quiet)
-        value = executor.home.fields.get(name)
-        if isinstance(value, FunctionValue) and cls is None:
-            self._guarded(executor, lambda: _enter(executor, value))
-            yield executor.trace
-        elif isinstance(value, ClassValue) and cls is not None:
-            yield from self._methods_alone(unit, executor, value, cls)
+    def _restarted(self, unit: Unit, executor: Executor) -> Trace:
+        trace = Trace(unit.source.display, begins_outside=True)
+        executor.restart(trace, STEPS)
+        return trace
 
-    def _methods_alone(self, unit: Unit, executor: Executor, value: ClassValue, cls: p.Class) -> Iterator[Trace]:
+    def _alone(self, unit: Unit, executor: Executor, name: str) -> Iterator[Trace]:
+        trace = self._restarted(unit, executor)
+        value = executor.home.fields.get(name)
+        if isinstance(value, FunctionValue):
+            self._guarded(executor, lambda: _enter(executor, value))
+            yield trace
+
+    def _class_alone(self, unit: Unit, executor: Executor, name: str, cls: p.Class) -> Iterator[Trace]:
+        value = executor.home.fields.get(name)
+        if not isinstance(value, ClassValue):
+            return
+        begin = executor.heap.mark()
+        trace = self._restarted(unit, executor)
         built: list[Value] = []
         self._guarded(executor, lambda: built.append(_construct(executor, value)))
         if built and isinstance(built[0], Module):
@@ -146,17 +163,14 @@ class _Witness:
         elif built and isinstance(built[0], Instance):
             thing = built[0]
             self._guarded(executor, lambda: executor.drive_trainer(thing, cls))
-        yield executor.trace
+        yield trace
         for function in sorted(self._unentered(cls), key=_drives):
             if function in self._entered:
                 continue
-            again = self._executor(unit, outside=True)
-            self._guarded(again, again.run)
-            _forget(again.trace)
-            again_value = again.home.fields.get(cls.name)
-            if isinstance(again_value, ClassValue):
-                self._guarded(again, lambda a=again, v=again_value, f=function: _method(a, v, f))  # type: ignore[misc]
-                yield again.trace
+            executor.heap.undo(begin)
+            trace = self._restarted(unit, executor)
+            self._guarded(executor, lambda f=function: _method(executor, value, f))
+            yield trace
 
 
 def _construct(executor: Executor, cls: ClassValue) -> Value:

@@ -383,9 +383,10 @@ class Modules(Calls):
         items, rest = content.items, content.rest
         bounds = [getattr(node.key, part, None) for part in ("lower", "upper", "step")]
         numbers = [constant(self.evaluate(bound)) if bound is not None else None for bound in bounds]
-        known = all(bound is None or isinstance(number, int) for bound, number in zip(bounds, numbers, strict=True))
-        if known and rest is None:
-            items = items[slice(*numbers)]
+        whole = [number for number in numbers if number is None or isinstance(number, int)]
+        known = all(number is not None for bound, number in zip(bounds, numbers, strict=True) if bound is not None)
+        if known and rest is None and len(whole) == len(numbers):
+            items = items[slice(*whole)]
         else:
             items, rest = (), summary(content.all()) if content.all() else None
         part: Module = self.own(Module(module.born, layer=module.layer, sensitive=False))

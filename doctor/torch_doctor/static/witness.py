@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING
 
@@ -169,7 +170,7 @@ class _Witness:
                 continue
             executor.heap.undo(begin)
             trace = self._restarted(unit, executor)
-            self._guarded(executor, lambda f=function: _method(executor, value, f))
+            self._guarded(executor, functools.partial(_method, executor, value, function))
             yield trace
 
 

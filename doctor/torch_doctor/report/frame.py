@@ -49,9 +49,11 @@ def frame(site: Site, source: Source, look: Look, underline: Underline, gutter: 
         result.append(f"{paint(f'{row - shift:>{gutter}} |', 'blue')} {text}".rstrip())
         if row == first:
             before, marked = _cells(rows[row - 1][:start]), max(_cells(rows[row - 1][start:stop]), 1)
+            lead = before - offset
             if room is not None:
-                marked = max(min(marked, room - (before - offset)), 1)
-            result.append(f"{bar} {' ' * (before - offset)}{paint(underline.mark * marked, 'bold', underline.style)}")
+                lead = min(lead, room - 1)  # a mark of no width, behind the last column, stands in it
+                marked = max(min(marked, room - lead), 1)
+            result.append(f"{bar} {' ' * lead}{paint(underline.mark * marked, 'bold', underline.style)}")
     return result
 
 

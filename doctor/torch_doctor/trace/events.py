@@ -234,7 +234,7 @@ class Forward(Event):
 
     `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
     `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `inputs` describes the first
-    tensor argument, `output` the result. `pretrained`: made by a library that hands models over in evaluation mode.
+    tensor argument, `output` the result.
     """
 
     module: int
@@ -444,7 +444,7 @@ class Handed(Event):
 
     Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
     may have changed mode, the values in `forwards` and `kept` may have gone backward. `returned`: it left by being returned
-    from the function that the witness began with. `mode_only`: the receiver is known not to touch gradients.
+    from the function that the witness began with.
     """
 
     to: str

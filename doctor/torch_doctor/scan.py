@@ -283,7 +283,7 @@ def _is_ignored(ignore: FileIgnore, path: Path, code: str) -> bool:
     base = ignore.patterns.base
     inside = path.is_relative_to(base)
     name = path.relative_to(base).as_posix() if inside else path.name
-    return GitIgnoreSpec.from_lines(ignore.patterns.globs).match_file(name) is not ignore.negated
+    return bool(GitIgnoreSpec.from_lines(ignore.patterns.globs).match_file(name)) is not ignore.negated
 
 
 def _order(finding: Finding) -> tuple[str, int, int, int, str]:

@@ -46,7 +46,8 @@ class Executor(Owners):
         objects: dict[int, Object],
     ) -> None:
         super().__init__(trace, unit, imports, steps)
-        self.objects = objects
+        self.objects = dict(objects)
+        self._lasting = objects  # those that the imported files made: they are there for all runs
         self._inside = {}
         self._remembered = {}
         self._driven = set()
@@ -105,7 +106,11 @@ class Executor(Owners):
         self._importing += 1
         grad, log = self.grad, self.heap.aside()
         steps, self.steps_left = self.steps_left, max(self.steps_left, IMPORT_STEPS)
+        outer_objects, self.objects = self.objects, dict(self._lasting)
         self.block(unit.program.body)
+        self._lasting.update(self.objects)
+        self.objects = outer_objects
+        self.objects.update(self._lasting)
         self.steps_left = steps
         self.heap.set(self.state.fields, "grad", grad)
         self.heap.back(log)

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
+LEAST_STEPS = 3_000
+"""Steps for each function that nobody calls, once a file's are used up."""
 _RECURSION = 12_000
 
 
@@ -57,6 +59,7 @@ class _Witness:
         self._ran: set[Path] = set()
         self._shared: dict[Path, Namespace] = {}
         self._objects: dict[int, Object] = {}
+        self._left = STEPS  # steps that what nobody calls in one file may take in all
 
     def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
         limit = sys.getrecursionlimit()
@@ -88,11 +91,13 @@ class _Witness:
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
+        before = executor.steps_left
         try:
             run()
         except (OutOfBudget, RecursionError) as error:
             reason = "the file takes too many steps" if isinstance(error, OutOfBudget) else "calls nest too deeply"
             _lose(executor, reason)
+        self._left -= before - max(executor.steps_left, 0)
         self._entered |= executor.entered
 
     # --- what no script called ---
@@ -112,7 +117,10 @@ class _Witness:
         executor = self._executor(unit, outside=True)
         self._guarded(executor, executor.run)
         begin = executor.heap.mark()
+        self._left = STEPS
+        made = dict(executor.objects)
         for name, cls in waiting:
+            executor.objects = dict(made)
             if cls is None and names[name] not in self._entered:
                 yield from self._alone(unit, executor, name)
             elif cls is not None and self._unentered(cls):
@@ -140,7 +148,7 @@ class _Witness:
 
     def _restarted(self, unit: Unit, executor: Executor) -> Trace:
         trace = Trace(unit.source.display, begins_outside=True)
-        executor.restart(trace, STEPS)
+        executor.restart(trace, max(self._left, LEAST_STEPS))
         return trace
 
     def _alone(self, unit: Unit, executor: Executor, name: str) -> Iterator[Trace]:

@@ -53,10 +53,13 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One measured fact behind a verdict: what was claimed, the number, its unit, and where."""
+    """One fact behind a verdict: the claim in words, with the number in it that is also its `value`, and where.
+
+    Where there is nothing to count (the reason why a finding is undecided), `value` is None.
+    """
 
     claim: str
-    value: float | int | str
+    value: float | int | str | None = None
     unit: str = ""
     site: Site | None = None
 
@@ -89,7 +92,9 @@ class Finding:
 class Rule(abc.ABC):
     """One way in which training goes wrong, judged from a trace.
 
-    The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP".
+    The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP". `needs` names the instruments
+    that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does
+    not report one of this rule, because they have the same cause and say more.
     """
 
     code: ClassVar[str]
@@ -97,10 +102,32 @@ class Rule(abc.ABC):
     level: ClassVar[Level]
     witness: ClassVar[str]
     fix: ClassVar[Fix] = Fix.NONE
+    needs: ClassVar[frozenset[str]] = frozenset()
+    explained_by: ClassVar[frozenset[str]] = frozenset()
 
     @abc.abstractmethod
     def check(self, trace: Trace) -> Iterable[Finding]:
         """The findings of this rule in one trace."""
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - what a rule may look at
+        """Whether the probe's `trace` came to a static `finding` under conditions in which its bug would have shown.
+
+        It is asked only where `check` found nothing of the kind in the trace. True: the bug is refuted. False: the run
+        did not come there. Text: the run came there and it cannot be told, for this reason. A rule that does not know
+        says so.
+        """
+        return "this rule does not know what a run would have shown"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterable[Evidence]:  # noqa: ARG002 - as for `reached`
+        """The numbers behind what the probe's `trace` says of a finding, which is one of `check` for it or refuted."""
+        return ()
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether a static finding and one of the probe's trace, both of this rule, speak of one bug.
+
+        They do when they are at one place: a place that spans several rows is met by any row in it.
+        """
+        return same_place(finding.site, seen.site)
 
     def finding(self, site: Site, message: str, *, help: str = "", trail: Iterable[Step] = ()) -> Finding:  # noqa: A002 - the field's name in every output format
         """A finding of this rule."""
@@ -115,6 +142,13 @@ class Rule(abc.ABC):
     def summary(cls) -> str:
         """The page's first line, without its full stop."""
         return cls.page().partition("\n")[0].rstrip(".")
+
+
+def same_place(site: Site, other: Site) -> bool:
+    """Whether two witnesses mean the same place: one begins within the rows of the other."""
+    if (site.path, site.cell) != (other.path, other.cell):
+        return False
+    return site.row <= other.row <= site.end_row or other.row <= site.row <= other.end_row
 
 
 @cache

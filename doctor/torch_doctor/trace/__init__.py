@@ -40,7 +40,17 @@ from torch_doctor.trace.events import (
     ZeroGrad,
 )
 from torch_doctor.trace.record import Trace
+from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
 from torch_doctor.trace.scope import Branch, BranchKind, Guards, LoopKind, Scope, ScopeKind
+from torch_doctor.trace.seen import (
+    MemoryGrew,
+    NonFinite,
+    OutputConstant,
+    ParameterSeen,
+    Reevaluated,
+    RoundTripped,
+    UnitsSeen,
+)
 from torch_doctor.trace.site import Site
 from torch_doctor.trace.words import Holding, Kind, Source, Tri
 
@@ -52,8 +62,10 @@ __all__ = [
     "CallEntered",
     "CallExited",
     "Clipped",
+    "End",
     "Event",
     "Forward",
+    "Frame",
     "GaveUp",
     "GradModeEntered",
     "GradModeExited",
@@ -71,13 +83,21 @@ __all__ = [
     "LoopIterated",
     "LoopKind",
     "LossCalled",
+    "Measured",
+    "MemoryGrew",
     "ModeSet",
     "ModuleBuilt",
     "Moved",
+    "NonFinite",
     "NotCalled",
     "OptimizerBuilt",
+    "OutputConstant",
     "Owned",
+    "ParameterSeen",
+    "Reevaluated",
     "Registered",
+    "RoundTripped",
+    "Run",
     "Saved",
     "ScalerBuilt",
     "ScalerUpdated",
@@ -87,10 +107,13 @@ __all__ = [
     "ScopeKind",
     "Site",
     "Source",
+    "StandIn",
     "Stepped",
     "TensorFact",
+    "Told",
     "Trace",
     "Tri",
+    "UnitsSeen",
     "Unreadable",
     "Unscaled",
     "ZeroGrad",

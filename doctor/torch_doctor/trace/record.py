@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace.events import Event
+    from torch_doctor.trace.run import Run
 
 E = TypeVar("E", bound="Event")
 
@@ -20,14 +21,21 @@ class Trace:
     """What one run did, as far as its witness knows.
 
     `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
-    that what came before it and what comes after it is not known.
+    that what came before it and what comes after it is not known. `run` is there when the probe wrote the trace: what
+    it says happened, and nothing is missing between its first and its last event.
     """
 
     path: str
     events: list[Event] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     begins_outside: bool = False
+    run: Run | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
+
+    @property
+    def observed(self) -> bool:
+        """Whether the probe saw all this, and not the static witness."""
+        return self.run is not None
 
     def add(self, event: E) -> E:
         """Append an event and give it its index."""

@@ -1,0 +1,85 @@
+"""The second witness: runs the real script under instrumentation, so that every finding gets a verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from torch_doctor.probe import remarks
+from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
+from torch_doctor.probe.launch import Limits, launch, scratch_folder
+from torch_doctor.probe.plan import Request, plan
+from torch_doctor.probe.protocol import Reader
+from torch_doctor.probe.verdicts import Judgement, judge, merged
+from torch_doctor.trace import End
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch_doctor.probe.launch import Launched
+    from torch_doctor.rule import Rule
+    from torch_doctor.trace import Trace
+
+__all__ = ["Judgement", "Outcome", "Request", "judge", "merged", "probe"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What came of a probe.
+
+    `trace` holds what was seen; it is None where the probe could not run, and `ending` says why. Else `ending` tells how
+    the script ended, where that was not its end. `remarks` are lines on what stood in for what. `output` is what the
+    script printed, `seconds` how long it took, and `peak` the most memory, in bytes.
+    """
+
+    trace: Trace | None = None
+    ending: str = ""
+    remarks: tuple[str, ...] = ()
+    output: str = ""
+    seconds: float = 0.0
+    peak: int = 0
+
+
+def probe(
+    request: Request,
+    rules: Sequence[Rule],
+    traces: Sequence[Trace],
+    shown: Callable[[Path], str],
+    absolute: Callable[[str], Path],
+) -> Outcome:
+    """Runs a script as far as the rules need it.
+
+    `traces` is what the static witness saw of it; `shown` gives the path of a file as users see it, `absolute` the file
+    that such a path stands for.
+    """
+    name = shown(request.script)
+    limits = Limits(seconds=request.seconds, memory=request.memory)
+    try:
+        python = interpreter(request.python, request.root)
+        with scratch_folder() as scratch:
+            launched = launch(python.path, plan(request, scratch, rules, traces, absolute), limits)
+    except NoInterpreterError as error:
+        return Outcome(ending=str(error))
+    except OSError as error:
+        return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
+    reader = Reader(name, lambda path: shown(Path(path)))
+    reader.read(launched.lines)
+    return _outcome(name, reader, launched, limits)
+
+
+def _outcome(name: str, reader: Reader, launched: Launched, limits: Limits) -> Outcome:
+    run = reader.run
+    if launched.ended_for or launched.status < 0:
+        run.end = End(how="killed", status=launched.status)
+    if reader.garbled:
+        run.notes.append(f"{reader.garbled} lines of what the probe wrote could not be read; please report it")
+    ending = remarks.ending(name, run, launched, limits)
+    return Outcome(
+        trace=reader.trace if reader.trace.events or not ending else None,
+        ending=ending,
+        remarks=tuple(remarks.stand_ins(name, run)),
+        output=launched.output.text(),
+        seconds=launched.seconds,
+        peak=launched.peak,
+    )

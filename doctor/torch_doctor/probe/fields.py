@@ -1,0 +1,81 @@
+"""From values of JSON to the fields of events, as the types of the fields say."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import types
+import typing
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor import trace as t
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Sites = Mapping[int, t.Site]
+    Decode = Callable[[Any, Sites], Any]
+
+COMMON = frozenset(("site", "scope", "guards", "index"))  # of every event; the protocol has words of its own for them
+
+
+def decoded(kind: type, record: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
+    """The fields of a dataclass that a record has; a place is a number there, a word of a closed vocabulary its text.
+
+    Raises:
+        ValueError, KeyError, TypeError: a value is not of its field's type.
+    """
+    return {name: decode(record[name], sites) for name, decode in _fields(kind).items() if name in record}
+
+
+@functools.cache
+def _fields(kind: type) -> dict[str, Decode]:
+    known = {name: getattr(t, name) for name in t.__all__} | {"Trail": tuple[tuple[t.Site, str], ...]}
+    hints = typing.get_type_hints(kind, localns=known)
+    names = [each.name for each in dataclasses.fields(kind)]
+    return {name: _decoder(hints[name]) for name in names if not (issubclass(kind, t.Event) and name in COMMON)}
+
+
+def _decoder(hint: Any) -> Decode:  # noqa: ANN401 - any type that a field may have
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (typing.Union, types.UnionType):
+        return _maybe(next(each for each in inner if each is not type(None)))
+    if origin is frozenset:
+        return _many(frozenset, _decoder(inner[0]))
+    if origin is tuple:
+        return _many(tuple, _decoder(inner[0])) if inner[-1] is Ellipsis else _each([_decoder(each) for each in inner])
+    return _of_class(hint)
+
+
+def _of_class(kind: type) -> Decode:
+    if kind is t.Site:
+        return lambda value, sites: sites[value]
+    if issubclass(kind, enum.Enum):
+        return lambda value, _: kind(value)
+    if dataclasses.is_dataclass(kind):
+        return lambda value, sites: typing.cast("Callable[..., Any]", kind)(**decoded(kind, value, sites))
+    return _plain((float, int) if kind is float else (kind,))
+
+
+def _maybe(hint: Any) -> Decode:  # noqa: ANN401 - as for all decoders
+    decode = _decoder(hint)
+    return lambda value, sites: None if value is None else decode(value, sites)
+
+
+def _many(kind: Callable[[Any], Any], decode: Decode) -> Decode:
+    return lambda value, sites: kind(decode(each, sites) for each in value)
+
+
+def _each(decoders: list[Decode]) -> Decode:
+    return lambda value, sites: tuple(decode(one, sites) for decode, one in zip(decoders, value, strict=True))
+
+
+def _plain(kinds: tuple[type, ...]) -> Decode:
+    def decode(value: Any, _: Sites) -> Any:  # noqa: ANN401
+        if not isinstance(value, kinds):
+            message = f"{value!r} is no {kinds[0].__name__}"
+            raise TypeError(message)
+        return value
+
+    return decode

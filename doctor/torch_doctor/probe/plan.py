@@ -1,0 +1,90 @@
+"""What one run is to do: which loops it leaves early, what it measures, how long it may take."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.trace import Backward, LoopEntered, ScopeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from torch_doctor.rule import Rule
+    from torch_doctor.trace import Event, Site, Trace
+
+BATCHES = 3
+"""Passes through a training loop: the second shows stale gradients, the third growth."""
+EPOCHS = 2
+"""Passes through what is around it: the second shows modes that were not restored, and accumulators."""
+STEPS = 60
+PASS_SECONDS = 2.0
+"""How long a loop that only evaluates may take, whose passes are not counted: who cuts predictions must cut targets."""
+SHARE = 0.85
+"""The agent's part of the time, after which it stops the script by itself; then its process is ended."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to."""
+
+    script: Path
+    root: Path
+    cwd: Path
+    args: tuple[str, ...] = ()
+    device: str = "auto"
+    python: str = ""
+    seconds: float = 60.0
+    memory: int = 4096 << 20
+
+
+def plan(
+    request: Request, scratch: Path, rules: Iterable[Rule], traces: Sequence[Trace], absolute: Callable[[str], Path]
+) -> dict[str, Any]:
+    """What the agent is told; `absolute` gives the file that the path of a static site stands for."""
+    return {
+        "script": str(request.script),
+        "args": list(request.args),
+        "cwd": str(request.cwd),
+        "project": str(request.root),
+        "scratch": str(scratch),
+        "device": request.device,
+        "batches": BATCHES,
+        "epochs": EPOCHS,
+        "steps": STEPS,
+        "pass_seconds": min(PASS_SECONDS, request.seconds / 10),
+        "timeout": request.seconds * SHARE,
+        "loops": {
+            f"{absolute(site.path)}:{site.row}:{site.column}": loop
+            for site, loop in loops(traces).items()
+            if site.cell is None
+        },
+        "needs": sorted({need for rule in rules for need in rule.needs}),
+        "instrument": True,
+    }
+
+
+def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
+    """The loops in which the static witness saw gradients computed, each with how many passes show all there is to see.
+
+    The innermost loop around a `backward()` goes over batches, those around it over epochs. Of other loops the agent sees
+    for itself what they do.
+    """
+    inner: dict[Site, set[Site]] = defaultdict(set)
+    for trace in traces:
+        sites = {event.site for event in trace.of(LoopEntered)}
+        for event in trace.of(Backward):
+            path = [site for site in _loops_around(event) if site in sites]
+            for depth, site in enumerate(path):
+                inner[site].update(path[depth + 1 :])
+    return {
+        site: {"cap": EPOCHS, "kind": "epoch"} if within - {site} else {"cap": BATCHES, "kind": "batch"}
+        for site, within in sorted(inner.items())
+    }
+
+
+def _loops_around(event: Event) -> list[Site]:
+    """The headers of the loops that an event lies in, outermost first."""
+    return [scope.site for scope in event.scope.chain() if scope.kind is ScopeKind.ITERATION]

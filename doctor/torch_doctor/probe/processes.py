@@ -1,0 +1,116 @@
+"""The process that runs the script and all that it starts: weighed while they run, and ended to the last."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TOKEN = "TORCH_DOCTOR_PROBE"  # noqa: S105 - the name of a variable of the environment that all descendants inherit
+PATIENCE = 1.0  # seconds between the request to end and the end
+GLANCE = 0.02
+LINUX = sys.platform == "linux"
+PROC = Path("/proc")
+
+
+class Descendants:
+    """A child that leads its own session, with everything below it, also what left the session."""
+
+    def __init__(self, child: subprocess.Popen[bytes], token: str) -> None:
+        self._child = child
+        self._token = f"{TOKEN}={token}".encode()
+
+    def running(self) -> bool:
+        """Whether the child itself still runs. One that ended keeps its number until `end` is called."""
+        if self._child.returncode is not None:
+            return False
+        if not LINUX:
+            return self._child.poll() is None
+        return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def resident(self) -> int:
+        """The bytes of memory that the child and what it started take; 0 where the system does not tell."""
+        if LINUX:
+            numbers = list(self._below(self._child.pid))
+            return sum(_resident(number, shared=len(numbers) > 1) for number in numbers)
+        return _resident_by_ps(self._child.pid)
+
+    def end(self) -> int:
+        """Ends all that is left, first by asking, and returns the child's exit status (negative: its signal)."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if self._tell(number):
+                limit = time.monotonic() + PATIENCE
+                while self._any_left() and time.monotonic() < limit:
+                    time.sleep(GLANCE)
+        try:
+            return self._child.wait(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:  # in the kernel's hands
+            return -signal.SIGKILL
+
+    # --- within ---
+
+    def _any_left(self) -> bool:
+        return self.running() or any(True for _ in self._others())
+
+    def _tell(self, number: signal.Signals) -> bool:
+        """Whether there was anyone to tell."""
+        told = False
+        if self._child.returncode is None:  # the number of the group is still ours
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._child.pid, number)
+                told = self.running()
+        for other in self._others():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(other, number)
+                told = True
+        return told
+
+    def _below(self, number: int) -> Iterator[int]:
+        yield number
+        with contextlib.suppress(OSError, ValueError):
+            for task in (PROC / str(number) / "task").iterdir():
+                for child in (task / "children").read_text(encoding="ascii").split():
+                    yield from self._below(int(child))
+
+    def _others(self) -> Iterator[int]:
+        """Everything alive that inherited the token, besides the child."""
+        if not LINUX:
+            return
+        for entry in PROC.iterdir():
+            if entry.name.isdecimal() and int(entry.name) not in (os.getpid(), self._child.pid):
+                with contextlib.suppress(OSError):
+                    if self._token in (entry / "environ").read_bytes().split(b"\0") and _alive(entry):
+                        yield int(entry.name)
+
+
+def _alive(entry: Path) -> bool:
+    state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:1]
+    return state not in ([b"Z"], [b"X"])
+
+
+def _resident(number: int, *, shared: bool) -> int:
+    """What one process takes; where pages are shared with others, its share of them."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        if shared:
+            for line in (PROC / str(number) / "smaps_rollup").read_bytes().splitlines():
+                if line.startswith(b"Pss:"):
+                    return int(line.split()[1]) * 1024
+        return int((PROC / str(number) / "statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def _resident_by_ps(group: int) -> int:
+    with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
+        command = ["/bin/ps", "-A", "-o", "pgid=,rss="]
+        listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout  # noqa: S603 - ours
+        pairs = [line.split() for line in listed.splitlines()]
+        return sum(int(size) * 1024 for number, size in pairs if int(number) == group)
+    return 0

@@ -1,0 +1,165 @@
+"""From the lines that the agent wrote to the trace that rules read.
+
+One JSON object a line; `t` says what it is. Places (`site`), loops and calls (`scope`) are numbered by the agent and come
+before the first line that names them; events are counted from 0 and refer to each other by that number.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor import trace as t
+from torch_doctor.probe.fields import decoded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+EVENTS: dict[str, type[t.Event]] = {
+    name: member
+    for name in t.__all__
+    if isinstance(member := getattr(t, name), type) and issubclass(member, t.Event) and member is not t.Event
+}
+
+
+class Reader:
+    """Builds the trace line by line; what makes no sense is counted, and does no harm to the rest."""
+
+    def __init__(self, path: str, shown: Callable[[str], str]) -> None:
+        """`path` is the script as users see it; `shown` makes of absolute paths what users see."""
+        self.run = t.Run()
+        self.trace = t.Trace(path, run=self.run)
+        self.garbled = 0
+        self.greeted = False
+        self._shown = functools.cache(shown)
+        self._sites: dict[int, t.Site] = {}
+        self._nowhere = t.Site(path, 1, 1, 1, 1)
+        self._root = t.Scope(t.ScopeKind.ROOT, self._nowhere)
+        self._scopes: dict[int, t.Scope] = {}
+        self._lines: dict[str, Callable[[dict[str, Any]], None]] = {
+            "hello": self._hello,
+            "site": self._site,
+            "scope": self._scope,
+            "event": self._event,
+            "measured": self._measured,
+            "stand_in": self._stand_in,
+            "refused": self._refused,
+            "missing": self._missing,
+            "asked": self._asked,
+            "capped": self._capped,
+            "note": self._note,
+            "ended": self._ended,
+        }
+
+    def read(self, lines: Iterable[bytes]) -> t.Trace:
+        """Takes all lines."""
+        for line in lines:
+            self.take(line)
+        return self.trace
+
+    def take(self, line: bytes) -> None:
+        """Takes one line; of one that is cut off or not of the protocol, only the fact is kept."""
+        try:
+            record = json.loads(line)
+            self._lines[record["t"]](record)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
+            self.garbled += 1
+
+    # --- what the lines say ---
+
+    def _hello(self, record: dict[str, Any]) -> None:
+        self.greeted = True
+        self.run.python, self.run.torch = str(record.get("python", "")), str(record.get("torch", ""))
+        self.run.device = str(record.get("device", ""))
+
+    def _site(self, record: dict[str, Any]) -> None:
+        path, row, column, end_row, end_column = record["at"]
+        self._sites[record["id"]] = t.Site(self._shown(path), int(row), int(column), int(end_row), int(end_column))
+
+    def _scope(self, record: dict[str, Any]) -> None:
+        parent = record.get("parent")
+        self._scopes[record["id"]] = t.Scope(
+            t.ScopeKind(record["kind"]),
+            self._at(record.get("site")),
+            None if parent is None else self._scopes[parent],
+            name=record.get("name") or "",
+            loop=record.get("loop") or 0,
+            number=record.get("number") or 0,
+            loop_kind=t.LoopKind(record.get("loop_kind") or t.LoopKind.PLAIN.value),
+        )
+
+    def _event(self, record: dict[str, Any]) -> None:
+        """An event; one that cannot be read still counts, or the numbers of all that follow would be wrong."""
+        site = self._at(record.get("at"))
+        scope = self._scopes.get(record.get("in", -1), self._root)
+        try:
+            event = self._decoded(record, site, scope)
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+            self.garbled += 1
+            event = t.GaveUp(site=site, scope=scope, reason=f"an event of the run is not known: {record.get('e')}")
+        self.trace.add(event)
+
+    def _decoded(self, record: dict[str, Any], site: t.Site, scope: t.Scope) -> t.Event:
+        kind = EVENTS[record["e"]]
+        return kind(site=site, scope=scope, **decoded(kind, record, self._sites))
+
+    def _measured(self, record: dict[str, Any]) -> None:
+        self.run.measured.append(
+            t.Measured(
+                claim=str(record["claim"]),
+                value=record["value"],
+                unit=str(record.get("unit") or ""),
+                site=self._sites.get(record.get("at", -1)),
+                about=frozenset(record.get("about") or ()),
+            )
+        )
+
+    def _stand_in(self, record: dict[str, Any]) -> None:
+        self.run.stand_ins.append(
+            t.StandIn(
+                what=str(record["what"]),
+                instead_of=str(record.get("for") or ""),
+                how=str(record.get("how") or ""),
+                voids=frozenset(record.get("voids") or ()),
+                site=self._sites.get(record.get("at", record.get("site", -1))),
+            )
+        )
+
+    def _told(self, record: dict[str, Any], text: str) -> t.Told:
+        return t.Told(text, self._sites.get(record.get("at", record.get("site", -1))))
+
+    def _refused(self, record: dict[str, Any]) -> None:
+        self.run.refused.append(self._told(record, str(record["what"])))
+
+    def _missing(self, record: dict[str, Any]) -> None:
+        self.run.missing.append(self._told(record, str(record.get("text") or record["what"])))
+
+    def _asked(self, record: dict[str, Any]) -> None:
+        self.run.asked.append(self._told(record, str(record["text"])))
+
+    def _capped(self, record: dict[str, Any]) -> None:
+        self.run.capped[self._sites[record["at"]]] = int(record["passes"])
+
+    def _note(self, record: dict[str, Any]) -> None:
+        self.run.notes.append(str(record["text"]))
+
+    def _ended(self, record: dict[str, Any]) -> None:
+        frames = tuple(
+            t.Frame(self._row(path, row), function, line.strip())
+            for path, row, function, line in record.get("traceback") or ()
+        )
+        self.run.end = t.End(
+            how=str(record["how"]),
+            status=int(record.get("status") or 0),
+            exception=str(record.get("exception") or ""),
+            frames=frames,
+        )
+
+    # --- values ---
+
+    def _row(self, path: str, row: int) -> t.Site:
+        return t.Site(self._shown(path), row, 1, row, 1)
+
+    def _at(self, number: int | None) -> t.Site:
+        return self._nowhere if number is None else self._sites[number]

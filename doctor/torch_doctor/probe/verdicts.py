@@ -1,0 +1,107 @@
+"""What a run says of each static finding, and what it found besides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.trace import Trace
+
+WITNESS = "probe"
+WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REACHED)
+"""Of several runs that saw a finding, the first of these counts: what one run saw, no other run takes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The static findings with their verdicts, in the order they came in, and the findings of the run alone."""
+
+    judged: tuple[Finding, ...]
+    new: tuple[Finding, ...]
+    failures: tuple[tuple[str, Exception], ...] = ()
+
+
+def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> Judgement:
+    """Let the rules read what the probe saw.
+
+    A static finding is confirmed by one of the same rule at the same place. Else the rule says whether the run came to
+    where the bug would have shown. One cause is one finding: a rule whose findings others explain is silent where they
+    spoke. A rule that fails speaks neither for nor against its findings; its failure is in the
+    result with its code.
+    """
+    verdicts = dict(enumerate(findings))
+    new: list[Finding] = []
+    failures: list[tuple[str, Exception]] = []
+    for rule in rules:
+        if "P" not in rule.witness:
+            continue
+        own = [number for number, finding in verdicts.items() if finding.code == rule.code]
+        try:
+            said, found = _judged_by(rule, [verdicts[number] for number in own], trace)
+        except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
+            failures.append((rule.code, error))
+            said = [_said(verdicts[number], Verdict.UNDECIDED, "the rule failed on this run") for number in own]
+            found = []
+        verdicts.update(zip(own, said, strict=True))
+        new += found
+    judged = tuple(verdicts.values())
+    return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(failures))
+
+
+def merged(first: Finding, second: Finding) -> Finding:
+    """One finding out of two on the same bug, of two runs, or of the static witness and a run."""
+    verdicts = [finding for finding in (first, second) if finding.verdict is not None]
+    if not verdicts:
+        return first
+    best = min(verdicts, key=lambda finding: WEIGHT.index(finding.verdict or Verdict.NOT_REACHED))
+    return replace(first, verdict=best.verdict, evidence=best.evidence)
+
+
+def _judged_by(rule: Rule, findings: Sequence[Finding], trace: Trace) -> tuple[list[Finding], list[Finding]]:
+    seen = list(rule.check(trace))
+    used: set[int] = set()
+    judged = []
+    for finding in findings:
+        number = _match(rule, finding, seen)
+        if number is None:
+            judged.append(_not_seen(rule, finding, trace))
+            continue
+        used.add(number)
+        judged.append(finding.with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, seen[number]))))
+    new = [
+        replace(finding, witness=WITNESS).with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, finding)))
+        for number, finding in enumerate(seen)
+        if number not in used
+    ]
+    return judged, new
+
+
+def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Iterable[Rule]) -> Iterable[Finding]:
+    spoke = {finding.code for finding in (*new, *judged) if finding.verdict is not Verdict.REFUTED}
+    explained = {rule.code: bool(rule.explained_by & spoke) for rule in rules}
+    return (finding for finding in new if not explained[finding.code])
+
+
+def _match(rule: Rule, finding: Finding, seen: Sequence[Finding]) -> int | None:
+    """The finding of the run that is this one: at the very place if there is one."""
+    same = [number for number, other in enumerate(seen) if rule.same(finding, other)]
+    return min(same, key=lambda number: seen[number].site != finding.site, default=None)
+
+
+def _not_seen(rule: Rule, finding: Finding, trace: Trace) -> Finding:
+    reached = rule.reached(trace, finding)
+    if isinstance(reached, str):
+        return _said(finding, Verdict.UNDECIDED, reached)
+    if reached:
+        return finding.with_verdict(Verdict.REFUTED, tuple(rule.evidence(trace, finding)))
+    return finding.with_verdict(Verdict.NOT_REACHED, ())
+
+
+def _said(finding: Finding, verdict: Verdict, reason: str) -> Finding:
+    return finding.with_verdict(verdict, (Evidence(reason),))

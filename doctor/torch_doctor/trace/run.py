@@ -1,0 +1,94 @@
+"""What the probe tells of a run as a whole: how it ended, what stood in for what, and the numbers that were measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.site import Site
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A number that the run gave: `claim` says of what, `about` names the events that it belongs to by their index."""
+
+    claim: str
+    value: float | int | str
+    unit: str = ""
+    site: Site | None = None
+    about: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StandIn:
+    """Something that was not there, and what took its place.
+
+    `voids` says what cannot be concluded any more: "values" (inputs and targets are random), "weights" (pretrained
+    weights are random), "device" (moves do nothing), "precision" (autocast computes in float32), "workers" (no loader
+    worker ran), "processes" (one process instead of many), "arguments", "log", "files" and "time" (all made up).
+    """
+
+    what: str
+    instead_of: str
+    how: str
+    voids: frozenset[str] = frozenset()
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A remark of the run about a place: what was refused, what is missing, which loop was ended early."""
+
+    text: str
+    site: Site | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a traceback that belongs to the user's project."""
+
+    site: Site
+    function: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class End:
+    """How the script ended.
+
+    `how` is "end" (it ran to its end), "exit" (it left with `status`), "exception", "stopped" (the budget was spent),
+    "asked" (it needs arguments that nobody can make up), "killed" (by a signal, or for time or memory), "no-torch".
+    """
+
+    how: str
+    status: int = 0
+    exception: str = ""
+    frames: tuple[Frame, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """One run of the real script."""
+
+    python: str = ""
+    torch: str = ""
+    device: str = ""
+    measured: list[Measured] = field(default_factory=list)
+    stand_ins: list[StandIn] = field(default_factory=list)
+    refused: list[Told] = field(default_factory=list)
+    missing: list[Told] = field(default_factory=list)
+    asked: list[Told] = field(default_factory=list)
+    capped: dict[Site, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    end: End = End(how="killed")
+
+    def voids(self, what: str) -> bool:
+        """Whether a stand-in makes it meaningless to conclude anything about `what`."""
+        return any(what in stand_in.voids for stand_in in self.stand_ins)
+
+    def measurements(self, claim: str, *about: int) -> list[Measured]:
+        """What was measured of a claim; with events, only what is about one of them."""
+        return [
+            each for each in self.measured if each.claim == claim and (not about or not each.about.isdisjoint(about))
+        ]

@@ -1,0 +1,159 @@
+"""Runs the user's script as `__main__`, watched."""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import importlib
+import importlib.machinery
+import json
+import os
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from . import instrument
+from .caps import Caps, StopProbe
+from .channel import Channel
+from .ending import Ending
+from .imports import after
+from .loops import Loops
+from .nodes import Index
+from .recorder import Recorder
+from .sites import Sites
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs what the plan says; returns the script's exit status."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--plan", required=True)
+    parser.add_argument("--fd", type=int, required=True)
+    options = parser.parse_args(arguments)
+    with open(options.plan, encoding="utf-8") as file:
+        plan = json.load(file)
+    channel = Channel(options.fd)
+    return Run(plan, channel).script()
+
+
+class Run:
+    """One run of one script."""
+
+    def __init__(self, plan: dict[str, Any], channel: Channel) -> None:
+        self._plan = plan
+        self._channel = channel
+        self._sites = Sites(plan["project"], plan["script"], channel)
+        self._index = Index(self._sites)
+        self._caps = Caps(plan, lambda text: channel.write(t="note", text=text))
+        self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
+        self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)
+        self._ending = Ending(self.recorder)
+
+    def script(self) -> int:
+        """Prepares the interpreter, runs the script, and tells how it ended."""
+        plan = self._plan
+        if plan.get("cwd"):
+            os.chdir(plan["cwd"])
+        module = self._main_module()
+        self.recorder.scopes.begin(plan["script"])
+        self._caps.between = self._channel.flush
+        prepare_others = self._others()
+        if plan.get("instrument", True):
+            install_instruments(self.loops)
+            read_sources(self._index)
+        after("torch", self._with_torch)
+        for prepare in prepare_others:
+            prepare(plan, self.recorder.tell)
+        self._caps.start_clock()
+        return self._ending.of(lambda: self._execute(module))
+
+    def _main_module(self) -> ModuleType:
+        """`__main__` as `python script.py` makes it."""
+        script = self._plan["script"]
+        module = ModuleType("__main__")
+        loader = importlib.machinery.SourceFileLoader("__main__", script)
+        vars(module).update(
+            __file__=script, __builtins__=builtins, __loader__=loader, __package__=None, __spec__=None, __cached__=None
+        )
+        if sys.version_info < (3, 14):
+            module.__annotations__ = {}
+        sys.modules["__main__"] = module
+        sys.argv = [self._plan.get("argv0") or script, *self._plan.get("args", [])]
+        sys.path[0] = os.path.dirname(os.path.realpath(script))
+        return module
+
+    def _execute(self, module: ModuleType) -> None:
+        script = self._plan["script"]
+        with open(script, "rb") as file:
+            source = file.read()
+        if self._plan.get("instrument", True):
+            code = instrument.compiled(source, script, self._index)
+        else:
+            code = compile(source, script, "exec", dont_inherit=True)
+        exec(code, vars(module))  # noqa: S102 - the user's script
+
+    def _others(self) -> list[Callable[..., Any]]:
+        """What guards the machine and stands in for what is not there."""
+        found = []
+        for name, function in (("guard", "install"), ("stand_ins", "prepare")):
+            package = self.recorder.safely(importlib.import_module, f".{name}", __package__)
+            if package is not None:
+                found.append(getattr(package, function))
+        return found
+
+    def _with_torch(self, torch: ModuleType) -> None:
+        """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""
+        stand_ins: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
+        if stand_ins is not None:
+            self.recorder.safely(stand_ins.with_torch, torch, self._plan, self.recorder.tell)
+        device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
+        version = ".".join(map(str, sys.version_info[:3]))
+        self._channel.write(t="hello", python=version, torch=str(torch.__version__), device=device)
+        watching = importlib.import_module(".watching", __package__)
+        self.recorder.safely(watching.install, torch, self.recorder, self.loops)
+
+
+def install_instruments(loops: Loops) -> None:
+    """Puts what instrumented code calls for its loops where it finds it; the rest is put there with torch."""
+    for name, function in (
+        ("for", loops.watch_for),
+        ("async_for", loops.watch_async),
+        ("begin", loops.begin),
+        ("more", loops.more),
+        ("keep", lambda _, value: value),
+        ("held", lambda _, value: value),
+        ("made", lambda _, value: value),
+        ("named", lambda _, value: value),
+        ("dropped", lambda _, value: value),
+        ("direct", lambda value: value),
+        ("after", lambda *_: None),
+        ("touched", lambda _: None),
+    ):
+        instruments(name, function)
+
+
+def instruments(name: str, function: Callable[..., Any]) -> None:
+    """What instrumented code calls under this name."""
+    setattr(builtins, f"{instrument.PREFIX}{name}{instrument.SUFFIX}", function)
+
+
+def read_sources(index: Index) -> None:
+    """Has the import system instrument the user's modules, whose compiled files it then does not use."""
+    loader: Any = importlib.machinery.SourceFileLoader
+    get_code = loader.get_code
+
+    def instrumented(self: Any, fullname: str) -> Any:
+        path = self.get_filename(fullname)
+        if not index.sites.is_users(path):
+            return get_code(self, fullname)
+        try:
+            return instrument.compiled(self.get_data(path), path, index)
+        except (OSError, UnicodeDecodeError):
+            return get_code(self, fullname)
+
+    loader.get_code = instrumented
+
+
+__all__ = ["Run", "StopProbe", "instruments", "main"]

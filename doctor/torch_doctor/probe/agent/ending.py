@@ -1,0 +1,85 @@
+"""How a script ended: its status, its exception, and where in the user's code."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from .caps import StopProbe
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from .recorder import Recorder
+
+STOPPED = 75  # EX_TEMPFAIL: the run was ended by the probe, not by the script
+
+
+class Ending:
+    """Runs something to its end, whatever that is, and writes the last line."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self.before: list[Callable[[BaseException | None], None]] = []
+
+    def of(self, run: Callable[[], None]) -> int:
+        """The exit status of `run`, as Python would give it."""
+        try:
+            run()
+        except StopProbe:
+            return self._end("stopped", STOPPED)
+        except SystemExit as exit_:
+            how = "asked" if type(exit_).__name__ == "Asked" else "exit"
+            return self._end(how, _status(exit_.code))
+        except BaseException as error:  # noqa: BLE001 - whatever a script raises
+            if self._recorder.caps.stopping:
+                return self._end("stopped", STOPPED)
+            shown = _of_the_script(error.__traceback__, self._recorder)
+            _show(error, shown)
+            return self._end("exception", 130 if isinstance(error, KeyboardInterrupt) else 1, error, shown)
+        return self._end("end", 0)
+
+    def _end(
+        self, how: str, status: int, error: BaseException | None = None, shown: TracebackType | None = None
+    ) -> int:
+        recorder = self._recorder
+        for watcher in self.before + recorder.at_end:
+            recorder.safely(watcher, error)
+        recorder.scopes.end()
+        line: dict[str, Any] = {"t": "ended", "how": how, "status": status}
+        if error is not None:
+            line["exception"] = "".join(traceback.format_exception_only(type(error), error)).strip()
+            line["traceback"] = [
+                [frame.filename, frame.lineno, frame.name, (frame.line or "").strip()]
+                for frame in traceback.extract_tb(shown)
+                if recorder.sites.is_users(frame.filename)
+            ]
+        recorder.channel.write(**line)
+        recorder.channel.flush()
+        return status
+
+
+def _status(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)  # noqa: T201 - as Python does
+    return 1
+
+
+def _of_the_script(trace: TracebackType | None, recorder: Recorder) -> TracebackType | None:
+    """The part of a traceback that begins in the user's code."""
+    while trace is not None and not recorder.sites.is_users(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
+
+
+def _show(error: BaseException, shown: TracebackType | None) -> None:
+    """Prints the traceback as Python does, without the frames that started the script."""
+    try:
+        sys.excepthook(type(error), error.with_traceback(shown), shown)
+    except BaseException:  # noqa: BLE001 - the script's own hook may do anything
+        traceback.print_exception(type(error), error, shown)

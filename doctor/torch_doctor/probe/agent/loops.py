@@ -1,0 +1,192 @@
+"""The loops under way, and what the instrumented code calls for them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .sites import EXACT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import CodeType, FrameType
+
+    from .caps import Caps
+    from .nodes import Index, Node
+
+
+class Loop:
+    """One run of a loop of the user's.
+
+    `number` counts its passes from 1, `run` is its number in the trace (0 until something happens in it), `batches` tells
+    that it goes through a data loader. `trained`, `forwarded` and `nested` tell what happened in it: an update or a
+    backward pass, a forward, another loop in which something happened. `steps` counts the updates.
+    """
+
+    __slots__ = (
+        "batches",
+        "began",
+        "capped",
+        "code",
+        "forwarded",
+        "nested",
+        "next",
+        "node",
+        "number",
+        "run",
+        "steps",
+        "trained",
+        "watched",
+    )
+
+    def __init__(self, node: Node, code: CodeType) -> None:
+        self.node = node
+        self.code = code
+        self.number = 0
+        self.run = 0
+        self.next = False
+        self.batches = False
+        self.trained = False
+        self.forwarded = False
+        self.nested = False
+        self.watched = False
+        self.capped = False
+        self.steps = 0
+        self.began = 0.0
+
+
+class Watched:
+    """The iterator of a `for` that counts its passes, and ends when the loop's cap is reached."""
+
+    __slots__ = ("_caps", "_loop", "_next")
+
+    def __init__(self, loop: Loop, following: Callable[[], Any], caps: Caps) -> None:
+        self._loop = loop
+        self._next = following
+        self._caps = caps
+
+    def __iter__(self) -> Watched:
+        return self
+
+    def __next__(self) -> Any:
+        loop = self._loop
+        if (loop.watched or self._caps.urgent) and self._caps.over(loop):
+            raise StopIteration
+        loop.number += 1
+        loop.next = True
+        try:
+            return self._next()
+        finally:
+            loop.next = False
+
+    def __length_hint__(self) -> int:
+        return 0
+
+
+class WatchedAsync:
+    """As `Watched`, for an `async for`."""
+
+    __slots__ = ("_caps", "_loop", "_next")
+
+    def __init__(self, loop: Loop, following: Callable[[], Any], caps: Caps) -> None:
+        self._loop = loop
+        self._next = following
+        self._caps = caps
+
+    def __aiter__(self) -> WatchedAsync:
+        return self
+
+    async def __anext__(self) -> Any:
+        loop = self._loop
+        if (loop.watched or self._caps.urgent) and self._caps.over(loop):
+            raise StopAsyncIteration
+        loop.number += 1
+        loop.next = True
+        try:
+            return await self._next()
+        finally:
+            loop.next = False
+
+
+class Loops:
+    """All loops that began, by the frame that runs them.
+
+    A loop is not told when it ends: it is under way when its frame is running and is at a place in its body. A frame that
+    gets the number of an earlier one begins its own loops before it is in their bodies.
+    """
+
+    def __init__(self, index: Index, caps: Caps) -> None:
+        self._index = index
+        self._caps = caps
+        self._by_frame: dict[int, dict[int, Loop]] = {}
+        self._comprehensions: dict[CodeType | str, dict[int, Loop]] = {}
+
+    # --- what the instrumented code calls ---
+
+    def watch_for(self, key: int, iterable: Any) -> Any:
+        """The iterator that goes through `iterable` for the loop `key`."""
+        following = iter(iterable).__next__
+        return Watched(self._begin(key, sys._getframe(1)), following, self._caps)
+
+    def watch_async(self, key: int, iterable: Any) -> Any:
+        """As `watch_for`."""
+        following = aiter(iterable).__anext__
+        return WatchedAsync(self._begin(key, sys._getframe(1)), following, self._caps)
+
+    def begin(self, key: int) -> None:
+        """A `while` begins."""
+        self._begin(key, sys._getframe(1))
+
+    def more(self, key: int) -> bool:
+        """Whether a `while` may make another pass."""
+        loop = self._by_frame[id(sys._getframe(1))][key]
+        if (loop.watched or self._caps.urgent) and self._caps.over(loop):
+            return False
+        loop.number += 1
+        return True
+
+    def _begin(self, key: int, frame: FrameType) -> Loop:
+        node = self._index.nodes[key]
+        loop = Loop(node, frame.f_code)
+        if node.kind == "comprehension":
+            self._comprehensions.setdefault(node.span.path, {})[key] = loop
+            return loop
+        loops = self._by_frame.get(id(frame))
+        if loops is None:
+            loops = self._by_frame[id(frame)] = {}
+        loops[key] = loop
+        return loop
+
+    # --- which are under way ---
+
+    def of_frame(self, frame: FrameType, position: tuple[int, int, int, int]) -> Iterator[Loop]:
+        """The loops under way in a frame that is at `position`, outermost first."""
+        found: list[Loop] = []
+        loops = self._by_frame.get(id(frame))
+        if loops is not None:
+            code = frame.f_code
+            found = [
+                loop for loop in loops.values() if loop.code is code and (loop.next or _within(loop.node, position))
+            ]
+        comprehensions = self._comprehensions.get(frame.f_code.co_filename)
+        if comprehensions is not None:
+            found += [loop for loop in comprehensions.values() if loop.batches and _within(loop.node, position)]
+        if len(found) > 1:
+            found.sort(key=lambda loop: loop.node.first)
+        return iter(found)
+
+    def in_header(self, frame: FrameType) -> Loop | None:
+        """The loop that is taking its next item in this frame."""
+        loops = self._by_frame.get(id(frame), {})
+        for loop in loops.values():
+            if loop.next and loop.code is frame.f_code:
+                return loop
+        comprehensions = self._comprehensions.get(frame.f_code.co_filename, {})
+        return next((loop for loop in comprehensions.values() if loop.next), None)
+
+
+def _within(node: Node, position: tuple[int, int, int, int]) -> bool:
+    row, column = position[0], position[1]
+    if not EXACT or column < 0:
+        return node.first[0] <= row <= node.last[0]
+    return node.first <= (row, column) and (row, column) < node.last

@@ -1,0 +1,63 @@
+"""Describes tensors for events: the fields of a `TensorFact` that are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .graphs import behind, kind_of
+from .marks import NONE
+
+if TYPE_CHECKING:
+    from .marks import Marks
+
+
+class Facts:
+    """Makes descriptions; `lineage` tells for each forward which forwards its inputs came from."""
+
+    def __init__(self, torch: Any, marks: Marks) -> None:
+        self._tensor = torch.Tensor
+        self._marks = marks
+        self.lineage: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+
+    def of(self, value: Any, name: str = "", *, source: str = "") -> dict[str, Any]:
+        """The fields that describe a value; only its name when it is no tensor."""
+        fact: dict[str, Any] = {"name": name} if name else {}
+        tensor = value if isinstance(value, self._tensor) else next(iter(self._marks.tensors(value)), None)
+        if tensor is None:
+            return fact
+        mark = kind_of(tensor, self._marks)
+        if mark.kind != "unknown":
+            fact["kind"] = mark.kind
+        if mark.made_at is not None:
+            fact["made_at"] = mark.made_at
+        if mark.made_by:
+            fact["made_by"] = mark.made_by
+        node = tensor.grad_fn
+        fact["graph"] = node is not None or bool(tensor.requires_grad)
+        fact["scalar"] = tensor.numel() == 1
+        origin = mark.source if mark.source != "unknown" else source
+        if origin:
+            fact["source"] = origin
+        forwards, graph_forwards, kept = self.history(tensor)
+        if forwards:
+            fact["forwards"] = sorted(forwards)
+        if graph_forwards:
+            fact["graph_forwards"] = sorted(graph_forwards)
+        if kept:
+            fact["kept"] = sorted(kept)
+        return fact
+
+    def history(self, tensor: Any) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """The forwards in a tensor, those that gradients can reach, and the kept values."""
+        beside = self._marks.of(tensor).forwards
+        node = tensor.grad_fn
+        if node is None:
+            return self.data_behind(beside), NONE, NONE
+        found = behind(node)
+        direct = frozenset(found.forwards)
+        through = direct.union(*(self.lineage[each][1] for each in direct if each in self.lineage))
+        return self.data_behind(direct | beside), through, frozenset(found.kept)
+
+    def data_behind(self, forwards: frozenset[int]) -> frozenset[int]:
+        """These forwards and those whose data they got."""
+        return forwards.union(*(self.lineage[each][0] for each in forwards if each in self.lineage))

@@ -1,0 +1,145 @@
+"""Calls of modules as a whole."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..bootstrap import instruments
+from .marks import on_node
+from .naming import class_name, is_project
+
+if TYPE_CHECKING:
+    from ..recorder import Recorder
+    from ..scopes import Here
+    from .watch import Watch
+
+
+class Watcher:
+    """Wraps the call of modules; only the outermost is an event."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._recorder: Recorder = watch.recorder
+        self._marks = watch.marks
+        self._facts = watch.facts
+        self._losses = watch.torch.nn.modules.loss._Loss
+        parallel = watch.torch.nn.parallel
+        self._shells = (parallel.DataParallel, parallel.DistributedDataParallel)
+        self.calling: list[Any] = []
+
+    def install(self) -> None:
+        """Wraps `nn.Module.__call__`, and `model.forward` where it is called by name."""
+        self._watch.patches.replace(self._torch.nn.Module, "__call__", self._call)
+        instruments("direct", self._direct)
+
+    def _call(self, original: Any) -> Any:
+        recorder, calling, outermost = self._recorder, self.calling, self._outermost
+        losses, identity = self._losses, threading.get_ident
+
+        def __call__(self: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            if isinstance(self, losses):
+                calling.append(self)
+                try:
+                    return original(self, *arguments, **keywords)
+                finally:
+                    calling.pop()
+            if recorder.inside or recorder.quiet or identity() != recorder.main:
+                return original(self, *arguments, **keywords)
+            return outermost(self, original, arguments, keywords)
+
+        return __call__
+
+    def _direct(self, function: Any) -> Any:
+        """`model.forward`, called by name: a call of the model, unless it is within one."""
+        module = getattr(function, "__self__", None)
+        recorder = self._recorder
+        if (
+            recorder.inside
+            or recorder.quiet
+            or not isinstance(module, self._torch.nn.Module)
+            or isinstance(module, self._losses)
+        ):
+            return function
+
+        def forward(*arguments: Any, **keywords: Any) -> Any:
+            return self._outermost(module, lambda _, *a, **k: function(*a, **k), arguments, keywords)
+
+        return forward
+
+    def _outermost(self, module: Any, call: Any, arguments: Any, keywords: Any) -> Any:
+        recorder = self._recorder
+        meant = module.module if isinstance(module, self._shells) else module
+        family = self._watch.modules.family(meant)
+        if not family.parameters and not family.sensitive and not is_project(type(meant), recorder):
+            return call(module, *arguments, **keywords)  # a function in the shape of a module
+        here = recorder.here(3)
+        if here.frame is None:
+            return call(module, *arguments, **keywords)
+        before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])
+        recorder.inside, recorder.around = 1, here
+        try:
+            output = call(module, *arguments, **keywords)
+        finally:
+            recorder.inside, recorder.around = 0, None
+        if before is not None:
+            recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
+        if family.parameters:
+            recorder.happened(here)
+        return output
+
+    def _before(self, module: Any, family: Any, here: Here, given: list[Any]) -> dict[str, Any]:
+        recorder = self._recorder
+        self._watch.gradients.look(here)
+        self._watch.modules.tell(module, here)
+        inputs = next(iter(self._marks.tensors(given)), None)
+        sensitive = family.sensitive
+        training = any(part.training for part in sensitive) if sensitive else bool(module.training)
+        batches = any(loop.batches for loop in here.loops)
+        fact = {}
+        if inputs is not None:
+            fact = self._facts.of(inputs, source="loader" if batches else "data")
+            fact["name"] = recorder.argument(here.site, 0, "", "forward")
+        return {
+            "module": recorder.references.number(module),
+            "name": self._name(here.site),
+            "class_name": class_name(type(module), recorder),
+            "sensitive": bool(sensitive),
+            "training": training,
+            "grad": bool(self._torch.is_grad_enabled()),
+            "trainable": any(each.requires_grad for each in family.parameters),
+            "inputs": fact,
+        }
+
+    def _name(self, site: int) -> str:
+        """What the user calls the module."""
+        text = self._recorder.caller(site)
+        return text.removesuffix(".forward")
+
+    def _after(self, fields: dict[str, Any], here: Here, output: Any, given: list[Any]) -> None:
+        """Writes the event, and marks what came out."""
+        recorder, marks, facts = self._recorder, self._marks, self._facts
+        number = recorder.scopes.events
+        data: frozenset[int] = frozenset()
+        graph: frozenset[int] = frozenset()
+        for tensor in marks.tensors(given):
+            before, through, _ = facts.history(tensor)
+            data |= before
+            graph |= through
+        facts.lineage[number] = (data, graph)
+        first = True
+        fact: dict[str, Any] = {}
+        for tensor in marks.tensors(output):
+            if first:
+                fact = facts.of(tensor, source=fields["inputs"].get("source", ""))
+                first = False
+            if tensor.grad_fn is not None:
+                on_node(tensor.grad_fn).setdefault("forwards", set()).add(number)
+            mark = marks.of(tensor)
+            marks.put(tensor, replace(mark, forwards=mark.forwards | {number}))
+        fact["forwards"] = sorted({number, *data})
+        if fact.get("graph"):
+            fact["graph_forwards"] = sorted({number, *graph})
+        recorder.event("Forward", here, **fields, output=fact)

@@ -1,0 +1,144 @@
+"""Reads autograd's graph: what is behind a tensor, and what its numbers mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .marks import NOTHING, Mark, noted
+
+if TYPE_CHECKING:
+    from .marks import Marks
+
+MOST = 20_000  # nodes that one walk looks at
+FURTHEST = 40  # nodes between a tensor and what gave it its kind
+
+KINDS = {
+    "SoftmaxBackward": ("probabilities", "torch.nn.functional.softmax"),
+    "LogSoftmaxBackward": ("log-probabilities", "torch.nn.functional.log_softmax"),
+    "SigmoidBackward": ("bounded by a sigmoid", "torch.sigmoid"),
+    "LogSigmoidBackward": ("log of a sigmoid", "torch.nn.functional.logsigmoid"),
+    "AddmmBackward": ("logits", "torch.nn.Linear"),
+    "MmBackward": ("logits", "torch.nn.Linear"),
+    "LinearBackward": ("logits", "torch.nn.Linear"),
+    "MkldnnLinearBackward": ("logits", "torch.nn.Linear"),
+    "ConvolutionBackward": ("logits", ""),
+    "ReluBackward": ("activations", "torch.relu"),
+    "LeakyReluBackward": ("activations", "torch.nn.functional.leaky_relu"),
+    "EluBackward": ("activations", "torch.nn.functional.elu"),
+    "GeluBackward": ("activations", "torch.nn.functional.gelu"),
+    "SiluBackward": ("activations", "torch.nn.functional.silu"),
+    "TanhBackward": ("activations", "torch.tanh"),
+    "SoftplusBackward": ("activations", "torch.nn.functional.softplus"),
+}
+"""The kind of a node's result by its name without the digit at its end, and the torch function that made it."""
+
+SAME = frozenset(
+    f"{name}Backward"
+    for words in (
+        ("View", "UnsafeView", "ReshapeAlias", "Alias", "AsStrided", "Contiguous", "Flatten", "Unfold", "Diagonal"),
+        ("Transpose", "Permute", "T", "Squeeze", "Unsqueeze", "Expand", "Movedim", "Repeat", "Flip", "Roll"),
+        ("Slice", "Select", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Narrow", "CopySlices"),
+        ("Clone", "ToCopy", "Detach", "Cat", "Stack", "Split", "SplitWithSizes", "UnsafeSplit", "Unbind", "Chunk"),
+    )
+    for name in words
+)
+"""Nodes that only rearrange: what they give is of the kind of what they got."""
+
+LOSSES = (
+    "NllLoss",
+    "MseLoss",
+    "BinaryCrossEntropy",
+    "SmoothL1Loss",
+    "HuberLoss",
+    "L1Loss",
+    "KlDiv",
+    "CtcLoss",
+    "SoftMarginLoss",
+)
+
+
+class Behind:
+    """What a walk through the graph found."""
+
+    __slots__ = ("complete", "forwards", "kept", "leaves", "nodes")
+
+    def __init__(self) -> None:
+        self.forwards: set[int] = set()
+        self.kept: set[int] = set()
+        self.leaves: list[Any] = []
+        self.nodes = 0
+        self.complete = True
+
+
+def behind(node: Any, *, leaves: bool = False, most: int = MOST) -> Behind:  # noqa: C901 - one loop over the nodes
+    """Goes through the graph from a node back.
+
+    Without `leaves` it stops at results of forwards: what is behind them is known. With `leaves` it goes on to the
+    tensors that get gradients.
+    """
+    found = Behind()
+    if node is None:
+        return found
+    waiting = [node]
+    seen = {node}
+    while waiting:
+        node = waiting.pop()
+        found.nodes += 1
+        if found.nodes > most:
+            found.complete = False
+            break
+        variable = getattr(node, "variable", None)
+        if variable is not None:
+            found.leaves.append(variable)
+            continue
+        notes = noted(node)
+        if notes is not None:
+            kept = notes.get("kept")
+            if kept:
+                found.kept.update(kept)
+            forwards = notes.get("forwards")
+            if forwards:
+                found.forwards.update(forwards)
+                if not leaves:
+                    continue
+        for following, _ in node.next_functions:
+            if following is not None and following not in seen:
+                seen.add(following)
+                waiting.append(following)
+    return found
+
+
+def kind_of(tensor: Any, marks: Marks) -> Mark:
+    """What the numbers of a tensor mean, by the graph behind it or by the mark beside it."""
+    beside = marks.of(tensor)
+    node = tensor.grad_fn
+    if node is None or beside.kind != "unknown":
+        return beside
+    waiting = [(node, 0)]
+    found: Mark | None = None
+    while waiting:
+        node, depth = waiting.pop()
+        made = _made(node)
+        if made is None:
+            if depth >= FURTHEST:
+                return beside
+            waiting.extend((following, depth + 1) for following, _ in node.next_functions if following is not None)
+            continue
+        if made is NOTHING or (found is not None and made.kind != found.kind):
+            return beside
+        found = made
+    return found or beside
+
+
+def _made(node: Any) -> Mark | None:
+    """The kind that a node gives its result; None when it is that of what it got; `NOTHING` when it is not known."""
+    notes = noted(node)
+    if notes is not None and "made" in notes:
+        return notes["made"]  # type: ignore[no-any-return]
+    name = node.name().rstrip("0123456789")
+    kind = KINDS.get(name)
+    if kind is not None:
+        return Mark(kind=kind[0], made_by=kind[1])
+    if name.startswith(LOSSES):
+        return Mark(kind="loss")
+    return None if name in SAME else NOTHING

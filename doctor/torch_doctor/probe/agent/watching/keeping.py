@@ -1,0 +1,149 @@
+"""Values that outlive the statement that keeps them: running sums, containers, attributes."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from ..bootstrap import instruments
+from .graphs import behind
+from .marks import on_node
+
+if TYPE_CHECKING:
+    from ..nodes import Node
+    from .watch import Watch
+
+MOST = 48  # events that one place writes
+LOOKED_AT = 256  # items of a holder that are looked at
+FURTHEST = 4000  # nodes that one look into a holder's graph visits
+
+
+class Sentinel:
+    """An object on a node of the graph: it is alive for as long as the node is."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Keep:
+    """A value that a statement is about to keep, and its holder."""
+
+    __slots__ = ("holder", "tensors")
+
+    def __init__(self) -> None:
+        self.holder: Any = None
+        self.tensors: list[Any] = []
+
+
+class Watcher:
+    """Is called before and after every statement that may keep something."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._tensor = watch.torch.Tensor
+        self._recorder = watch.recorder
+        self._nodes = watch.recorder.index.nodes
+        self._open: dict[int, Keep] = {}
+        self._written: dict[int, int] = {}
+        self._numbers: dict[int, set[int]] = {}
+        self._sentinels: dict[int, list[weakref.ref[Sentinel]]] = {}
+
+    def install(self) -> None:
+        """Puts what instrumented code calls in place."""
+        instruments("keep", self._keep)
+        instruments("held", self._held)
+        instruments("after", self._after)
+
+    # --- what instrumented code calls ---
+
+    def _held(self, key: int, holder: Any) -> Any:
+        keep = self._open.get(key)
+        if keep is None:
+            keep = self._open[key] = Keep()
+        keep.holder = holder
+        return holder
+
+    def _keep(self, key: int, value: Any) -> Any:
+        kind = type(value)
+        if kind is float or kind is int or kind is str or value is None:
+            return value
+        if isinstance(value, self._tensor):
+            if value.grad_fn is not None:
+                self._noted(key, [value])
+        elif kind is list or kind is tuple or kind is dict or kind is set:
+            self._watch.containers.assigned(key, value)
+            found = [each for each in self._watch.marks.tensors(value) if each.grad_fn is not None]
+            if found:
+                self._noted(key, found)
+        return value
+
+    def _noted(self, key: int, tensors: list[Any]) -> None:
+        keep = self._open.get(key)
+        if keep is None:
+            keep = self._open[key] = Keep()
+        keep.tensors = tensors
+
+    def _after(self, key: int, now: Any = None) -> None:
+        keep = self._open.pop(key, None)
+        if keep is not None and keep.tensors and self._written.get(key, 0) < MOST and not self._recorder.quiet:
+            self._recorder.safely(self._tell, key, keep, now)
+        self._watch.gradients.touched(key)
+
+    # --- events ---
+
+    def _tell(self, key: int, keep: Keep, now: Any) -> None:
+        recorder, node = self._recorder, self._nodes[key]
+        here = recorder.here(5)
+        if here.frame is None:
+            return
+        self._written[key] = self._written.get(key, 0) + 1
+        value = keep.tensors[0]
+        earlier = self._earlier(key, node, keep, now)
+        number = recorder.scopes.events
+        fact = self._watch.facts.of(value, node.value)
+        self._numbers.setdefault(key, set()).add(number)
+        for tensor in keep.tensors:
+            sentinel = Sentinel()
+            on_node(tensor.grad_fn).setdefault("kept", {})[number] = sentinel
+            self._sentinels.setdefault(key, []).append(weakref.ref(sentinel))
+        recorder.event(
+            "Kept",
+            here,
+            site=recorder.index.site(key),
+            value=fact,
+            how=node.how,
+            holder=node.text,
+            carries=sorted(earlier),
+            bounded=isinstance(keep.holder, deque) and keep.holder.maxlen is not None,
+        )
+        if earlier:
+            self._measure(key, number)
+
+    def _earlier(self, key: int, node: Node, keep: Keep, now: Any) -> set[int]:
+        """The events of this place whose values the holder still has inside."""
+        holder = keep.holder
+        if node.how in {"accumulated", "concatenated"} and holder is None:
+            candidates = [now]
+        elif node.name and holder is not None:
+            candidates = [getattr(holder, "__dict__", {}).get(node.name)]
+        elif isinstance(holder, dict):
+            candidates = list(holder.values())[-LOOKED_AT:]
+        elif isinstance(holder, (list, deque, set, tuple)):
+            candidates = list(holder)[-LOOKED_AT:]
+        else:
+            candidates = [holder]
+        found: set[int] = set()
+        for candidate in candidates:
+            for tensor in self._watch.marks.tensors(candidate):
+                if tensor.grad_fn is not None:
+                    found |= self._kept_behind(key, tensor.grad_fn)
+        return found
+
+    def _kept_behind(self, key: int, node: Any) -> set[int]:
+        return behind(node, most=FURTHEST).kept & self._numbers.get(key, set())
+
+    def _measure(self, key: int, number: int) -> None:
+        """How many graphs are alive that this place keeps."""
+        alive = sum(each() is not None for each in self._sentinels.get(key, ()))
+        self._recorder.measured("graphs alive", alive, "graphs", site=self._recorder.index.site(key), about=[number])

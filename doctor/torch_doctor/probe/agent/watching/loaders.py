@@ -1,0 +1,127 @@
+"""Data loaders: how they are built, and every batch that is taken."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from .marks import Mark
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
+
+
+class Watcher:
+    """Wraps the constructor and the iterators of `DataLoader`, and the functions that draw random numbers."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        torch, data = self._watch.torch, self._watch.torch.utils.data
+        self._watch.patches.replace(data.DataLoader, "__init__", self._building)
+        self._watch.patches.replace(data.DataLoader, "__iter__", self._starting)
+        self._watch.patches.replace(data.dataloader._BaseDataLoaderIter, "__next__", self._taking)
+        for name in NOISE:
+            self._watch.patches.replace(torch, name, self._drawing(name))
+
+    # --- building ---
+
+    def _building(self, original: Any) -> Any:
+        recorder, built = self._recorder, self._built
+
+        def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
+            original(self, *arguments, **keywords)
+            if not recorder.quiet:
+                recorder.safely(built, self)
+
+        return __init__
+
+    def _built(self, loader: Any) -> None:
+        here = self._recorder.here(4)
+        if here.frame is None:
+            return
+        data = self._watch.torch.utils.data
+        sampler = getattr(loader, "sampler", None)
+        shuffle: bool | None = None
+        if isinstance(sampler, (data.RandomSampler, data.WeightedRandomSampler, data.SubsetRandomSampler)):
+            shuffle = True
+        elif isinstance(sampler, data.SequentialSampler):
+            shuffle = False
+        elif isinstance(sampler, data.distributed.DistributedSampler):
+            shuffle = bool(sampler.shuffle)
+        self._recorder.event(
+            "LoaderBuilt",
+            here,
+            loader=self._recorder.references.number(loader),
+            shuffle=shuffle,
+            drop_last=bool(getattr(loader, "drop_last", False)),
+        )
+
+    # --- taking ---
+
+    def _starting(self, original: Any) -> Any:
+        references = self._recorder.references
+
+        def __iter__(self: Any) -> Any:  # noqa: N807
+            iterator = original(self)
+            with suppress(AttributeError):
+                iterator._torch_doctor_loader = references.number(self)
+            return iterator
+
+        return __iter__
+
+    def _taking(self, original: Any) -> Any:
+        recorder, taken = self._recorder, self._taken
+
+        def __next__(self: Any) -> Any:  # noqa: N807
+            batch = original(self)
+            if not recorder.quiet and not recorder.inside:
+                recorder.safely(taken, self, batch)
+            return batch
+
+        return __next__
+
+    def _taken(self, iterator: Any, batch: Any) -> None:
+        recorder = self._recorder
+        frame = recorder.frame_of(4)
+        if frame is None:
+            return
+        loop = self._watch.loops.in_header(frame)
+        if loop is not None:
+            loop.batches = True
+        here = recorder.here(4)
+        number = getattr(iterator, "_torch_doctor_loader", 0)
+        self._watch.gradients.look(here)
+        marks = self._watch.marks
+        for tensor in marks.tensors(batch):
+            marks.put(tensor, Mark(source="loader", loader=number))
+        site, name = here.site, ""
+        if loop is not None and loop.node.over is not None:
+            site, name = recorder.sites.number(loop.node.over), loop.node.text
+        recorder.event("BatchTaken", here, site=site, loader=number, name=name)
+
+    # --- random numbers ---
+
+    def _drawing(self, name: str) -> Any:
+        recorder, marks, sites = self._recorder, self._watch.marks, self._recorder.sites
+
+        def wrap(original: Any) -> Any:
+            def draw(*arguments: Any, **keywords: Any) -> Any:
+                drawn = original(*arguments, **keywords)
+                if not recorder.quiet:
+                    frame = sites.frame(2)
+                    if frame is not None:
+                        recorder.safely(told, drawn, sites.of_frame(frame))
+                return drawn
+
+            return draw
+
+        def told(drawn: Any, site: int) -> None:
+            marks.put(drawn, Mark(kind="noise", source="noise", made_at=site, made_by=f"torch.{name}"))
+
+        return wrap

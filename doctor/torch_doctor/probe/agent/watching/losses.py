@@ -1,0 +1,115 @@
+"""Losses of torch: what they are given."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .marks import Mark, on_node
+from .naming import nearest
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+LOGITS, BOUNDED, LOG_PROBABILITIES, ANY = "logits", "bounded by a sigmoid", "log-probabilities", "unknown"
+EXPECTS = {
+    "cross_entropy": LOGITS,
+    "multi_margin_loss": LOGITS,
+    "multilabel_margin_loss": LOGITS,
+    "multilabel_soft_margin_loss": LOGITS,
+    "soft_margin_loss": LOGITS,
+    "binary_cross_entropy_with_logits": LOGITS,
+    "binary_cross_entropy": BOUNDED,
+    "nll_loss": LOG_PROBABILITIES,
+    "kl_div": LOG_PROBABILITIES,
+    "ctc_loss": LOG_PROBABILITIES,
+    "mse_loss": ANY,
+    "l1_loss": ANY,
+    "smooth_l1_loss": ANY,
+    "huber_loss": ANY,
+    "poisson_nll_loss": ANY,
+    "gaussian_nll_loss": ANY,
+    "hinge_embedding_loss": ANY,
+    "cosine_embedding_loss": ANY,
+    "margin_ranking_loss": ANY,
+    "triplet_margin_loss": ANY,
+    "triplet_margin_with_distance_loss": ANY,
+    "linear_cross_entropy": ANY,
+}
+"""What each loss expects of its input, by the name of its function in `torch.nn.functional`."""
+
+TARGETS = {"cosine_embedding_loss": 2, "margin_ranking_loss": 2, "linear_cross_entropy": 2}
+"""The position of the target, where it is not 1."""
+WITHOUT_TARGET = frozenset({"triplet_margin_loss", "triplet_margin_with_distance_loss"})
+
+
+class Watcher:
+    """Wraps the losses of `torch.nn.functional`, through which those of `torch.nn` go."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._busy = False
+        self._own = watch.torch.nn.modules.loss.__file__
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        for name in EXPECTS:
+            self._watch.patches.replace(self._watch.torch.nn.functional, name, self._wrapping(name))
+
+    def _wrapping(self, name: str) -> Any:
+        recorder, told = self._recorder, self._told
+
+        def wrap(original: Any) -> Any:
+            def loss(*arguments: Any, **keywords: Any) -> Any:
+                if self._busy or recorder.quiet:
+                    return original(*arguments, **keywords)
+                self._busy = True
+                try:
+                    value = original(*arguments, **keywords)
+                finally:
+                    self._busy = False
+                recorder.safely(told, name, arguments, keywords, value)
+                return value
+
+            return loss
+
+        return wrap
+
+    def _told(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any) -> None:
+        recorder, facts = self._recorder, self._watch.facts
+        caller = sys._getframe(3).f_code.co_filename
+        if caller != self._own and not recorder.sites.is_users(caller):
+            return  # within a library: not the user's choice
+        here = recorder.here(4)
+        if here.frame is None:
+            return
+        loss = f"torch.nn.functional.{name}"
+        if caller == self._own and self._watch.forwards.calling:
+            cls = nearest(type(self._watch.forwards.calling[-1]), "torch.nn.")
+            loss = f"torch.nn.{cls.__name__}" if cls is not None else loss
+        batches = "loader" if any(loop.batches for loop in here.loops) else ""
+        given = [*arguments, *(value for key, value in keywords.items() if key not in {"weight", "reduction"})]
+        place = TARGETS.get(name, 1)
+        target = keywords.get("target", given[place] if place < len(given) and name not in WITHOUT_TARGET else None)
+        site = here.site
+        spelled_input = recorder.argument(site, 0, "input")
+        spelled_target = recorder.argument(site, place, "target") if name not in WITHOUT_TARGET else ""
+        first = facts.of(given[0] if given else None, spelled_input)
+        second = facts.of(target, spelled_target, source=batches)
+        made = Mark(kind="loss", made_at=site, made_by=loss)
+        if getattr(value, "grad_fn", None) is not None:
+            on_node(value.grad_fn)["made"] = made
+        elif value is not None:
+            forwards = frozenset(first.get("forwards", ())) | frozenset(second.get("forwards", ()))
+            self._watch.marks.update(value, kind="loss", made_at=site, made_by=loss, forwards=forwards)
+        recorder.event(
+            "LossCalled",
+            here,
+            loss=loss,
+            name=recorder.caller(site),
+            expects=EXPECTS[name],
+            input=first,
+            target=second,
+            output=facts.of(value),
+        )

@@ -1,0 +1,211 @@
+"""Optimizers: what they were given, their steps, and what they and modules clear."""
+
+from __future__ import annotations
+
+import importlib
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from .naming import class_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..scopes import Here
+    from .watch import Watch
+
+
+class Watcher:
+    """Wraps `Optimizer.__init__` and `zero_grad`, and hooks into every step."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._torch = watch.torch
+        self._told: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._building: list[Any] = []
+        self._stepping: list[Any] = []
+        self._clearing = False
+        self.optimized: set[int] = set()
+        self.scaled: Any = None
+
+    def install(self) -> None:
+        """Puts the wrappers and hooks in place."""
+        patches, optim = self._watch.patches, self._torch.optim
+        patches.replace(optim.Optimizer, "__init__", self._init)
+        patches.replace(optim.Optimizer, "add_param_group", self._adding)
+        patches.replace(optim.Optimizer, "zero_grad", self._zeroing)
+        patches.replace(self._torch.nn.Module, "zero_grad", self._zeroing)
+        hooks = importlib.import_module("torch.optim.optimizer")
+        hooks.register_optimizer_step_pre_hook(self._before_step)
+        hooks.register_optimizer_step_post_hook(self._after_step)
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            patches.replace(self._torch.nn.utils.clip_grad, name, self._clipping(name))
+            patches.replace(self._torch.nn.utils, name, self._clipping(name))
+
+    # --- construction ---
+
+    def _init(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def __init__(self_: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
+            original(self_, *arguments, **keywords)
+            if not recorder.quiet:
+                recorder.safely(self._built, self_)
+
+        return __init__
+
+    def _adding(self, original: Any) -> Any:
+        def add_param_group(optimizer: Any, group: dict[str, Any]) -> Any:
+            result = original(optimizer, group)
+            self.optimized.update(map(id, optimizer.param_groups[-1]["params"]))
+            return result
+
+        return add_param_group
+
+    def _built(self, optimizer: Any) -> None:
+        recorder = self._recorder
+        if optimizer in self._told:
+            return
+        self._told.add(optimizer)
+        here = recorder.here(4)
+        if here.frame is None:
+            return
+        parameters = list(parameters_of(optimizer))
+        modules = self._watch.modules.owners(parameters, here)
+        span = recorder.span(here.site)
+        file = recorder.index.file(span.path)
+        recorder.event(
+            "OptimizerBuilt",
+            here,
+            optimizer=recorder.references.number(optimizer),
+            class_name=class_name(type(optimizer), recorder),
+            modules=sorted(modules),
+            whole=True,
+            name=file.targets.get((span.end_row, span.end_column), "") if file is not None else "",
+        )
+
+    # --- steps ---
+
+    def _before_step(self, optimizer: Any, *_: Any) -> None:
+        self._stepping.append(optimizer)
+        if len(self._stepping) > 1 or self._recorder.quiet:
+            return
+        self._recorder.safely(self._about_to_step, optimizer)
+
+    def _about_to_step(self, optimizer: Any) -> None:
+        here = self._recorder.here(4)
+        self._watch.gradients.look(here)
+        self._watch.gradients.assigned(list(parameters_of(optimizer)), here)
+
+    def _after_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        if self._stepping:
+            self._stepping.pop()
+        if self._stepping or self._recorder.quiet:
+            return
+        self._recorder.safely(self._stepped, optimizer, arguments, keywords)
+
+    def _stepped(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        recorder = self._recorder
+        here = recorder.here(4)
+        if here.frame is None:
+            return
+        given = arguments[1:] if arguments and arguments[0] is optimizer else arguments
+        closure = next(iter(given), keywords.get("closure"))
+        modules = self._watch.modules.owners(parameters_of(optimizer), here)
+        recorder.event(
+            "Stepped",
+            here,
+            optimizer=recorder.references.number(optimizer),
+            name=self.name(optimizer, here),
+            modules=sorted(modules),
+            whole=True,
+            closure=callable(closure),
+            scaled=self.scaled is optimizer,
+        )
+        recorder.happened(here, trained=True, step=True)
+
+    def name(self, optimizer: Any, here: Here) -> str:
+        """What the user calls an optimizer that a call at this place steps."""
+        recorder = self._recorder
+        call = recorder.call(here.site, "step")
+        if self.scaled is optimizer and call is not None and call.args:
+            return recorder.argument(here.site, 0, "optimizer", "step")
+        return recorder.owner(here.site, "step")
+
+    # --- clearing ---
+
+    def _zeroing(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def zero_grad(owner: Any, *arguments: Any, **keywords: Any) -> Any:
+            if self._clearing or recorder.quiet:
+                return original(owner, *arguments, **keywords)
+            self._clearing = True
+            try:
+                before = recorder.safely(self._about_to_clear)
+                result = original(owner, *arguments, **keywords)
+                if before is not None:
+                    recorder.safely(self._zeroed, owner, before)
+                return result
+            finally:
+                self._clearing = False
+
+        return zero_grad
+
+    def _about_to_clear(self) -> Here:
+        here = self._recorder.here(4)
+        self._watch.gradients.look(here)
+        return here
+
+    def _zeroed(self, owner: Any, here: Here) -> None:
+        recorder = self._recorder
+        if here.frame is None:
+            return
+        if isinstance(owner, self._torch.nn.Module):
+            self._watch.modules.tell(owner, here)
+            parameters = self._watch.modules.family(owner).parameters
+        else:
+            parameters = list(parameters_of(owner))
+        self._watch.gradients.cleared(parameters)
+        recorder.event(
+            "ZeroGrad",
+            here,
+            target=recorder.references.number(owner),
+            name=recorder.owner(here.site, "zero_grad"),
+            modules=sorted(self._watch.modules.owners(parameters, here)),
+            whole=True,
+        )
+
+    # --- clipping ---
+
+    def _clipping(self, name: str) -> Any:
+        recorder = self._recorder
+
+        def wrap(original: Any) -> Any:
+            def clip(parameters: Any, *arguments: Any, **keywords: Any) -> Any:
+                if not isinstance(parameters, (self._torch.Tensor, list, tuple)):
+                    parameters = list(parameters)
+                result = original(parameters, *arguments, **keywords)
+                if not recorder.quiet:
+                    recorder.safely(told, parameters)
+                return result
+
+            return clip
+
+        def told(parameters: Any) -> None:
+            here = recorder.here(4)
+            if here.frame is not None:
+                tensors = (
+                    list(self._watch.marks.tensors(parameters, 1)) if not isinstance(parameters, list) else parameters
+                )
+                modules = self._watch.modules.owners([each for each in tensors if each.requires_grad], here)
+                recorder.event("Clipped", here, function=f"torch.nn.utils.{name}", modules=sorted(modules))
+
+        return wrap
+
+
+def parameters_of(optimizer: Any) -> Iterator[Any]:
+    """The tensors that an optimizer moves."""
+    for group in optimizer.param_groups:
+        yield from group["params"]

@@ -1,0 +1,85 @@
+"""Gradient scalers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+
+class Watcher:
+    """Wraps the methods of `torch.amp.GradScaler`."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        scaler = self._watch.torch.amp.grad_scaler.GradScaler
+        replace = self._watch.patches.replace
+        replace(scaler, "__init__", self._telling(self._built))
+        replace(scaler, "unscale_", self._telling(self._unscaled))
+        replace(scaler, "update", self._telling(self._updated))
+        replace(scaler, "step", self._step)
+
+    def _telling(self, told: Any) -> Any:
+        recorder = self._recorder
+
+        def wrap(original: Any) -> Any:
+            def call(scaler: Any, *arguments: Any, **keywords: Any) -> Any:
+                result = original(scaler, *arguments, **keywords)
+                if not recorder.quiet:
+                    recorder.safely(told, scaler, *arguments)
+                return result
+
+            return call
+
+        return wrap
+
+    def _built(self, scaler: Any, *_: Any) -> None:
+        here = self._recorder.here(4)
+        if here.frame is not None:
+            number = self._recorder.references.number(scaler)
+            self._recorder.event("ScalerBuilt", here, scaler=number, enabled=bool(scaler.is_enabled()))
+
+    def _unscaled(self, scaler: Any, optimizer: Any = None, *_: Any) -> None:
+        here = self._recorder.here(4)
+        numbers = self._recorder.references.number
+        if here.frame is not None:
+            self._recorder.event("Unscaled", here, scaler=numbers(scaler), optimizer=numbers(optimizer))
+
+    def _updated(self, scaler: Any, *_: Any) -> None:
+        here = self._recorder.here(4)
+        if here.frame is not None:
+            self._recorder.event("ScalerUpdated", here, scaler=self._recorder.references.number(scaler))
+
+    def _step(self, original: Any) -> Any:
+        recorder, optimizers = self._recorder, self._watch
+
+        def step(scaler: Any, optimizer: Any, *arguments: Any, **keywords: Any) -> Any:
+            if recorder.quiet:
+                return original(scaler, optimizer, *arguments, **keywords)
+            watcher = optimizers.optimizers
+            before = recorder.scopes.events
+            watcher.scaled = optimizer
+            try:
+                result = original(scaler, optimizer, *arguments, **keywords)
+            finally:
+                watcher.scaled = None
+            if recorder.scopes.events == before:
+                recorder.safely(self._skipped, optimizer)
+            return result
+
+        return step
+
+    def _skipped(self, optimizer: Any) -> None:
+        """The scaler found gradients that are not finite: the step changed nothing."""
+        recorder = self._recorder
+        here = recorder.here(4)
+        if here.frame is not None:
+            name = recorder.argument(here.site, 0, "optimizer", "step")
+            number = recorder.references.number(optimizer)
+            recorder.event("Stepped", here, optimizer=number, name=name, modules=[], whole=True, scaled=True)
+            recorder.happened(here, trained=True, step=True)

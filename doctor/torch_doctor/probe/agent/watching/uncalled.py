@@ -1,0 +1,83 @@
+"""Methods and contexts that are named and not called, and moves whose result is dropped."""
+
+from __future__ import annotations
+
+from types import MethodType
+from typing import TYPE_CHECKING, Any
+
+from ..bootstrap import instruments
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+CONTEXTS = frozenset({"no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"})
+
+
+class Watcher:
+    """Is given the value of every expression that stands alone as `a.b`, or as `with a.b:`."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._recorder = watch.recorder
+
+    def install(self) -> None:
+        """Puts what instrumented code calls in place."""
+        instruments("named", self._named)
+        instruments("dropped", self._dropped)
+
+    def _named(self, key: int, value: Any) -> Any:
+        if callable(value):
+            self._recorder.safely(self._tell, key, value)
+        return value
+
+    def _tell(self, key: int, value: Any) -> None:
+        node = self._recorder.index.nodes[key]
+        owner = getattr(value, "__self__", None)
+        of = self._kind(value, owner, node.name)
+        if not of:
+            return
+        here = self._recorder.here(5)
+        target = 0
+        if of not in {"torch", "tensor"}:
+            target = self._recorder.references.number(owner)
+            if of == "module":
+                self._watch.modules.tell(owner, here)
+        self._recorder.event(
+            "NotCalled",
+            here,
+            site=self._recorder.index.site(key),
+            name=node.text,
+            method=node.name,
+            of=of,
+            target=target,
+        )
+
+    def _kind(self, value: Any, owner: Any, name: str) -> str:
+        torch = self._torch
+        if isinstance(value, type):
+            return "torch" if name in CONTEXTS and value.__module__.startswith("torch.") else ""
+        if owner is None or not (isinstance(value, MethodType) or callable(value)):
+            return ""
+        for kinds, word in (
+            (torch.optim.Optimizer, "optimizer"),
+            (torch.Tensor, "tensor"),
+            (torch.nn.Module, "module"),
+            (torch.optim.lr_scheduler.LRScheduler, "scheduler"),
+            (torch.amp.grad_scaler.GradScaler, "scaler"),
+        ):
+            if isinstance(owner, kinds):
+                return word
+        return ""
+
+    def _dropped(self, key: int, value: Any) -> Any:
+        if isinstance(value, self._torch.Tensor):
+            self._recorder.safely(self._tell_dropped, key, value)
+        return value
+
+    def _tell_dropped(self, key: int, value: Any) -> None:
+        here = self._recorder.here(5)
+        node = self._recorder.index.nodes[key]
+        site = self._recorder.index.site(key)
+        device = str(value.device) if value.device.type != "cpu" else ""
+        self._recorder.event("Moved", here, site=site, module=0, name=node.text, device=device, used=False)

@@ -1,0 +1,62 @@
+"""What all watchers share: torch, the recorder, marks on tensors, and what is known of modules."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .facts import Facts
+from .marks import Marks
+from .patches import Patches
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from ..loops import Loops
+    from ..recorder import Recorder
+
+WATCHERS = (
+    "modules",
+    "modes",
+    "forwards",
+    "kinds",
+    "losses",
+    "gradients",
+    "optimizers",
+    "backward",
+    "scaling",
+    "schedules",
+    "grad_modes",
+    "loaders",
+    "checkpoints",
+    "containers",
+    "keeping",
+    "uncalled",
+)
+"""The modules of this package that watch something, in the order in which they are installed."""
+
+
+class Watch:
+    """Everything that watches one run of one script; each watcher is an attribute under its module's name."""
+
+    def __init__(self, torch: ModuleType, recorder: Recorder, loops: Loops) -> None:
+        self.torch: Any = torch
+        self.recorder = recorder
+        self.loops = loops
+        self.patches = Patches()
+        self.marks = Marks(torch)
+        self.facts = Facts(torch, self.marks)
+        self.watchers: dict[str, Any] = {}
+
+    def install(self) -> None:
+        """Installs every watcher."""
+        for name in WATCHERS:
+            watcher = importlib.import_module(f".{name}", __package__).Watcher(self)
+            self.watchers[name] = watcher
+            watcher.install()
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["watchers"][name]
+        except KeyError:
+            raise AttributeError(name) from None

@@ -17,7 +17,7 @@ from .caps import Caps, StopProbe
 from .channel import Channel
 from .ending import Ending
 from .imports import after
-from .loops import Loops
+from .loops import Loop, Loops
 from .nodes import Index
 from .recorder import Recorder
 from .sites import Sites
@@ -46,7 +46,7 @@ class Run:
         self._channel = channel
         self._sites = Sites(plan["project"], plan["script"], channel)
         self._index = Index(self._sites)
-        self._caps = Caps(plan, lambda text: channel.write(t="note", text=text))
+        self._caps = Caps(plan, channel.write)
         self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
         self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)
         self._ending = Ending(self.recorder)
@@ -59,6 +59,7 @@ class Run:
         module = self._main_module()
         self.recorder.scopes.begin(plan["script"])
         self._caps.between = self._channel.flush
+        self._caps.ended = self._capped
         prepare_others = self._others()
         if plan.get("instrument", True):
             install_instruments(self.loops)
@@ -68,6 +69,10 @@ class Run:
             prepare(plan, self.recorder.tell)
         self._caps.start_clock()
         return self._ending.of(lambda: self._execute(module))
+
+    def _capped(self, loop: Loop) -> None:
+        """A loop of the user's is ended early."""
+        self._channel.write(t="capped", at=self._index.site(loop.node.key), passes=loop.number)
 
     def _main_module(self) -> ModuleType:
         """`__main__` as `python script.py` makes it."""

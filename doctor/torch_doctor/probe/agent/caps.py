@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
 BATCHES, EPOCHS = 3, 2
 STEPS = 200
-MOST = 32  # passes of a training loop that waits for its second update
-LONGEST = 1000  # passes of a loop that only evaluates
-PATIENCE = 0.15  # the part of the time that one such loop may take
-SOON, LATE = 0.6, 0.92  # parts of the time after which all loops end, and the run
+MOST = 64  # passes of a training loop that waits for its second update
+PASS_SECONDS = 2.0  # how long a loop that only evaluates may take
+ENOUGH = 2  # updates: the second shows stale gradients
+PATIENCE = 0.15  # the part of the time that a training loop may wait for its second update
+SOON, LATE = 0.7, 0.97  # parts of the time after which all loops end, and the run
 
 
 class StopProbe(BaseException):
@@ -27,12 +29,13 @@ class StopProbe(BaseException):
 class Caps:
     """Decides, between two passes of a loop, whether it goes on; a loop that does not falls through.
 
-    A loop with a backward pass or an update in it makes `batches` passes, and a few more until it has updated twice; a loop
-    around such a loop makes `epochs` passes. A pass over a loader in which a model only runs makes `batches` passes. Other
-    loops run as they are, until time is short. What the static witness knows of a loop comes before all that.
+    A loop with a backward pass or an update in it makes `batches` passes, and more until it has updated twice; a loop
+    around such a loop makes `epochs` passes. A loop in which a model only runs makes at least `batches` passes, and ends
+    after `pass_seconds`: who collects predictions compares them with all targets. Other loops run as they are, until time
+    is short. What the static witness knows of a loop comes before all that.
     """
 
-    def __init__(self, plan: Mapping[str, Any], note: Callable[[str], None]) -> None:
+    def __init__(self, plan: Mapping[str, Any], write: Callable[..., None]) -> None:
         self.batches: int = plan.get("batches") or BATCHES
         self.epochs: int = plan.get("epochs") or EPOCHS
         self.budget: int = plan.get("steps") or STEPS
@@ -42,9 +45,11 @@ class Caps:
         self.urgent = False
         self.steps = 0
         self.stopping = False
-        self._note = note
+        self.pass_seconds: float = float(plan.get("pass_seconds") or PASS_SECONDS)
+        self._write = write
         self._without_steps: set[int] = set()
         self.between: Callable[[], None] = lambda: None
+        self.ended: Callable[[Loop], None] = lambda _: None
 
     # --- loops ---
 
@@ -58,6 +63,7 @@ class Caps:
         done = self._over(loop)
         if done and not loop.capped:
             loop.capped = True
+            self.ended(loop)
             if loop.trained and not loop.steps:
                 self._without_steps.add(loop.node.key)
         return done
@@ -66,40 +72,39 @@ class Caps:
         if self.urgent or (loop.steps and self.steps >= self.budget):
             return True
         passes = loop.number
-        if loop.nested:
-            return passes >= self._known(loop, self.epochs) and (loop.trained or loop.batches or self._long(loop))
-        if loop.trained:
-            if passes < self._known(loop, self.batches):
-                return False
-            waits = loop.steps < 2 and loop.node.key not in self._without_steps  # noqa: PLR2004 - two updates show stale gradients
-            return not waits or passes >= MOST or self._long(loop)
-        if loop.batches:
-            return passes >= self._known(loop, self.batches)
-        return passes >= LONGEST or self._long(loop)
+        if not loop.trained:
+            return passes >= self.batches and self._longer(loop, self.pass_seconds)
+        cap = self._cap(loop, self.epochs if loop.nested else self.batches)
+        if passes < cap:
+            return False
+        waits = not loop.nested and loop.steps < ENOUGH and loop.node.key not in self._without_steps
+        return not waits or passes >= MOST or self._longer(loop, PATIENCE * self.seconds)
 
-    def _known(self, loop: Loop, otherwise: int) -> int:
+    def _cap(self, loop: Loop, otherwise: int) -> int:
+        """How many passes the static witness, or else what happened in it, gives a training loop."""
         span = loop.node.span
         told = self.known.get(f"{span.path}:{span.row}:{span.column + 1}")
-        return int(told["cap"]) if told and told.get("cap") else otherwise
+        if not told:
+            return otherwise
+        return sys.maxsize if told.get("cap") is None else int(told["cap"])
 
-    def _long(self, loop: Loop) -> bool:
-        return loop.began > 0 and monotonic() - loop.began > PATIENCE * self.seconds
+    def _longer(self, loop: Loop, seconds: float) -> bool:
+        return monotonic() - loop.began > seconds
 
     def happened(self, loops: list[Loop], *, trained: bool, step: bool) -> None:
         """A forward, or with `trained` a backward pass or an update, happened in these loops, outermost first."""
         if step:
             self.steps += 1
-        last = len(loops) - 1
-        for place, loop in enumerate(loops):
+        inner: Loop | None = None
+        for loop in reversed(loops):
             if not loop.watched:
                 loop.watched = True
                 loop.began = monotonic()
-            loop.forwarded = True
             if trained:
                 loop.trained = True
                 loop.steps += step
-            if place < last and (loops[place + 1].trained or loops[place + 1].batches):
-                loop.nested = True
+            loop.nested |= inner is not None and (inner.trained or inner.batches)
+            inner = loop
 
     # --- time ---
 
@@ -114,7 +119,7 @@ class Caps:
         self.urgent = True
         sleep(max(0.0, self.seconds * LATE - (monotonic() - self.began)))
         self.stopping = True
-        self._note(f"the time of {self.seconds:g} s is nearly used: the run was stopped")
+        self._write(t="note", text=f"the time of {self.seconds:g} s is nearly used: the run was stopped")
         raise_in(main)
 
 

@@ -19,8 +19,8 @@ class Loop:
     """One run of a loop of the user's.
 
     `number` counts its passes from 1, `run` is its number in the trace (0 until something happens in it), `batches` tells
-    that it goes through a data loader. `trained`, `forwarded` and `nested` tell what happened in it: an update or a
-    backward pass, a forward, another loop in which something happened. `steps` counts the updates.
+    that it goes through a data loader. `watched`, `trained` and `nested` tell what happened in it: anything, a backward pass
+    or an update, another loop that trains or goes through a loader. `steps` counts the updates.
     """
 
     __slots__ = (
@@ -28,7 +28,6 @@ class Loop:
         "began",
         "capped",
         "code",
-        "forwarded",
         "nested",
         "next",
         "node",
@@ -47,7 +46,6 @@ class Loop:
         self.next = False
         self.batches = False
         self.trained = False
-        self.forwarded = False
         self.nested = False
         self.watched = False
         self.capped = False

@@ -28,12 +28,13 @@ class Seen:
 class Before:
     """What was there before a backward pass."""
 
-    __slots__ = ("fact", "here", "old", "reached", "states")
+    __slots__ = ("fact", "here", "losses", "old", "reached", "states")
 
     def __init__(self, here: Here, fact: dict[str, Any], reached: Behind) -> None:
         self.here = here
         self.fact = fact
         self.reached = reached
+        self.losses: list[Any] = []
         self.states: list[tuple[Any, int, int]] = []
         self.old: list[tuple[Any, Any]] = []
 
@@ -98,6 +99,8 @@ class Watcher:
             before.states.append((leaf, id(old), -1 if old is None else old._version))
             if old is not None and self._proofs.get(here.site, 0) < PROOFS and gradients.is_stale(leaf):
                 before.old.append((leaf, old.detach().clone()))
+        before.losses = losses
+        self._watch.tell("before_backward", losses, here)
         return before
 
     def _name(self, site: int) -> str:
@@ -159,6 +162,7 @@ class Watcher:
         recorder.happened(here, trained=True)
         if before.old:
             self._measure(before, number)
+        self._watch.tell("on_backward", before.losses, got, here, number)
 
     def _measure(self, before: Before, number: int) -> None:
         """How much of the gradient is of earlier passes."""

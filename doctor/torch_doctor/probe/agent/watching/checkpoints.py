@@ -51,10 +51,13 @@ class Watcher:
         here = recorder.here(4)
         if here.frame is None:
             return
-        found = list(self._modules_in(arguments[0] if arguments else keywords.get("obj"), "", DEEPEST))
+        saved = arguments[0] if arguments else keywords.get("obj")
+        found = list(self._modules_in(saved, "", DEEPEST))
         numbers = [self._watch.modules.tell(module, here) for _, module in found]
         what = recorder.argument(here.site, 0, "obj", "save")
-        recorder.event("Saved", here, what=what, modules=numbers, names=[name for name, _ in found])
+        event = recorder.event("Saved", here, what=what, modules=numbers, names=[name for name, _ in found])
+        target = arguments[1] if len(arguments) > 1 else keywords.get("f")
+        self._watch.tell("on_save", saved, target, here, event)
 
     def _modules_in(self, value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
         """The module objects in what is saved, each with the key that it lies under."""

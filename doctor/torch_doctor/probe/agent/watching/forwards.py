@@ -70,7 +70,7 @@ class Watcher:
         return forward
 
     def _outermost(self, module: Any, call: Any, arguments: Any, keywords: Any) -> Any:
-        recorder = self._recorder
+        recorder, watch = self._recorder, self._watch
         meant = module.module if isinstance(module, self._shells) else module
         family = self._watch.modules.family(meant)
         if not family.parameters and not family.sensitive and not is_project(type(meant), recorder):
@@ -79,13 +79,17 @@ class Watcher:
         if here.frame is None:
             return call(module, *arguments, **keywords)
         before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])
+        if watch.instruments:
+            watch.tell("before_forward", meant, arguments, keywords, here)
         recorder.inside, recorder.around = 1, here
         try:
             output = call(module, *arguments, **keywords)
         finally:
             recorder.inside, recorder.around = 0, None
         if before is not None:
-            recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
+            event = recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
+            if watch.instruments and event is not None:
+                watch.tell("on_forward", meant, arguments, keywords, output, here, event)
         if family.parameters:
             recorder.happened(here)
         return output
@@ -118,8 +122,8 @@ class Watcher:
         text = self._recorder.caller(site)
         return text.removesuffix(".forward")
 
-    def _after(self, fields: dict[str, Any], here: Here, output: Any, given: list[Any]) -> None:
-        """Writes the event, and marks what came out."""
+    def _after(self, fields: dict[str, Any], here: Here, output: Any, given: list[Any]) -> int:
+        """Writes the event, and marks what came out; returns its number."""
         recorder, marks, facts = self._recorder, self._marks, self._facts
         number = recorder.scopes.events
         data: frozenset[int] = frozenset()
@@ -142,4 +146,4 @@ class Watcher:
         fact["forwards"] = sorted({number, *data})
         if fact.get("graph"):
             fact["graph_forwards"] = sorted({number, *graph})
-        recorder.event("Forward", here, **fields, output=fact)
+        return recorder.event("Forward", here, **fields, output=fact)

@@ -103,7 +103,8 @@ class Watcher:
         site, name = here.site, ""
         if loop is not None and loop.node.over is not None:
             site, name = recorder.sites.number(loop.node.over), loop.node.text
-        recorder.event("BatchTaken", here, site=site, loader=number, name=name)
+        event = recorder.event("BatchTaken", here, site=site, loader=number, name=name)
+        self._watch.tell("on_batch", batch, here, event)
 
     # --- random numbers ---
 

@@ -103,7 +103,7 @@ class Watcher:
         elif value is not None:
             forwards = frozenset(first.get("forwards", ())) | frozenset(second.get("forwards", ()))
             self._watch.marks.update(value, kind="loss", made_at=site, made_by=loss, forwards=forwards)
-        recorder.event(
+        event = recorder.event(
             "LossCalled",
             here,
             loss=loss,
@@ -113,3 +113,4 @@ class Watcher:
             target=second,
             output=facts.of(value),
         )
+        self._watch.tell("on_loss", loss, arguments, keywords, value, here, event)

@@ -6,6 +6,7 @@ import importlib
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from .gradients import PROOFS
 from .naming import class_name
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Watcher:
         self._building: list[Any] = []
         self._stepping: list[Any] = []
         self._clearing = False
+        self._measured: dict[int, int] = {}
         self.optimized: set[int] = set()
         self.scaled: Any = None
 
@@ -97,6 +99,7 @@ class Watcher:
         here = self._recorder.here(4)
         self._watch.gradients.look(here)
         self._watch.gradients.assigned(list(parameters_of(optimizer)), here)
+        self._watch.tell("before_step", optimizer, here)
 
     def _after_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         if self._stepping:
@@ -112,8 +115,9 @@ class Watcher:
             return
         given = arguments[1:] if arguments and arguments[0] is optimizer else arguments
         closure = next(iter(given), keywords.get("closure"))
-        modules = self._watch.modules.owners(parameters_of(optimizer), here)
-        recorder.event(
+        parameters = list(parameters_of(optimizer))
+        modules = self._watch.modules.owners(parameters, here)
+        event = recorder.event(
             "Stepped",
             here,
             optimizer=recorder.references.number(optimizer),
@@ -124,6 +128,12 @@ class Watcher:
             scaled=self.scaled is optimizer,
         )
         recorder.happened(here, trained=True, step=True)
+        if self._measured.get(here.site, 0) < PROOFS:
+            self._measured[here.site] = self._measured.get(here.site, 0) + 1
+            filled = sum(each.grad is not None for each in parameters)
+            recorder.measured("stepped parameters", filled, "tensors", site=here.site, about=[event])
+            recorder.measured("owned parameters", len(parameters), "tensors", site=here.site, about=[event])
+        self._watch.tell("on_step", optimizer, here, event)
 
     def name(self, optimizer: Any, here: Here) -> str:
         """What the user calls an optimizer that a call at this place steps."""

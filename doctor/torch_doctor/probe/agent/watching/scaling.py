@@ -81,5 +81,6 @@ class Watcher:
         if here.frame is not None:
             name = recorder.argument(here.site, 0, "optimizer", "step")
             number = recorder.references.number(optimizer)
-            recorder.event("Stepped", here, optimizer=number, name=name, modules=[], whole=True, scaled=True)
+            event = recorder.event("Stepped", here, optimizer=number, name=name, modules=[], whole=True, scaled=True)
             recorder.happened(here, trained=True, step=True)
+            self._watch.tell("on_step", optimizer, here, event)

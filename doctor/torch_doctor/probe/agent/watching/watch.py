@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from ..instruments import wanted
 from .facts import Facts
 from .marks import Marks
 from .patches import Patches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import ModuleType
 
+    from ..instruments import Instrument
     from ..loops import Loops
     from ..recorder import Recorder
 
@@ -47,6 +51,7 @@ class Watch:
         self.marks = Marks(torch)
         self.facts = Facts(torch, self.marks)
         self.watchers: dict[str, Any] = {}
+        self.instruments: list[Instrument] = []
 
     def install(self) -> None:
         """Installs every watcher."""
@@ -54,6 +59,22 @@ class Watch:
             watcher = importlib.import_module(f".{name}", __package__).Watcher(self)
             self.watchers[name] = watcher
             watcher.install()
+        self.instruments = wanted(self.recorder.needs, self)
+        self.recorder.at_end.append(lambda error: self.tell("at_end", error))
+
+    def tell(self, what: str, *arguments: Any) -> None:
+        """Tells all expensive instruments of something."""
+        for instrument in self.instruments:
+            self.recorder.safely(getattr(instrument, what), *arguments)
+
+    @contextmanager
+    def unwatched(self) -> Iterator[None]:
+        """What happens within is the agent's own, and is not recorded."""
+        self.recorder.quiet += 1
+        try:
+            yield
+        finally:
+            self.recorder.quiet -= 1
 
     def __getattr__(self, name: str) -> Any:
         try:

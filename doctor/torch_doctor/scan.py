@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor.probing import Probing, probed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores, Patterns
 from torch_doctor.sources.project import Project
@@ -17,6 +18,7 @@ from torch_doctor.trace import GaveUp, Scope, ScopeKind, Trace, Unreadable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from torch_doctor.probe import Outcome
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.source import Problem, SourceFile
     from torch_doctor.trace import Site
@@ -46,16 +48,22 @@ class Options:
     file_ignores: tuple[FileIgnore, ...] = ()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     names: Mapping[Path, str] = field(default_factory=dict)
+    probe: Probing | None = None
 
 
 @dataclass(slots=True)
 class Report:
-    """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`."""
+    """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`.
+
+    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name.
+    """
 
     findings: list[Finding] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
     files: int = 0
     sources: dict[str, SourceFile] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -67,13 +75,18 @@ def scan(options: Options, on_file: Callable[[int, int, str], None] | None = Non
 
 
 def traces(options: Options) -> tuple[list[Trace], Report]:
-    """What the static witness sees in the files under the paths; the report says what it could not see."""
+    """What the static witness sees in the files under the paths, and the probe where it is asked for.
+
+    The report says what they could not see.
+    """
     scan = Scan(options)
     found: list[Trace] = []
     for project, files in scan.projects():
         found += scan.witnessed(project, files)
         for file in files:
             found += scan.unreadable(project, file)
+        if options.probe is not None:
+            found += scan.observed(project, found, options.probe)
         for site in {branch.site for trace in found for branch in trace.branches}:
             scan.show(site, project)
     return found, scan.report
@@ -84,9 +97,10 @@ class Scan:
 
     def __init__(self, options: Options, on_file: Callable[[int, int, str], None] | None = None) -> None:
         self.options = options
-        self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge"), 0.0))
+        self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
         self._on_file = on_file
         self._given: set[Path] = set()
+        self._scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
         self._suppressions: dict[str, Suppressions] = {}
         self._done = 0
@@ -95,12 +109,17 @@ class Scan:
     def run(self) -> Report:
         """Do it."""
         for project, files in self.projects():
+            traces = []
             for trace in self.witnessed(project, files):
                 self._judge(trace, project)
+                if self.options.probe is not None:
+                    traces.append(trace)
             for file in files:
                 for trace in self.unreadable(project, file):
                     self._judge(trace, project)
                 self._check_comments(file)
+            if self.options.probe is not None:
+                self._probe(project, traces, self.options.probe)
             for stage, seconds in project.seconds.items():
                 self.report.seconds[stage] += seconds
         self.report.findings.sort(key=_order)
@@ -127,6 +146,7 @@ class Scan:
         report.seconds["discover"] += time.perf_counter() - start
         for root, members in groups.items():
             project = Project(root, ignores, options.overlay, options.names)
+            self._scripts[project] = members
             yield project, self._relevant(project, members)
 
     def _relevant(self, project: Project, paths: Sequence[Path]) -> list[SourceFile]:
@@ -234,6 +254,49 @@ class Scan:
         """Let the report have the source that a site lies in."""
         if site.path not in self.report.sources and (source := project.read(project.displayed(site.path))):
             self.report.sources[site.path] = source
+
+    # --- what the probe says ---
+
+    def observed(self, project: Project, traces: Sequence[Trace], how: Probing) -> Iterator[Trace]:
+        """What the runs of the project's scripts showed, of those that could be run."""
+        for script in self._scripts[project]:
+            start = time.perf_counter()
+            outcome = probed(script, project, traces, self.options.rules, how)
+            self.report.seconds["probe"] += time.perf_counter() - start
+            self._hear(outcome, script, how)
+            if outcome.trace is not None:
+                yield outcome.trace
+
+    def _hear(self, outcome: Outcome, script: Path, how: Probing) -> None:
+        name = self.options.names.get(script) or display(script)
+        self.report.remarks += outcome.remarks
+        self.report.outputs[name] = outcome.output
+        if outcome.trace is not None:
+            self.report.warnings += [outcome.ending] if outcome.ending else []
+        elif how.required:
+            self.report.errors.append(f"the probe could not run {name}: {outcome.ending}")
+        else:
+            self.report.warnings.append(
+                f"the probe could not run {name}, what the source says stands: {outcome.ending}"
+            )
+
+    def _probe(self, project: Project, traces: Sequence[Trace], how: Probing) -> None:
+        """Give the findings so far their verdicts, and add those of the runs alone."""
+        from torch_doctor.probe import judge, merged  # noqa: PLC0415 - only where it is asked for
+
+        report = self.report
+        for trace in self.observed(project, traces, how):
+            judgement = judge(report.findings, trace, self.options.rules)
+            pairs = zip(report.findings, judgement.judged, strict=True)
+            report.findings[:] = [merged(finding, judged) for finding, judged in pairs]
+            for finding in judgement.new:
+                self._take(finding, project)
+            for code, error in judgement.failures:
+                self._failed(f"the run of {trace.path} with {code}", error)
+            for finding in report.findings:
+                for evidence in finding.evidence:
+                    if evidence.site is not None:
+                        self.show(evidence.site, project)
 
     # --- what comments say ---
 

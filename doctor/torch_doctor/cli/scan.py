@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, formats, settings, split
 from torch_doctor.cli.streams import COLOURS, PLAIN, look_of, wants_colours, write, write_file
 from torch_doctor.report.formats import renderer
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Reported
-from torch_doctor.rule import Level
+from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +32,7 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, multiple=True, metavar="LIST", help=help_text)
 
 
-@click.command("scan", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("scan", cls=ProbeCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("paths", nargs=-1)
 @_list_option("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between.")
 @_list_option("--ignore", "Rules that do not speak.")
@@ -52,8 +54,10 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
 @click.option("--timings", is_flag=True, hidden=True)
+@probe_options
 @click.version_option(None, "--version", package_name="torch-doctor", message="torch-doctor %(version)s")
-def command(paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+@click.pass_context
+def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Scan files and folders (by default the current one) for bugs in training code."""
     flags = Flags(
         paths=paths,
@@ -68,20 +72,25 @@ def command(paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as c
         respect_gitignore=given["gitignore"],
         stdin_filename=given["stdin_filename"],
     )
+    run = probing(given, paths, ctx)
     options, loaded = settings(flags)
+    options = replace(options, probe=run)
     outputs = formats(given["output_format"], loaded.config)
     with Progress(wanted=not given["quiet"]) as progress:
         report = scanning.scan(options, progress)
     start = time.perf_counter()
     _print(report, options, outputs, color=given["color"], statistics=given["statistics"])
     report.seconds["report"] = time.perf_counter() - start
+    if given["probe_output"]:
+        _show_outputs(report)
     _talk(report, color=given["color"], verbose=given["verbose"], quiet=given["quiet"])
     if given["timings"]:
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
     if report.errors:
         return 2
-    return int(bool(report.findings) and not given["exit_zero"])
+    counted = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
+    return int(bool(counted) and not given["exit_zero"])
 
 
 def _print(
@@ -97,6 +106,13 @@ def _print(
             write_file(file, render(reported, PLAIN))
 
 
+def _show_outputs(report: Report) -> None:
+    for name, output in report.outputs.items():
+        click.echo(f"--- what {name} printed", err=True)
+        click.echo(output, err=True, nl=not output.endswith("\n"))
+        click.echo("---", err=True)
+
+
 def _talk(report: Report, *, color: str, verbose: bool, quiet: bool) -> None:
     colours = wants_colours(color, sys.stderr)
     paint = Paint(colours)
@@ -104,6 +120,7 @@ def _talk(report: Report, *, color: str, verbose: bool, quiet: bool) -> None:
     if verbose:
         lines += [f"{paint('note:', 'bold', 'cyan')} {note}" for note in report.notes]
     if not quiet:
+        lines += [f"{paint('probe:', 'bold', 'magenta')} {remark}" for remark in report.remarks]
         lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
     lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
     if not quiet and report.files and (report.findings or not report.errors):
@@ -122,7 +139,13 @@ def _summary(report: Report) -> str:
         if (count := sum(finding.level is level for finding in report.findings))
     ]
     places = len({finding.site.path for finding in report.findings})
-    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at)."
+    verdicts = [f"{count} {verdict.value}" for verdict in Verdict if (count := _given(report, verdict))]
+    said = f" The probe: {', '.join(verdicts)}." if verdicts else ""
+    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}"
+
+
+def _given(report: Report, verdict: Verdict) -> int:
+    return sum(finding.verdict is verdict for finding in report.findings)
 
 
 def _count(number: int, noun: str) -> str:

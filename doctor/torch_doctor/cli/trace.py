@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.trace_text import render, render_json
 
 
-@click.command("trace", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("trace", cls=ProbeCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("file")
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
-def command(file: str, output_format: str, color: str) -> int:
-    """Show what a script does, as far as the static witness can tell: the events that rules judge."""
+@probe_options
+@click.pass_context
+def command(ctx: click.Context, /, file: str, output_format: str, color: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+    """Show what a script does, as far as the static witness can tell: the events that rules judge.
+
+    With --probe, also what it did when it ran.
+    """
     if Path(file).is_dir():
         message = f"{file} is a folder; `torch-doctor trace` reads one file"
         raise click.UsageError(message)
+    run = probing(given, (file,), ctx)
     options, _ = settings(Flags(paths=(file,)))
+    options = replace(options, probe=run)
     found, report = scanning.traces(options)
     if output_format == "json":
         write(render_json(found))
@@ -34,6 +44,10 @@ def command(file: str, output_format: str, color: str) -> int:
         if not text and not report.errors:
             report.warnings.append(f"{file}: nothing that trains or evaluates a model was seen")
     paint = Paint(wants_colours(color, sys.stderr))
+    if given["probe_output"]:
+        click.echo("".join(report.outputs.values()), err=True)
+    for remark in report.remarks:
+        click.echo(f"{paint('probe:', 'bold', 'magenta')} {remark}", err=True)
     for warning in report.warnings:
         click.echo(f"{paint('warning:', 'bold', 'yellow')} {warning}", err=True)
     for error in report.errors:

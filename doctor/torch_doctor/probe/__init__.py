@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.probe import remarks
 from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
-from torch_doctor.probe.launch import Limits, launch, scratch_folder
+from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import Request, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.verdicts import Judgement, judge, merged
@@ -58,14 +58,14 @@ def probe(
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
-            launched = launch(python.path, plan(request, scratch, rules, traces, absolute), limits)
+            done = launched(python.path, plan(request, scratch, rules, traces, absolute), limits)
     except NoInterpreterError as error:
         return Outcome(ending=str(error))
     except OSError as error:
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
     reader = Reader(name, lambda path: shown(Path(path)))
-    reader.read(launched.lines)
-    return _outcome(name, reader, launched, limits)
+    reader.read(done.lines)
+    return _outcome(name, reader, done, limits)
 
 
 def _outcome(name: str, reader: Reader, launched: Launched, limits: Limits) -> Outcome:

@@ -95,7 +95,7 @@ def scratch_folder() -> Iterator[Path]:
         _remove(folder)
 
 
-def launch(python: Path, plan: Mapping[str, Any], limits: Limits, agent: Path = AGENT) -> Launched:
+def launched(python: Path, plan: Mapping[str, Any], limits: Limits) -> Launched:
     """Runs the script of a plan, which says where the scratch folder is.
 
     Raises:
@@ -108,7 +108,7 @@ def launch(python: Path, plan: Mapping[str, Any], limits: Limits, agent: Path = 
     hears, says = os.pipe()
     try:
         child = subprocess.Popen(  # noqa: S603 - what we were asked to run
-            [python, agent, "--plan", str(plan_file), "--fd", str(says)],
+            [python, AGENT, "--plan", str(plan_file), "--fd", str(says)],
             cwd=plan["cwd"],
             env=_environment(scratch, token),
             stdin=subprocess.DEVNULL,

@@ -84,6 +84,8 @@ class _Text:
 
     def render(self, block: Block) -> str:
         outside = " (a function that nobody in sight calls)" if self._trace.begins_outside else ""
+        if self._trace.observed:
+            outside = " (what happened when it ran)"
         name = self._trace.events[0].scope.chain()[0].name if self._trace.events else ""
         lines = [f"{self._paint(self._trace.path, 'bold')}{f', {name}' if name else ''}{outside}"]
         lines += self._block(block, 0, self._trace.path, frozenset())
@@ -144,6 +146,7 @@ def _position(site: t.Site) -> str:
 def _trace_record(trace: t.Trace) -> dict[str, Any]:
     return {
         "path": trace.path,
+        "observed": trace.observed,
         "begins_outside": trace.begins_outside,
         "branches": [_plain(branch) for branch in trace.branches],
         "events": [_event_record(event) for event in trace.events],

@@ -169,6 +169,14 @@ class Project:
         """The absolute path of a file from the name that its sites carry."""
         return self._displayed.get(name) or Path.cwd() / name
 
+    def shown(self, path: Path) -> str:
+        """The name that sites in a file carry; the file may be named by another way to it, as links make them."""
+        if path in self._displayed.values() or path in self.names:
+            return self.names.get(path) or display(path)
+        same = (known for known in self._displayed.values() if known.name == path.name and _same_file(known, path))
+        known = next(same, path)
+        return self.names.get(known) or display(known)
+
     # --- within ---
 
     def _decoded(self, path: Path, raw: bytes) -> SourceFile | None:
@@ -216,6 +224,13 @@ class Project:
             path, _ = self._trees.popitem(last=False)
             file = self._files[path]
             self._kept -= len(file.text) if file is not None else 0
+
+
+def _same_file(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def _is_notebook(path: Path) -> bool:

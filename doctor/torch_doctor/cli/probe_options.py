@@ -1,0 +1,108 @@
+"""The options of the commands that can run scripts: `--probe` and what belongs to it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from torch_doctor.probing import Probing
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+
+ON, REQUIRE = "on", "require"
+FLAG, END = "--probe", "--"
+SCRIPT_ARGUMENTS = "torch_doctor.script_arguments"
+DEVICES = ("auto", "cpu", "cuda")
+SECONDS, MEBIBYTES = 60.0, 4096
+SUFFIXES = (".ipynb",)
+
+# fmt: off
+_OPTIONS = (
+    click.option(
+        FLAG,
+        type=click.Choice((ON, REQUIRE)),
+        metavar="[=require]",
+        help="Run the scripts for a few steps and give every finding a verdict; what follows `--` are their "
+        "arguments. With =require it is an error when one cannot be run.",
+    ),
+    click.option("--device", type=click.Choice(DEVICES), help="What the probe runs on. [default: auto]"),
+    click.option("--python", metavar="PATH", help="The Python, or its environment, that the probe runs scripts with."),
+    click.option(
+        "--probe-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help=f"How long the run of a script may take. [default: {SECONDS:g}]",
+    ),
+    click.option(
+        "--probe-memory",
+        type=click.IntRange(min=1),
+        metavar="MIB",
+        help=f"How much memory the run of a script may take. [default: {MEBIBYTES}]",
+    ),
+    click.option("--probe-output", is_flag=True, help="Show what the scripts print, on stderr."),
+)
+# fmt: on
+
+
+class ProbeCommand(click.Command):
+    """A command in which `--probe` may stand without a value, and `--` ends what is ours where it does."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set the script's own arguments aside, and parse the others."""
+        own = args[: args.index(END)] if END in args else args
+        if any(arg == FLAG or arg.startswith(f"{FLAG}=") for arg in own):
+            ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[len(own) + 1 :])
+            args = [f"{FLAG}={ON}" if arg == FLAG else arg for arg in own]
+        return super().parse_args(ctx, args)
+
+
+def probe_options(function: Function) -> Function:
+    """The options, for a function that takes them as keywords."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> Probing | None:
+    """How to run the scripts that were named; None where nobody asked for it.
+
+    Raises:
+        UsageError: what was named is no script, or an option means nothing.
+    """
+    if given["probe"] is None:
+        for name in ("device", "python", "probe_timeout", "probe_memory", "probe_output"):
+            if given[name]:
+                message = f"--{name.replace('_', '-')} means nothing without {FLAG}"
+                raise click.UsageError(message)
+        return None
+    if not paths:
+        message = f"{FLAG} runs scripts: name them, as in `torch-doctor scan train.py {FLAG}`"
+        raise click.UsageError(message)
+    for path in paths:
+        _check(path)
+    return Probing(
+        args=ctx.meta.get(SCRIPT_ARGUMENTS, ()),
+        required=given["probe"] == REQUIRE,
+        device=given["device"] or DEVICES[0],
+        python=given["python"] or "",
+        seconds=given["probe_timeout"] or SECONDS,
+        memory=(given["probe_memory"] or MEBIBYTES) << 20,
+    )
+
+
+def _check(path: str) -> None:
+    kind = ""
+    if path == "-":
+        kind = "is standard input"
+    elif os.path.isdir(path):  # noqa: PTH112 - never raises
+        kind = "is a folder"
+    elif path.endswith(SUFFIXES):
+        kind = "is a notebook"
+    if kind:
+        message = f"{path} {kind}; {FLAG} runs scripts: name one, or several"
+        raise click.UsageError(message)

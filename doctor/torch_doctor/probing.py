@@ -1,0 +1,48 @@
+"""The part of a scan that runs scripts: from a file and what the static witness saw of it to what a run shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from torch_doctor.probe import Outcome
+    from torch_doctor.rule import Rule
+    from torch_doctor.sources.project import Project
+    from torch_doctor.trace import Trace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probing:
+    """How to run the files of a scan: each is a script, run in the working directory with the arguments `args`.
+
+    `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter
+    or an environment ("": the project's), `seconds` and `memory` (in bytes) are what each run may take.
+    """
+
+    args: tuple[str, ...] = ()
+    required: bool = False
+    device: str = "auto"
+    python: str = ""
+    seconds: float = 60.0
+    memory: int = 4096 << 20
+
+
+def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Sequence[Rule], how: Probing) -> Outcome:
+    """Run one script, as far as the rules need it."""
+    from torch_doctor.probe import Request, probe  # noqa: PLC0415 - only where it is asked for
+
+    request = Request(
+        script=script,
+        root=project.root,
+        cwd=Path.cwd(),
+        args=how.args,
+        device=how.device,
+        python=how.python,
+        seconds=how.seconds,
+        memory=how.memory,
+    )
+    return probe(request, rules, traces, project.shown, project.displayed)

@@ -57,6 +57,7 @@ class Ending:
                 if recorder.sites.is_users(frame.filename)
             ]
         recorder.channel.write(**line)
+        recorder.over = True
         recorder.channel.flush()
         return status
 

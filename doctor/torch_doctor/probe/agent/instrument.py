@@ -147,10 +147,15 @@ class Instrumenter(ast.NodeTransformer):
         if isinstance(target, (ast.Name, ast.Attribute)):
             added = _added_to(target, value)
             if added:
-                return self._kept(node, target, "accumulated", lambda key: self._wrap_operands(key, added))
+                return self._kept(
+                    node, target, "accumulated", lambda key: self._wrap_operands(key, added), added[0].right
+                )
             joined = _joined_to(target, value)
             if joined is not None:
-                return self._kept(node, target, "concatenated", lambda key: self._wrap_elements(key, joined, target))
+                new = next(each for each in [*joined, value] if not _same(each, target))
+                return self._kept(
+                    node, target, "concatenated", lambda key: self._wrap_elements(key, joined, target), new
+                )
         if isinstance(target, (ast.Attribute, ast.Subscript)):
             return self._stored(node, target, value)
         if isinstance(target, ast.Name) and isinstance(
@@ -182,14 +187,14 @@ class Instrumenter(ast.NodeTransformer):
             return self._touching(node)
         return self._kept(node, target, "stored", lambda key: self._wrap_value(node, key))
 
-    def _kept(self, node: Any, target: ast.expr, how: str, wrap: Any) -> Any:
+    def _kept(self, node: Any, target: ast.expr, how: str, wrap: Any, value: ast.expr | None = None) -> Any:
         """The statement with its value wrapped, and what looks at the holder after it."""
         name = target.attr if isinstance(target, ast.Attribute) else ""
         key = self._index.add(
             "kept",
             span_of(self._file.path, node),
             text=self._file.spelled(target.value if isinstance(target, ast.Subscript) else target),
-            value=self._file.spelled(node.value),
+            value=self._file.spelled(value or node.value),
             name=name,
             how=how,
         )

@@ -53,7 +53,7 @@ class Recorder:
     """What every watcher writes through.
 
     `inside` counts the calls of modules that are under way: what happens in them belongs to the outermost, and lies in its
-    scope. `quiet` counts what the agent does itself, which is not recorded.
+    scope. `quiet` counts what the agent does itself, which is not recorded. `over`: the last line is written.
     """
 
     def __init__(self, channel: Channel, sites: Sites, index: Index, caps: Caps, plan: Mapping[str, Any]) -> None:
@@ -68,19 +68,20 @@ class Recorder:
         self.inside = 0
         self.around: Here | None = None
         self.quiet = 0
+        self.over = False
         self._failed: set[str] = set()
         self.main = threading.main_thread().ident
         self.at_end: list[Callable[[BaseException | None], None]] = []
 
     # --- where ---
 
-    def here(self, depth: int = 2) -> Here:
+    def here(self) -> Here:
         """Where the user's code is; within a module that was called as a whole, in the scope of that call."""
         around = self.around
         if self.inside and around is not None:
-            frame = self.sites.frame(depth)
+            frame = self.sites.frame(2)
             return around if frame is None else Here(frame, self.sites.of_frame(frame), around.scope, around.loops)
-        return self.scopes.here(depth + 1)
+        return self.scopes.here()
 
     def span(self, site: int) -> Span:
         """The stretch of source that a site's number stands for."""
@@ -150,6 +151,8 @@ class Recorder:
 
     def tell(self, kind: str, **fields: Any) -> None:
         """Writes a line of another kind, with the place that the user's code is at."""
+        if kind == "ended" and self.over:
+            return
         if "for_" in fields:
             fields["for"] = fields.pop("for_")
         frame = self.sites.frame(2)
@@ -157,9 +160,9 @@ class Recorder:
         if kind == "ended":
             self.channel.flush()
 
-    def frame_of(self, depth: int = 2) -> FrameType | None:
+    def frame(self) -> FrameType | None:
         """The user's innermost frame."""
-        return self.sites.frame(depth)
+        return self.sites.frame(2)
 
 
 def innermost(loops: list[Loop]) -> Loop | None:

@@ -65,10 +65,10 @@ class Scopes:
             t="scope", id=ROOT, parent=None, kind="root", name="", site=site, loop=0, number=0, loop_kind="plain"
         )
 
-    def here(self, depth: int = 2) -> Here:
+    def here(self) -> Here:
         """Where the user's code is now, with everything around it written."""
         frames: list[FrameType] = []
-        frame: FrameType | None = sys._getframe(depth)
+        frame: FrameType | None = sys._getframe(2)
         own, is_users = self._sites._own, self._sites.is_users
         while frame is not None:
             path = frame.f_code.co_filename

@@ -82,7 +82,7 @@ class Watcher:
 
     def _before(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Before | None:
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         losses = list(self._watch.marks.tensors(arguments[0] if arguments else keywords.get("tensors")))
         if here.frame is None or not losses:
             return None
@@ -202,7 +202,7 @@ class Watcher:
 
     def _grad(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Here, dict[str, Any]] | None:
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         outputs = list(self._watch.marks.tensors(arguments[0] if arguments else keywords.get("outputs")))
         inputs = arguments[1] if len(arguments) > 1 else keywords.get("inputs")
         if here.frame is None or not outputs:

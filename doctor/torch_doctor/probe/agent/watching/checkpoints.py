@@ -48,7 +48,7 @@ class Watcher:
 
     def _saved(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         saved = arguments[0] if arguments else keywords.get("obj")
@@ -71,12 +71,12 @@ class Watcher:
                 yield from self._modules_in(each, name, depth - 1)
 
     def _read(self, _: tuple[Any, ...], __: dict[str, Any]) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         if here.frame is not None:
             self._recorder.event("Loaded", here, module=0, name=self._recorder.argument(here.site, 0, "f", "load"))
 
     def _loaded(self, arguments: tuple[Any, ...], _: dict[str, Any]) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         if here.frame is not None:
             number = self._watch.modules.tell(arguments[0], here)
             name = self._recorder.owner(here.site, "load_state_dict")

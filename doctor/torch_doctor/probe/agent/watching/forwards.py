@@ -75,7 +75,7 @@ class Watcher:
         family = self._watch.modules.family(meant)
         if not family.parameters and not family.sensitive and not is_project(type(meant), recorder):
             return call(module, *arguments, **keywords)  # a function in the shape of a module
-        here = recorder.here(3)
+        here = recorder.here()
         if here.frame is None:
             return call(module, *arguments, **keywords)
         before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])

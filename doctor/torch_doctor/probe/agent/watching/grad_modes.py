@@ -46,7 +46,7 @@ class Watcher:
             return switch
 
         def told(event: str) -> None:
-            here = recorder.here(4)
+            here = recorder.here()
             if here.frame is not None:
                 recorder.event(event, here, context=context, enabled=bool(torch.is_grad_enabled()))
 

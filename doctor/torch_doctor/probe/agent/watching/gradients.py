@@ -18,17 +18,20 @@ PROOFS = 4  # backward passes for which the old gradients are measured
 
 
 class State:
-    """The gradient of one tensor: whether there is one that is not zero, and since which version of it."""
+    """The gradient of one tensor: whether there is one that is not zero, which tensor it is, and in which version.
 
-    __slots__ = ("moved", "present", "ref", "values", "version", "zero_version")
+    `values` are those of the tensor after the last backward pass, where it may be updated by hand.
+    """
+
+    __slots__ = ("gradient", "present", "ref", "values", "version", "zero_version")
 
     def __init__(self, ref: weakref.ref[Any]) -> None:
         self.ref = ref
         self.present = False
+        self.gradient = 0
         self.version = -1
         self.zero_version = -1
         self.values: Any = None
-        self.moved = False
 
 
 class Watcher:
@@ -42,8 +45,7 @@ class Watcher:
         self._present: set[int] = set()
         self._unowned: set[int] = set()
         self._backward: Here | None = None
-        self._cleared_already: set[int] = set()
-        self._moved_already: set[int] = set()
+        self._once: dict[str, set[int]] = {"gone": set(), "moved": set(), "assigned": set()}
 
     def install(self) -> None:
         """Puts what instrumented code calls after it may have changed something by hand."""
@@ -86,17 +88,20 @@ class Watcher:
         for tensor in tensors:
             state = self.state(tensor)
             state.present = True
-            state.version = tensor.grad._version if tensor.grad is not None else -1
+            state.gradient, state.version = id(tensor.grad), tensor.grad._version
             self._present.add(id(tensor))
-            state.moved = False
             if id(tensor) not in optimized and tensor.numel() <= LARGEST:
                 state.values = tensor.detach().clone()
                 self._unowned.add(id(tensor))
             else:
                 state.values = None
                 self._unowned.discard(id(tensor))
-        self._cleared_already = set()
-        self._moved_already = set()
+        self.next_round()
+
+    def next_round(self) -> None:
+        """A backward pass, a clearing or a step came: what is changed by hand from here on is told again."""
+        for told in self._once.values():
+            told.clear()
 
     def cleared(self, tensors: Iterable[Any]) -> list[Any]:
         """The gradients of these tensors were cleared by a call; returns those that are gone."""
@@ -107,34 +112,38 @@ class Watcher:
             if gradient is not None:
                 state = self.state(tensor)
                 state.present = False
-                state.zero_version = gradient._version
+                state.gradient, state.zero_version = id(gradient), gradient._version
             elif key in self._present:
                 self.state(tensor).present = False
             self._present.discard(key)
             gone.append(tensor)
+        self.next_round()
         return gone
 
     # --- by hand ---
 
     def touched(self, key: int) -> None:
         """A statement ran that may have changed gradients or parameters."""
-        if (self._present or self._unowned) and not self._recorder.inside and not self._recorder.quiet:
-            self._recorder.safely(self._look_after, key)
+        if not self._recorder.inside and not self._recorder.quiet:
+            named = ".grad" in self._recorder.index.nodes[key].text
+            if named or self._present or self._unowned:
+                self._recorder.safely(self._look_after, key, named)
 
-    def _look_after(self, key: int) -> None:
-        gone, moved = self._changes(thoroughly=True)
-        if gone or moved:
-            here = self._recorder.here(5)
-            self._write(gone, moved, here, self._recorder.index.site(key), self._recorder.index.nodes[key].text)
+    def _look_after(self, key: int, named: bool) -> None:  # noqa: FBT001 - as `touched` knows it
+        changes = self._changes(thoroughly=True)
+        assigned = self._assigned(self._watch.optimizers.tensors()) if named else []
+        if any(changes) or assigned:
+            here, index = self._recorder.here(), self._recorder.index
+            self._write(*changes, here, index.site(key), index.nodes[key].text)
+            self._write_assigned(assigned, here, index.site(key), index.nodes[key].text)
 
     def look(self, here: Here) -> None:
         """Before something happens: writes what was changed by hand and not noticed at a statement."""
-        if not self._present and not self._unowned:
-            return
-        gone, moved = self._changes(thoroughly=False)
-        if gone or moved:
-            at = self._backward or here
-            self._write(gone, moved, at, at.site, "")
+        if self._present or self._unowned:
+            changes = self._changes(thoroughly=False)
+            if any(changes):
+                at = self._backward or here
+                self._write(*changes, at, at.site, "")
 
     def _changes(self, *, thoroughly: bool) -> tuple[list[Any], list[Any]]:
         """The tensors whose gradients are gone, and those whose values moved, since the last backward pass."""
@@ -145,59 +154,78 @@ class Watcher:
             if tensor is None:
                 continue
             gradient = tensor.grad
-            if gradient is None or ((thoroughly or gradient._version != state.version) and not _is_nonzero(gradient)):
+            if gradient is None or id(gradient) != state.gradient or self._is_cleared(gradient, state, thoroughly):
                 gone.append(tensor)
                 state.present = False
-                if gradient is not None:
-                    state.zero_version = gradient._version
                 self._present.discard(key)
-            elif gradient._version != state.version:
+                if gradient is not None and id(gradient) == state.gradient:
+                    state.zero_version = gradient._version
+            else:
                 state.version = gradient._version
         for key in list(self._unowned):
             state = self._states[key]
             tensor = state.ref()
-            if tensor is not None and not state.moved and not self._torch.equal(tensor.detach(), state.values):
-                state.moved = True
+            if tensor is not None and not self._torch.equal(tensor.detach(), state.values):
                 moved.append(tensor)
                 self._unowned.discard(key)
                 state.values = None
         return gone, moved
 
+    def _is_cleared(self, gradient: Any, state: State, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
+        return (thoroughly or gradient._version != state.version) and not _is_nonzero(gradient)
+
+    def _assigned(self, tensors: Iterable[Any]) -> list[Any]:
+        """The tensors that have a gradient which no backward pass put there."""
+        found = []
+        for tensor in tensors:
+            gradient = tensor.grad
+            if gradient is not None and id(tensor) not in self._present:
+                state = self.state(tensor)
+                known = id(gradient) == state.gradient and gradient._version == state.zero_version
+                if not known and _is_nonzero(gradient):
+                    found.append(tensor)
+                    state.present = True
+                    state.gradient, state.version = id(gradient), gradient._version
+                    self._present.add(id(tensor))
+        return found
+
     def _write(self, gone: list[Any], moved: list[Any], here: Here, site: int, text: str) -> None:
         """Modules of which everything is gone are cleared; modules of which anything moved were stepped; each once."""
-        owners, recorder = self._watch.modules.owners, self._recorder
+        owners, recorder, once = self._watch.modules.owners, self._recorder, self._once
         if moved:
-            modules = owners(moved, here) - self._moved_already
+            modules = owners(moved, here) - once["moved"]
             if modules:
-                self._moved_already |= modules
-                recorder.event(
+                once["moved"] |= modules
+                event = recorder.event(
                     "Stepped", here, site=site, optimizer=0, name=text, modules=sorted(modules), whole=True, manual=True
                 )
                 recorder.happened(here, trained=True, step=True)
+                self._watch.tell("on_step", None, here, event)
         if gone:
             left = owners(
                 [state.ref() for key in self._present if (state := self._states[key]).ref() is not None], here
             )
-            modules = owners(gone, here) - left - self._cleared_already
+            modules = owners(gone, here) - left - once["gone"]
             if modules:
-                self._cleared_already |= modules
+                once["gone"] |= modules
                 recorder.event("ZeroGrad", here, site=site, target=0, name=text, modules=sorted(modules), whole=True)
 
-    def assigned(self, tensors: list[Any], here: Here) -> None:
-        """Before a step: writes gradients that no backward pass put there, as the change by hand that they are."""
-        new = []
-        for tensor in tensors:
-            if tensor.grad is not None and id(tensor) not in self._present:
-                state = self.state(tensor)
-                if state.zero_version != tensor.grad._version and _is_nonzero(tensor.grad):
-                    new.append(tensor)
-                    state.zero_version = tensor.grad._version
-        if new:
-            modules = self._watch.modules.owners(new, here)
-            self._recorder.event("ZeroGrad", here, target=0, name="", modules=sorted(modules), whole=True)
+    def assigned(self, tensors: Iterable[Any], here: Here) -> None:
+        """Before a step: writes gradients that no backward pass put there and no statement showed."""
+        self._write_assigned(self._assigned(tensors), here, here.site, "")
+
+    def _write_assigned(self, tensors: list[Any], here: Here, site: int, text: str) -> None:
+        """Gradients that were assigned are new ones in the place of old ones."""
+        modules = self._watch.modules.owners(tensors, here) - self._once["assigned"] if tensors else frozenset()
+        if modules:
+            self._once["assigned"] |= modules
+            fields = {"name": text, "modules": sorted(modules), "whole": True}
+            self._recorder.event("ZeroGrad", here, site=site, target=0, **fields)
+            self._recorder.event("Backward", here, site=site, through="assigned", loss={"name": text}, **fields)
+            self._recorder.happened(here, trained=True)
 
 
 def _is_nonzero(gradient: Any) -> bool:
-    if gradient.layout is not gradient.layout.__class__ and gradient.is_sparse:
+    if gradient.is_sparse:
         gradient = gradient.coalesce().values()
     return bool(gradient.detach().any())

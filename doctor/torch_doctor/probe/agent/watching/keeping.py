@@ -94,7 +94,7 @@ class Watcher:
 
     def _tell(self, key: int, keep: Keep, now: Any) -> None:
         recorder, node = self._recorder, self._nodes[key]
-        here = recorder.here(5)
+        here = recorder.here()
         if here.frame is None:
             return
         self._written[key] = self._written.get(key, 0) + 1

@@ -42,7 +42,7 @@ class Watcher:
         return __init__
 
     def _built(self, loader: Any) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         if here.frame is None:
             return
         data = self._watch.torch.utils.data
@@ -88,13 +88,13 @@ class Watcher:
 
     def _taken(self, iterator: Any, batch: Any) -> None:
         recorder = self._recorder
-        frame = recorder.frame_of(4)
+        frame = recorder.frame()
         if frame is None:
             return
         loop = self._watch.loops.in_header(frame)
         if loop is not None:
             loop.batches = True
-        here = recorder.here(4)
+        here = recorder.here()
         number = getattr(iterator, "_torch_doctor_loader", 0)
         self._watch.gradients.look(here)
         marks = self._watch.marks

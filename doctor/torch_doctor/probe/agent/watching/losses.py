@@ -81,7 +81,7 @@ class Watcher:
         caller = sys._getframe(3).f_code.co_filename
         if caller != self._own and not recorder.sites.is_users(caller):
             return  # within a library: not the user's choice
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         loss = f"torch.nn.functional.{name}"

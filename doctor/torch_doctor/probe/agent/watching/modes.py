@@ -39,7 +39,7 @@ class Watcher:
 
     def _told(self, module: Any) -> None:
         recorder, modules = self._recorder, self._watch.modules
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         number = modules.tell(module, here)

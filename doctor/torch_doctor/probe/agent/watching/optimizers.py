@@ -29,6 +29,7 @@ class Watcher:
         self._clearing = False
         self._measured: dict[int, int] = {}
         self.optimized: set[int] = set()
+        self._tensors: dict[int, weakref.ref[Any]] = {}
         self.scaled: Any = None
 
     def install(self) -> None:
@@ -60,7 +61,9 @@ class Watcher:
     def _adding(self, original: Any) -> Any:
         def add_param_group(optimizer: Any, group: dict[str, Any]) -> Any:
             result = original(optimizer, group)
-            self.optimized.update(map(id, optimizer.param_groups[-1]["params"]))
+            for parameter in optimizer.param_groups[-1]["params"]:
+                self.optimized.add(id(parameter))
+                self._tensors[id(parameter)] = weakref.ref(parameter)
             return result
 
         return add_param_group
@@ -70,7 +73,7 @@ class Watcher:
         if optimizer in self._told:
             return
         self._told.add(optimizer)
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         parameters = list(parameters_of(optimizer))
@@ -87,6 +90,10 @@ class Watcher:
             name=file.targets.get((span.end_row, span.end_column), "") if file is not None else "",
         )
 
+    def tensors(self) -> list[Any]:
+        """All tensors that some optimizer moves."""
+        return [tensor for ref in self._tensors.values() if (tensor := ref()) is not None]
+
     # --- steps ---
 
     def _before_step(self, optimizer: Any, *_: Any) -> None:
@@ -96,9 +103,9 @@ class Watcher:
         self._recorder.safely(self._about_to_step, optimizer)
 
     def _about_to_step(self, optimizer: Any) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         self._watch.gradients.look(here)
-        self._watch.gradients.assigned(list(parameters_of(optimizer)), here)
+        self._watch.gradients.assigned(parameters_of(optimizer), here)
         self._watch.tell("before_step", optimizer, here)
 
     def _after_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
@@ -110,7 +117,7 @@ class Watcher:
 
     def _stepped(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         given = arguments[1:] if arguments and arguments[0] is optimizer else arguments
@@ -128,6 +135,7 @@ class Watcher:
             scaled=self.scaled is optimizer,
         )
         recorder.happened(here, trained=True, step=True)
+        self._watch.gradients.next_round()
         if self._measured.get(here.site, 0) < PROOFS:
             self._measured[here.site] = self._measured.get(here.site, 0) + 1
             filled = sum(each.grad is not None for each in parameters)
@@ -164,7 +172,7 @@ class Watcher:
         return zero_grad
 
     def _about_to_clear(self) -> Here:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         self._watch.gradients.look(here)
         return here
 
@@ -204,7 +212,7 @@ class Watcher:
             return clip
 
         def told(parameters: Any) -> None:
-            here = recorder.here(4)
+            here = recorder.here()
             if here.frame is not None:
                 tensors = (
                     list(self._watch.marks.tensors(parameters, 1)) if not isinstance(parameters, list) else parameters

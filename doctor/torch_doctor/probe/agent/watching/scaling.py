@@ -39,19 +39,19 @@ class Watcher:
         return wrap
 
     def _built(self, scaler: Any, *_: Any) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         if here.frame is not None:
             number = self._recorder.references.number(scaler)
             self._recorder.event("ScalerBuilt", here, scaler=number, enabled=bool(scaler.is_enabled()))
 
     def _unscaled(self, scaler: Any, optimizer: Any = None, *_: Any) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         numbers = self._recorder.references.number
         if here.frame is not None:
             self._recorder.event("Unscaled", here, scaler=numbers(scaler), optimizer=numbers(optimizer))
 
     def _updated(self, scaler: Any, *_: Any) -> None:
-        here = self._recorder.here(4)
+        here = self._recorder.here()
         if here.frame is not None:
             self._recorder.event("ScalerUpdated", here, scaler=self._recorder.references.number(scaler))
 
@@ -77,7 +77,7 @@ class Watcher:
     def _skipped(self, optimizer: Any) -> None:
         """The scaler found gradients that are not finite: the step changed nothing."""
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is not None:
             name = recorder.argument(here.site, 0, "optimizer", "step")
             number = recorder.references.number(optimizer)

@@ -46,7 +46,7 @@ class Watcher:
 
     def _built(self, scheduler: Any) -> None:
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         optimizer = getattr(scheduler, "optimizer", None)
@@ -75,7 +75,7 @@ class Watcher:
 
     def _stepped(self, scheduler: Any) -> None:
         recorder = self._recorder
-        here = recorder.here(4)
+        here = recorder.here()
         if here.frame is None:
             return
         numbers = recorder.references.number

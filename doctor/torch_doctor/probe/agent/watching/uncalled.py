@@ -37,7 +37,7 @@ class Watcher:
         of = self._kind(value, owner, node.name)
         if not of:
             return
-        here = self._recorder.here(5)
+        here = self._recorder.here()
         target = 0
         if of not in {"torch", "tensor"}:
             target = self._recorder.references.number(owner)
@@ -76,7 +76,7 @@ class Watcher:
         return value
 
     def _tell_dropped(self, key: int, value: Any) -> None:
-        here = self._recorder.here(5)
+        here = self._recorder.here()
         node = self._recorder.index.nodes[key]
         site = self._recorder.index.site(key)
         device = str(value.device) if value.device.type != "cpu" else ""

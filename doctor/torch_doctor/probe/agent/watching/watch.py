@@ -36,6 +36,7 @@ WATCHERS = (
     "containers",
     "keeping",
     "uncalled",
+    "unfinished",
 )
 """The modules of this package that watch something, in the order in which they are installed."""
 

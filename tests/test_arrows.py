@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parents[1]
+AGENT = ROOT / "doctor/torch_doctor/probe/agent"
+IN_THE_USERS_INTERPRETER = {"torch", "numpy", "PIL", "torchvision"}  # all but torch only where the script uses them
 OURS = ("torch_doctor", "torch_doctor_rules")
 TYPES = "sources"  # the static witness is given files, and names their classes
 
@@ -25,9 +27,11 @@ ARROWS = {
     "static": {"trace", TYPES},
     "selection": {"rule"},
     "config": {"selection"},
-    "scan": {"rule", "sources", "static", "trace"},
+    "probe": {"rule", "trace"},
+    "probing": {"probe", "rule", "sources", "trace"},
+    "scan": {"probe", "probing", "rule", "sources", "static", "trace"},
     "report": {"rule", "trace"},
-    "cli": {"config", "report", "rule", "scan", "selection", "sources"},
+    "cli": {"config", "probing", "report", "rule", "scan", "selection", "sources"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }
@@ -58,7 +62,11 @@ def part(path: Path) -> str:
     return name.removesuffix(".py")
 
 
-@pytest.mark.parametrize("path", modules("doctor"), ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize(
+    "path",
+    [path for path in modules("doctor") if AGENT not in path.parents],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
 def test_the_machine_knows_in_one_direction_only(path: Path) -> None:
     for name in imports(path):
         package, _, rest = name.partition(".")
@@ -66,6 +74,18 @@ def test_the_machine_knows_in_one_direction_only(path: Path) -> None:
         other = rest.partition(".")[0]
         if package == "torch_doctor" and other not in ("__version__", ""):
             assert other in ARROWS[part(path)] | {part(path)}, f"{part(path)} must not know {other}"
+
+
+@pytest.mark.parametrize("path", sorted(AGENT.rglob("*.py")), ids=lambda path: path.relative_to(AGENT).as_posix())
+def test_the_agent_knows_the_standard_library_torch_and_itself(path: Path) -> None:
+    depth = len(path.relative_to(AGENT).parts)
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            assert node.level <= depth, f"{path} reaches out of the agent"
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names]
+            for name in names:
+                assert name.partition(".")[0] in {*sys.stdlib_module_names, *IN_THE_USERS_INTERPRETER}, name
 
 
 @pytest.mark.parametrize("path", modules("rules"), ids=lambda path: path.relative_to(ROOT).as_posix())

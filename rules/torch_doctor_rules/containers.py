@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Step
+from torch_doctor.rule import Evidence, Finding, Step
 from torch_doctor.trace import Held, Trace
+from torch_doctor_rules.shown import at, count, fact, number
 from torch_doctor_rules.sites import first_per_site
 
 if TYPE_CHECKING:
@@ -35,3 +36,24 @@ def filling(held: Held, what: str) -> Iterator[Step]:
     yield Step(held.site, f"`{attribute(held)}` of `{held.owner_class}` is a plain {held.container}")
     for site in held.filled_at:
         yield Step(site, f"{what} are put into it here")
+
+
+def reached(trace: Trace, finding: Finding) -> bool | str:
+    """Whether the container was filled, and what is in it belongs to a module after all, or has nothing to train."""
+    found = at(trace, finding.site, Held)
+    if any(not held.registered and held.trainable is not False for held in found):
+        return "what it holds was handed to it from outside, perhaps to keep it out"
+    return bool(found)
+
+
+def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
+    """How much of the model is in the container and nowhere else."""
+    for held in at(trace, finding.site, Held)[:1]:
+        layers, among = number(trace, "hidden layers", held), number(trace, "all layers", held)
+        elements = number(trace, "hidden parameters", held)
+        if layers and among:
+            said = f"{layers:,.0f} of {count(among, 'layer')}"
+            size = f", {count(elements, 'parameter')}," if elements else ""
+            yield fact(f"{said}{size} are in no parameter group", layers, "layers", held)
+        elif elements:
+            yield fact(f"{count(elements, 'parameter')} are in no parameter group", elements, "parameters", held)

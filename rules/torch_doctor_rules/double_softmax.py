@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Step
+from torch_doctor.rule import Evidence, Finding, Step, same_place
 from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Trace
+from torch_doctor_rules.shown import at, fact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,27 @@ def trail_to_loss(trace: Trace, made_at: Site, loss: LossCalled, note: str) -> I
                 yield Step(built[forward.module].site, f"`{forward.name}` is built here")
             yield Step(forward.site, f"`{forward.name}` is called here")
     yield Step(loss.site, f"its output reaches {loss.loss.rpartition('.')[2]} here")
+
+
+def same_loss(finding: Finding, seen: Finding) -> bool:
+    """Whether two findings lead to one loss: the softmax inside a container has no line of its own in `forward`."""
+    return same_place(finding.site, seen.site) or same_place(finding.trail[-1].site, seen.trail[-1].site)
+
+
+def reached_loss(trace: Trace, finding: Finding) -> bool | str:
+    """Whether the loss that the finding leads to was computed, of something else than the finding says."""
+    kinds = {loss.input.kind for loss in at(trace, finding.trail[-1].site, LossCalled)}
+    if Kind.UNKNOWN in kinds:
+        return "the run does not tell what kind of values reached the loss"
+    return bool(kinds)
+
+
+def at_loss(trace: Trace, finding: Finding, kind: Kind, said: str) -> Iterator[Evidence]:
+    """How many of the losses got this kind of values."""
+    losses = at(trace, finding.trail[-1].site, LossCalled)
+    wrong = [loss for loss in losses if loss.input.kind is kind]
+    if losses:
+        yield fact(f"{len(wrong)} of {len(losses)} losses got {said}", len(wrong), "losses", losses[0])
 
 
 def _of_a_model(loss: LossCalled) -> bool:

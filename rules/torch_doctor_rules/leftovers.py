@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Step
+from torch_doctor.rule import Evidence, Finding, Step
 from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Trace
 from torch_doctor_rules.gradients import fills
+from torch_doctor_rules.shown import at, count, fact, number, numbers, ran, size
 from torch_doctor_rules.sites import first_per_site
 
 if TYPE_CHECKING:
@@ -33,6 +35,32 @@ def growth(trace: Trace, kept: Kept) -> Iterator[Step]:
     for index in sorted(kept.value.graph_forwards)[-1:]:
         yield Step(trace.events[index].site, "the graph begins here, once for every batch")
     yield Step(kept.site, "it is kept here together with those of all batches before")
+
+
+def reached(trace: Trace, finding: Finding) -> bool | str:
+    """Whether values were kept there in several batches, and their graphs were gone by then or were needed."""
+    kept = at(trace, finding.site, Kept)
+    if ran(trace, finding.site, "kept without a graph") and not kept:
+        return True
+    again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
+    return any(not last.carries or last.bounded or _needed(trace, last) for last in again)
+
+
+def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
+    """How many graphs were alive in the end, and what each takes."""
+    kept = at(trace, finding.site, Kept)
+    counted = list(numbers(trace, "graphs alive", *kept))
+    if not counted:
+        return
+    most, graphs = max(counted, key=lambda pair: pair[1])
+    loops = {scope.loop for scope in most.scope.iterations()[-1:]}
+    passes = [
+        each for each in kept if each.index <= most.index and loops & {scope.loop for scope in each.scope.chain()}
+    ]
+    each = number(trace, "graph bytes", *kept)
+    weight = f", {size(each)} each" if each else ""
+    text = f"{count(graphs, 'graph')} alive after {count(max(len(passes), graphs), 'step')}{weight}"
+    yield fact(text, graphs, "graphs", most)
 
 
 def _outlives(trace: Trace, earlier: object, kept: Kept) -> bool:

@@ -164,6 +164,7 @@ def test_every_kind_of_event_has_words(kind: type[t.Event]) -> None:
 
 VALUES: dict[str, object] = {
     "int": 1,
+    "float": 0.5,
     "str": "word",
     "bool": True,
     "Tri": None,

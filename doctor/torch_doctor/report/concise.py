@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.report.paint import LEVEL_COLOURS
+from torch_doctor.report.verdict_words import COLOURS
 
 if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Reported
@@ -13,7 +14,12 @@ if TYPE_CHECKING:
 
 def render(reported: Reported, look: Look) -> str:
     """All findings."""
-    return "".join(f"{headline(finding, look)}\n" for finding in reported.findings)
+    return "".join(f"{headline(finding, look)}{_verdict(finding, look)}\n" for finding in reported.findings)
+
+
+def _verdict(finding: Finding, look: Look) -> str:
+    verdict = finding.verdict
+    return "" if verdict is None else look.paint(f" [{verdict.value}]", "bold", COLOURS[verdict])
 
 
 def headline(finding: Finding, look: Look) -> str:

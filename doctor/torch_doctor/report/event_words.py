@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torch_doctor import trace as t
+from torch_doctor.report.seen_words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +59,7 @@ class Words:
 
     @functools.singledispatchmethod
     def _said(self, event: t.Event) -> str:
-        return type(event).__name__
+        return words(event)
 
     # --- modules and data ---
 

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.report.concise import headline
 from torch_doctor.report.frame import Underline, frame
 from torch_doctor.report.paint import LEVEL_COLOURS
+from torch_doctor.report.verdict_words import COLOURS, claims
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.report.reported import Look, Reported
     from torch_doctor.rule import Finding, Step
 
@@ -30,6 +33,7 @@ def _finding(finding: Finding, reported: Reported, look: Look) -> str:
         lines += frame(finding.site, source, look, Underline("^", LEVEL_COLOURS[finding.level], 2), gutter)
     for number, step in enumerate(finding.trail, start=1):
         lines += _step(number, step, reported, look, gutter)
+    lines += _verdict(finding, look, gutter)
     if finding.help:
         lines.append(f"{' ' * gutter} {look.paint('|', 'blue')}")
         lines += _note("help: ", finding.help, look, gutter)
@@ -42,6 +46,21 @@ def _step(number: int, step: Step, reported: Reported, look: Look, gutter: int) 
     lines.append(f"{' ' * gutter}{paint('-->', 'blue')} {step.site}")
     source = reported.sources.get(step.site.path)
     return lines if source is None else lines + frame(step.site, source, look, Underline("-", "cyan", 0), gutter)
+
+
+def _verdict(finding: Finding, look: Look, gutter: int) -> Iterator[str]:
+    """What the probe says, a line for each piece of evidence."""
+    if finding.verdict is None:
+        return
+    first, *others = list(claims(finding)) or [""]
+    verdict = finding.verdict.value
+    yield f"{' ' * gutter} {look.paint('|', 'blue')}"
+    painted = look.paint(verdict, "bold", COLOURS[finding.verdict])
+    shown = _note("probe: ", f"{verdict}{f': {first}' if first else ''}", look, gutter)
+    yield shown[0].replace(verdict, painted, 1)
+    yield from shown[1:]
+    for claim in others:
+        yield from _note("       ", claim, look, gutter)
 
 
 def _note(label: str, text: str, look: Look, gutter: int) -> list[str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.report.reported import from_checkout
-from torch_doctor.rule import Level
+from torch_doctor.report.verdict_words import sentence
+from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Reported
@@ -35,7 +36,10 @@ def _command(finding: Finding) -> str:
     lines += [f"{number}. {step.site}: {step.note}" for number, step in enumerate(finding.trail, start=1)]
     if finding.help:
         lines.append(f"help: {finding.help}")
-    return f"::{COMMANDS[finding.level]} {shown}::{_data(chr(10).join(lines))}"
+    if said := sentence(finding):
+        lines.append(said)
+    command = COMMANDS[Level.ADVICE if finding.verdict is Verdict.REFUTED else finding.level]
+    return f"::{command} {shown}::{_data(chr(10).join(lines))}"
 
 
 def _data(text: str) -> str:

@@ -10,7 +10,8 @@ from urllib.parse import quote
 
 from torch_doctor import __version__
 from torch_doctor.report.reported import from_checkout
-from torch_doctor.rule import Level
+from torch_doctor.report.verdict_words import sentence
+from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Reported
@@ -57,10 +58,11 @@ def _rule(rule: Rule) -> dict[str, Any]:
 def _result(finding: Finding, positions: dict[str, int], fingerprints: _Fingerprints) -> dict[str, Any]:
     cell = "" if finding.site.cell is None else f" (cell {finding.site.cell})"
     remedy = f"\n{finding.help}" if finding.help else ""
+    verdict = f"\n{said}" if (said := sentence(finding)) else ""
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": LEVELS[finding.level],
-        "message": {"text": f"{finding.message}{cell}{remedy}"},
+        "message": {"text": f"{finding.message}{cell}{remedy}{verdict}"},
         "locations": [_location(finding.site)],
         "partialFingerprints": {"torchDoctor/v1": fingerprints.of(finding)},
     }
@@ -71,9 +73,24 @@ def _result(finding: Finding, positions: dict[str, int], fingerprints: _Fingerpr
         if all(step.site != finding.site for step in finding.trail):
             flow.insert(0, _location(finding.site, finding.message))
         result["codeFlows"] = [{"threadFlows": [{"locations": [{"location": location} for location in flow]}]}]
-    if finding.site.cell is not None:
-        result["properties"] = {"cell": finding.site.cell}
+    if finding.verdict is Verdict.REFUTED:  # it was looked at, and is no problem
+        result |= {"kind": "pass", "level": "none"}
+    properties = _properties(finding)
+    if properties:
+        result["properties"] = properties
     return result
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    if finding.site.cell is not None:
+        properties["cell"] = finding.site.cell
+    if finding.verdict is not None:
+        properties |= {"verdict": finding.verdict.value, "witness": finding.witness}
+        properties["evidence"] = [
+            {"claim": evidence.claim, "value": evidence.value, "unit": evidence.unit} for evidence in finding.evidence
+        ]
+    return properties
 
 
 def _location(site: Site, note: str | None = None) -> dict[str, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ModuleBuilt, Saved, Trace
+from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
 
@@ -88,3 +89,15 @@ class WholeModelSaved(Rule):
                     if module in built
                 ],
             )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the save ran, and there was no module in what it wrote."""
+        return bool(at(trace, finding.site, Saved))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What was written."""
+        built = {event.module: event for event in trace.of(ModuleBuilt)}
+        for saved in at(trace, finding.site, Saved)[:1]:
+            classes = {built[module].class_name.rpartition(".")[2] for module in saved.modules if module in built}
+            what = f" ({', '.join(sorted(classes))})" if classes else ""
+            yield fact(f"the file holds {count(len(saved.modules), 'module')}{what}", len(saved.modules), "modules")

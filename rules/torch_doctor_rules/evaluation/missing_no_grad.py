@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, Source, Trace
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes, batch_of
 from torch_doctor_rules.precedence import CONTEXTS, uncalled
+from torch_doctor_rules.shown import at
+from torch_doctor_rules.twice import batches, saved
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -107,6 +109,18 @@ class MissingNoGrad(Rule):
                     help="run the pass under `torch.no_grad()`",
                     trail=trail,
                 )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the forward ran, and recorded nothing, or what it recorded was used."""
+        forwards, passes = at(trace, finding.site, Forward), Passes(trace)
+        wrong = [event for event in forwards if event.output.graph and not passes.goes_backward(event)]
+        return "it records a graph, which may be of use" if wrong else bool(forwards)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many batches recorded a graph, and what one of them takes."""
+        forwards = at(trace, finding.site, Forward)
+        yield from batches(forwards, "record a graph", lambda event: event.output.graph)
+        yield from saved(trace, forwards)
 
     def _is_pass(self, forward: Forward, passes: Passes, modes: Modes) -> bool:
         """Whether batches are evaluated in a loop, or a whole split in evaluation mode during or after training."""

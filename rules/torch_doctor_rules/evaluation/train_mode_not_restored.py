@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, ModeSet, Trace
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes
 from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.shown import at
 from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.twice import batches
 from torch_doctor_rules.wording import message, owner
 
 if TYPE_CHECKING:
@@ -106,6 +108,33 @@ class TrainModeNotRestored(Rule):
             ):
                 found.append(self._report(mode, forward))
         yield from first_per_site(found)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether training went on after the switch, in training mode again."""
+        later = self._trained_after(trace, finding)
+        return (
+            "training goes on in evaluation mode, but perhaps on purpose"
+            if not all(event.training for event in later if event.sensitive)
+            else bool(later)
+        )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many training batches after the switch ran in which mode."""
+        later = self._trained_after(trace, finding)
+        return batches(later, "after it run in evaluation mode", lambda event: not event.training, "training batches")
+
+    def _trained_after(self, trace: Trace, finding: Finding) -> list[Forward]:
+        """The forwards of the same modules that train, after the first switch."""
+        passes = Passes(trace)
+        switches = [mode for mode in at(trace, finding.site, ModeSet) if mode.training is False][:1]
+        return [
+            event
+            for event in trace.of(Forward)
+            if any(
+                mode.index < event.index and passes.family.related((mode.module,), (event.module,)) for mode in switches
+            )
+            and passes.trains(event)
+        ]
 
     def _report(self, mode: ModeSet, forward: Forward) -> Finding:
         name = owner(mode.name, "eval", forward.name)

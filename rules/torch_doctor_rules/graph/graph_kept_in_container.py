@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Holding, Kept, Trace
-from torch_doctor_rules.leftovers import growth, leftovers
+from torch_doctor_rules.leftovers import alive, growth, leftovers, reached
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ class GraphKeptInContainer(Rule):
         for kept in leftovers(trace, Holding.APPENDED, Holding.STORED, Holding.CONCATENATED):
             if kept.how is not Holding.STORED or not kept.value.kept & kept.carries:  # else a recurrent state
                 yield self._report(trace, kept)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the graphs were gone, or needed."""
+        return reached(trace, finding)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many graphs were alive."""
+        return alive(trace, finding)
 
     def _report(self, trace: Trace, kept: Kept) -> Finding:
         value = "`{value}` with its graph" if kept.value.name else "values with their graphs"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Holding, Trace
-from torch_doctor_rules.leftovers import growth, leftovers
+from torch_doctor_rules.leftovers import alive, growth, leftovers, reached
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -100,3 +100,11 @@ class LossAccumulatedWithGraph(Rule):
                 help=f"add `{name}.item()`",
                 trail=growth(trace, kept),
             )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the graphs were gone, or needed."""
+        return reached(trace, finding)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many graphs were alive."""
+        return alive(trace, finding)

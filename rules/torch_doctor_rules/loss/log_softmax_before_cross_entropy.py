@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
-from torch_doctor_rules.double_softmax import normalised_inputs, trail_to_loss
+from torch_doctor_rules.double_softmax import at_loss, normalised_inputs, reached_loss, same_loss, trail_to_loss
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -91,3 +91,15 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
                 help="use `NLLLoss`, or give the loss the raw scores",
                 trail=trail_to_loss(trace, made_at, loss, "the log-softmax is applied here"),
             )
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both lead to one loss."""
+        return same_loss(finding, seen)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed of something else."""
+        return reached_loss(trace, finding)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many losses got them."""
+        return at_loss(trace, finding, Kind.LOG_PROBABILITIES, "what a log-softmax had made")

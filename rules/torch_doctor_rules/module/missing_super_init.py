@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ModuleBuilt, Site, Trace
 from torch_doctor_rules.wording import message
 
@@ -85,6 +85,21 @@ class MissingSuperInit(Rule):
             if wrong and built.init_site is not None and built.init_site not in seen:
                 seen.add(built.init_site)
                 yield self._report(built, built.init_site)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether such a module was built, and its base was initialised in time."""
+        return any(
+            built.init_site is not None
+            and same_place(finding.site, built.init_site)
+            and built.base_initialised is True
+            and built.early_member is None
+            for built in trace.of(ModuleBuilt)
+        )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as every rule
+        """What the construction raised."""
+        if trace.run is not None and trace.run.end.exception:
+            yield Evidence(f"the construction raises {trace.run.end.exception.splitlines()[0]}")
 
     def _report(self, built: ModuleBuilt, init: Site) -> Finding:
         if built.base_initialised is False:

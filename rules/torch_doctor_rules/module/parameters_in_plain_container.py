@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor_rules.containers import attribute, filling, hidden
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor_rules.containers import attribute, filling, hidden, missing, reached
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -96,3 +96,11 @@ class ParametersInPlainContainer(Rule):
                 help=f"make it an `{kind}`",
                 trail=filling(held, "parameters"),
             )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the container was filled, and nothing in it is lost."""
+        return reached(trace, finding)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How much of the model is in it."""
+        return missing(trace, finding)

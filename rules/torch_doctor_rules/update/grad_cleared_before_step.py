@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients, Wasted
+from torch_doctor_rules.shown import at, count, fact, number
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from torch_doctor.trace import Trace
 
 
 class GradClearedBeforeStep(Rule):
@@ -85,6 +85,22 @@ class GradClearedBeforeStep(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every clearing that comes between the gradients and their step."""
         yield from first_per_site(self._report(wasted) for wasted in Gradients(trace).wasted())
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether a step came after this clearing, with gradients to apply."""
+        cleared = at(trace, finding.site, ZeroGrad)
+        return any(
+            step.index > event.index and step.modules & event.modules for event in cleared for step in trace.of(Stepped)
+        )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many parameters had a gradient when they were to be updated."""
+        for cleared in at(trace, finding.site, ZeroGrad)[:1]:
+            for step in [step for step in trace.of(Stepped) if step.index > cleared.index][:1]:
+                had, owned = number(trace, "stepped parameters", step), number(trace, "owned parameters", step)
+                if had is not None and owned is not None:
+                    text = f"{had:,.0f} of {count(owned, 'parameter tensor')} have a gradient at the step that follows"
+                    yield fact(text, had, "parameter tensors", step)
 
     def _report(self, wasted: Wasted) -> Finding:
         optimizer = owner(wasted.step.name, "step", "optimizer")

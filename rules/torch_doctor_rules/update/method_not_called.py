@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import NotCalled, Trace
 from torch_doctor_rules.precedence import CONTEXTS, METHODS
+from torch_doctor_rules.shown import at, count, fact, ran
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
 
@@ -104,3 +105,13 @@ class MethodNotCalled(Rule):
             else:
                 continue
             yield self.finding(event.site, message(text, name=event.name), help="add the parentheses")
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the line ran, and what it names is no method of the kind."""
+        return ran(trace, finding.site, "named and not a method")
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often the line ran."""
+        named = at(trace, finding.site, NotCalled)
+        if named:
+            yield fact(f"the line ran {count(len(named), 'time')} and called nothing", len(named), "times")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, OptimizerBuilt, Trace, ZeroGrad
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.wording import message, owner
 
 if TYPE_CHECKING:
@@ -93,6 +94,22 @@ class MissingStep(Rule):
                 ):
                     yield self._report(optimizer, name, backward)
                     break
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether something updated what got these gradients."""
+        passes = at(trace, finding.site, Backward)
+        if not any(at(trace, step.site, OptimizerBuilt) for step in finding.trail[:1]):
+            return False
+        moved = any(step.modules & event.modules for event in passes for step in trace.of(Stepped))
+        return moved or (bool(passes) and "no step was seen, and the run may have ended before one")
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often the gradients were computed, and how often applied."""
+        passes = at(trace, finding.site, Backward)
+        modules = frozenset[int]().union(*(event.modules for event in passes))
+        steps = [step for step in trace.of(Stepped) if step.modules & modules]
+        text = f"{count(len(passes), 'backward pass', 'backward passes')}, {count(len(steps), 'step')}"
+        yield fact(text, len(steps), "steps")
 
     def _name(self, trace: Trace, optimizer: OptimizerBuilt) -> str:
         """What the user calls the optimizer, as far as it is seen."""

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.shown import MOST_LINES, at, count, fact, numbers, times
 from torch_doctor_rules.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+OLD = "gradient over this batch's own gradient"
 
 
 class MissingZeroGrad(Rule):
@@ -89,6 +93,27 @@ class MissingZeroGrad(Rule):
             if found:
                 reported.update(*(stale for _, stale in found))
                 yield self._report(found[0][0], again)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether an update lay between two of these backward passes, and the second found no old gradient."""
+        again = [
+            last
+            for first, last in pairwise(at(trace, finding.site, Backward))
+            if any(step.modules & last.modules for step in trace.between(first, last, Stepped))
+        ]
+        if any(numbers(trace, OLD, *again)):
+            return "gradients of earlier steps were still there, but not those of the parameters that were updated"
+        return bool(again)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How large the old gradients made the new ones."""
+        passes = at(trace, finding.site, Backward)
+        for event, value in list(numbers(trace, OLD, *passes))[:MOST_LINES]:
+            done = sum(step.index < event.index and bool(step.modules & event.modules) for step in trace.of(Stepped))
+            text = f"the gradient at step {done + 1} is {times(value)} this batch's own gradient"
+            yield fact(text, value, "×", event)
+        if not any(numbers(trace, OLD, *passes)):
+            yield fact(f"{count(len(passes), 'backward pass', 'backward passes')} found no old gradient", len(passes))
 
     def _stale(self, gradients: Gradients, again: Backward) -> Iterator[tuple[Stepped, frozenset[int]]]:
         """The steps of earlier iterations whose gradients are still there for `again` to add to, the latest first."""

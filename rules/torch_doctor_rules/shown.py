@@ -1,0 +1,74 @@
+"""What a run showed at a place: the events that happened there, and its numbers in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+from torch_doctor.rule import Evidence, same_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Event, Site, Trace
+
+E = TypeVar("E", bound="Event")
+
+MOST_LINES = 3
+UNITS = ("bytes", "kB", "MB", "GB", "TB")
+THOUSAND = 1000
+
+
+def at(trace: Trace, site: Site, kind: type[E]) -> list[E]:
+    """The events of one class at a place, in order."""
+    return [event for event in trace.of(kind) if same_place(site, event.site)]
+
+
+def ran(trace: Trace, site: Site, claim: str) -> bool:
+    """Whether something that writes no event of its own was counted at a place."""
+    return trace.run is not None and any(
+        measured.site is not None and same_place(site, measured.site) for measured in trace.run.measurements(claim)
+    )
+
+
+def number(trace: Trace, claim: str, *events: Event) -> float | None:
+    """The last number that was measured of a claim about some of these events."""
+    found = trace.run.measurements(claim, *(event.index for event in events)) if trace.run is not None else []
+    values = [measured.value for measured in found if isinstance(measured.value, (int, float))]
+    return values[-1] if values else None
+
+
+def numbers(trace: Trace, claim: str, *events: E) -> Iterator[tuple[E, float]]:
+    """These events with what was measured of a claim about them, those of which something was."""
+    for event in events:
+        value = number(trace, claim, event)
+        if value is not None:
+            yield event, value
+
+
+def count(number: float, noun: str, plural: str = "") -> str:
+    """How many of something: `1 step`, `12,640 parameters`."""
+    return f"{number:,.0f} {noun if number == 1 else plural or noun + 's'}"
+
+
+def times(value: float) -> str:
+    """A ratio, as exact as it matters: `3.1 ×`."""
+    return f"{value:,.0f} ×" if value >= THOUSAND else f"{value:.3g} ×"
+
+
+def size(number: float) -> str:
+    """Bytes in the unit that makes them readable: `6.2 MB`."""
+    power = 0
+    while number >= THOUSAND and power < len(UNITS) - 1:
+        number /= THOUSAND
+        power += 1
+    return f"{number:.0f} {UNITS[0]}" if not power else f"{number:.1f} {UNITS[power]}"
+
+
+def short(value: float) -> str:
+    """A number of a tensor, in few digits."""
+    return f"{value:.3g}" if abs(value) >= THOUSAND or 0 < abs(value) < 1 / THOUSAND else f"{value:.3f}"
+
+
+def fact(claim: str, value: float | str | None = None, unit: str = "", event: Event | None = None) -> Evidence:
+    """One line of evidence, at the place of an event."""
+    return Evidence(claim, value, unit, None if event is None else event.site)

@@ -1,0 +1,40 @@
+"""What runs of a forward gave: how many batches went which way, and what one batch gives when it is evaluated twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Forward, Reevaluated, Trace
+from torch_doctor_rules.shown import fact, number, short, size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from torch_doctor.rule import Evidence
+    from torch_doctor.trace import Tri
+
+
+def batches(
+    forwards: Sequence[Forward], how: str, holds: Callable[[Forward], Tri], noun: str = "evaluation batches"
+) -> Iterator[Evidence]:
+    """How many of the forwards went one way."""
+    found = sum(bool(holds(event)) for event in forwards)
+    if forwards:
+        yield fact(f"{found} of {len(forwards)} {noun} {how}", found, "batches", forwards[0])
+
+
+def answers(trace: Trace, forwards: Sequence[Forward], how: str, holds: Callable[[Forward], Tri]) -> Iterator[Evidence]:
+    """What the same batch gave twice, and how many batches ran one way."""
+    indices = {event.index: event for event in forwards}
+    again = [event for event in trace.of(Reevaluated) if event.forward in indices and event.difference]
+    for event in again[:1]:
+        text = f"the same batch gave {short(event.first)} and {short(event.second)}"
+        yield fact(text, event.difference, "", indices[event.forward])
+    yield from batches(forwards, f"run {how}", holds)
+
+
+def saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:
+    """What one of the forwards keeps for a backward pass."""
+    weight = number(trace, "saved bytes", *forwards)
+    if weight:
+        yield fact(f"each keeps {size(weight)} for a backward pass that never comes", weight, "bytes", forwards[0])

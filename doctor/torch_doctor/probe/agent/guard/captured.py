@@ -1,0 +1,37 @@
+"""Finds the names under which other modules hold a function of the standard library, and gives them its replacement."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# What imports run on: they read what is on the disk.
+UNTOUCHED = frozenset({"posix", "nt", "_io", "_frozen_importlib", "_frozen_importlib_external", "importlib._bootstrap", "zipimport"})
+# Modules whose classes hold such functions (`_NormalAccessor.mkdir` in Python 3.10, `_StringGlobber.scandir` in 3.13).
+WITH_CLASSES = ("pathlib", "pathlib._local", "pathlib._abc", "pathlib._os", "pathlib.types", "glob", "tempfile")
+
+
+def replace(pairs: Iterable[tuple[Any, Callable[..., Any]]], keep: str) -> None:
+    """Replaces the first of each pair by the second wherever a loaded module outside the package `keep` names it."""
+    known = {id(original): replacement for original, replacement in pairs}
+    for name, module in list(sys.modules.items()):
+        namespace = getattr(module, "__dict__", None)
+        if name in UNTOUCHED or name == keep or name.startswith(keep + ".") or not isinstance(namespace, dict):
+            continue
+        for attribute, value in list(namespace.items()):
+            if id(value) in known:
+                namespace[attribute] = known[id(value)]
+    for name in WITH_CLASSES:
+        for value in list(vars(sys.modules.get(name, object)).values()):
+            if isinstance(value, type) and value.__module__ == name:
+                _in_class(value, known)
+
+
+def _in_class(cls: type, known: dict[int, Callable[..., Any]]) -> None:
+    for attribute, value in list(vars(cls).items()):
+        plain = value.__func__ if isinstance(value, staticmethod) else value
+        if id(plain) in known:
+            setattr(cls, attribute, staticmethod(known[id(plain)]))

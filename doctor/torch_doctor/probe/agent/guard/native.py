@@ -1,0 +1,96 @@
+"""Sends what is opened below Python, by a path, through the overlay: torch's own files, OpenCV, sqlite3, safetensors, HDF5."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from .overlay import Overlay
+
+# Module → function → (place, keyword) of the path and what is done to it.
+READS = "r"
+WRITES = "w"
+CHANGES = "a"
+NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
+    "torch": {
+        "save": (1, "f", WRITES),
+        "load": (0, "f", READS),
+        "from_file": (0, "filename", READS),
+        "jit.save": (1, "f", WRITES),
+        "jit.load": (0, "f", READS),
+        "UntypedStorage.from_file": (0, "filename", READS),
+        "_C.PyTorchFileWriter": (0, "name", WRITES),
+    },
+    "torch.onnx": {"export": (2, "f", WRITES)},
+    "torch.distributed": {"FileStore": (0, "file_name", CHANGES)},
+    "torchvision.io.image": {"read_file": (0, "path", READS), "write_file": (0, "filename", WRITES)},
+    "cv2": {"imread": (0, "filename", READS), "imwrite": (0, "filename", WRITES), "VideoWriter": (0, "filename", WRITES)},
+    "sqlite3": {"connect": (0, "database", CHANGES)},
+    "safetensors": {
+        "serialize_file": (1, "filename", WRITES),
+        "safe_open": (0, "filename", READS),
+    },
+    "safetensors.torch": {
+        "serialize_file": (1, "filename", WRITES),
+        "safe_open": (0, "filename", READS),
+    },
+    "h5py": {"File": (0, "name", CHANGES)},
+}
+
+
+def install(overlay: Overlay) -> None:
+    """Patches each module of `NATIVE` when it is imported."""
+    for name, functions in NATIVE.items():
+        after(name, functools.partial(_patch, overlay, functions))
+
+
+def _patch(overlay: Overlay, functions: dict[str, tuple[int, str, str]], module: ModuleType) -> None:
+    for dotted, (place, keyword, doing) in functions.items():
+        *owners, name = dotted.split(".")
+        owner: Any = module
+        for part in owners:
+            owner = getattr(owner, part, None)
+        original = getattr(owner, name, None)
+        if original is None:
+            continue
+        if isinstance(original, type) and "__init__" in vars(original):
+            with contextlib.suppress(TypeError):  # a class that cannot be changed is called through a function
+                original.__init__ = _through(overlay, original.__init__, place + 1, keyword, doing)  # type: ignore[misc]
+                continue
+        setattr(owner, name, _through(overlay, original, place, keyword, doing))
+
+
+def _through(overlay: Overlay, function: Callable[..., Any], place: int, keyword: str, doing: str) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def through(*arguments: Any, **keywords: Any) -> Any:
+        given = _moved(overlay, list(arguments), keywords, place, keyword, doing)
+        return function(*given, **keywords)
+
+    return through
+
+
+def _moved(overlay: Overlay, given: list[Any], keywords: dict[str, Any], place: int, keyword: str, doing: str) -> list[Any]:
+    path = given[place] if len(given) > place else keywords.get(keyword)
+    if not isinstance(path, (str, os.PathLike)) or path == ":memory:" or str(path).startswith("file:"):
+        return given
+    mode = keywords.get("mode", given[place + 1] if len(given) > place + 1 else None)
+    if doing == CHANGES and isinstance(mode, str) and mode.startswith("r") and "+" not in mode:
+        doing = READS
+    spelled = os.fspath(path)
+    try:
+        where = overlay.seen(spelled) if doing == READS else overlay.own(spelled, keep=doing == CHANGES)
+    except FileNotFoundError:  # no such folder: the function says so in its own way
+        where = overlay.place(overlay.absolute(spelled))
+    if len(given) > place:
+        given[place] = where
+    else:
+        keywords[keyword] = where
+    return given

@@ -1,0 +1,53 @@
+"""Refuses connections: only sockets within this machine's processes (`AF_UNIX`) are left."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .refusal import Refusals
+
+LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104
+
+
+class Network:
+    """What the audit of sockets asks, by event."""
+
+    def __init__(self, refusals: Refusals) -> None:
+        self._refusals = refusals
+        self.events = {
+            "socket.connect": self._connect,
+            "socket.sendto": self._connect,
+            "socket.sendmsg": self._connect,
+            "socket.getaddrinfo": self._resolve,
+            "socket.gethostbyname": self._resolve,
+            "socket.gethostbyaddr": self._resolve,
+        }
+
+    def install(self) -> None:
+        """Refuses to listen; binding alone is how scripts look for a free port, and harms nobody."""
+        listen = socket.socket.listen
+        refusals = self._refusals
+
+        def guarded(sock: socket.socket, *arguments: Any) -> None:
+            if sock.family != getattr(socket, "AF_UNIX", None):
+                raise refusals.refuse(f"listening at {_spelled(sock.getsockname())}")
+            listen(sock, *arguments)
+
+        socket.socket.listen = guarded  # type: ignore[method-assign,assignment]
+
+    def _connect(self, sock: socket.socket, address: Any = None, *_: Any) -> None:
+        if sock.family != getattr(socket, "AF_UNIX", None):
+            raise self._refusals.refuse(f"a connection to {_spelled(address)}")
+
+    def _resolve(self, host: Any, *_: Any) -> None:
+        name = host.decode(errors="replace") if isinstance(host, bytes) else host
+        if name is not None and name not in LOCAL and name != socket.gethostname():
+            raise self._refusals.refuse(f"a connection to {name}")
+
+
+def _spelled(address: Any) -> str:
+    if isinstance(address, tuple) and len(address) > 1:
+        return f"{address[0] or 'any address'}:{address[1]}"
+    return str(address)

@@ -1,0 +1,52 @@
+"""The functions of the standard library as they are before the guard replaces them."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import shutil
+import signal
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+open_file = builtins.open
+functions: dict[str, Any] = {name: value for name, value in vars(os).items() if callable(value)}
+copy_file = shutil.copyfile
+remove_tree = shutil.rmtree
+set_signal = signal.signal
+
+_state = threading.local()
+
+
+def call(name: str, *arguments: Any, **keywords: Any) -> Any:
+    """What `os.<name>` does without the guard."""
+    with inside():
+        return functions[name](*arguments, **keywords)
+
+
+def lexists(path: str) -> bool:
+    """Whether the disk has something at `path`, be it a link that leads nowhere."""
+    try:
+        functions["lstat"](path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def inside() -> Iterator[None]:
+    """While it lasts, what this thread does is the guard's own doing, and neither redirected nor audited."""
+    _state.depth = getattr(_state, "depth", 0) + 1
+    try:
+        yield
+    finally:
+        _state.depth -= 1
+
+
+def is_inside() -> bool:
+    """Whether the guard itself is at work in this thread."""
+    return getattr(_state, "depth", 0) > 0

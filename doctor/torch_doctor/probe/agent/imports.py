@@ -1,0 +1,123 @@
+"""Calls a function right after a module's own import, and finds modules that are not there."""
+
+from __future__ import annotations
+
+import importlib.machinery
+import sys
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    Patch = Callable[[ModuleType], None]
+    Absent = Callable[[str], ModuleSpec | None]
+
+
+class Finder:
+    """The first finder of `sys.meta_path`: it lets the others find, and hooks into what they found."""
+
+    patches: ClassVar[dict[str, list[Patch]]] = {}
+    before: ClassVar[dict[str, Absent]] = {}
+    absent: ClassVar[list[Absent]] = []
+    _looking: ClassVar[set[str]] = set()
+
+    @classmethod
+    def find_spec(
+        cls, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The spec that the other finders give, with what is to be called after its import; None lets them look."""
+        instead = cls.before.get(name)
+        if instead is not None and (spec := instead(name)) is not None:
+            return spec
+        patched = name in cls.patches
+        if (not patched and not cls.absent) or name in cls._looking:
+            return None
+        spec = cls._found_by_others(name, path, target)
+        if spec is None:
+            return next((made for look in cls.absent if (made := look(name)) is not None), None)
+        if patched and spec.loader is not None:
+            _call_after(spec.loader, lambda module: cls.imported(name, module))
+        return spec
+
+    @classmethod
+    def imported(cls, name: str, module: ModuleType) -> None:
+        """Calls what waits for `name`."""
+        for patch in cls.patches.get(name, ()):
+            patch(module)
+
+    @classmethod
+    def _found_by_others(cls, name: str, path: Sequence[str] | None, target: ModuleType | None) -> ModuleSpec | None:
+        cls._looking.add(name)
+        try:
+            for finder in sys.meta_path:
+                if finder is not cls and hasattr(finder, "find_spec"):
+                    spec = finder.find_spec(name, path, target)
+                    if spec is not None:
+                        return spec
+        finally:
+            cls._looking.discard(name)
+        return None
+
+
+def after(name: str, patch: Patch) -> None:
+    """Calls `patch` with the module `name` once its own import is done; at once where it is imported already."""
+    _install()
+    Finder.patches.setdefault(name, []).append(patch)
+    module = sys.modules.get(name)
+    if module is not None:
+        patch(module)
+
+
+def instead(name: str, find: Absent) -> None:
+    """Asks `find` for the spec of the module `name` before it is looked for; it may answer None."""
+    _install()
+    Finder.before[name] = find
+
+
+def where_absent(find: Absent) -> None:
+    """Asks `find` for the spec of any module that is not there; None leaves it absent."""
+    _install()
+    Finder.absent.append(find)
+
+
+def _install() -> None:
+    if Finder not in sys.meta_path:
+        sys.meta_path.insert(0, Finder)
+
+
+def _call_after(loader: Any, call: Patch) -> None:
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        restore()
+        execute(module)
+        call(module)
+
+    def restore() -> None:
+        if isinstance(loader, type):
+            loader.exec_module = execute
+        else:
+            vars(loader).pop("exec_module", None)
+
+    loader.exec_module = exec_module
+
+
+class StandInLoader:
+    """Loads a module that `make` makes."""
+
+    def __init__(self, make: Callable[[str], ModuleType]) -> None:
+        self._make = make
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The module that `make` makes."""
+        return self._make(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing: the module is complete."""
+
+
+def spec_of(name: str, make: Callable[[str], ModuleType]) -> ModuleSpec:
+    """The spec of a module, and package, that `make` makes."""
+    return importlib.machinery.ModuleSpec(name, StandInLoader(make), is_package=True)

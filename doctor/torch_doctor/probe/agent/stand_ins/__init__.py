@@ -1,0 +1,53 @@
+"""Stand-ins for what a script needs and this machine does not have: a GPU, data, pretrained weights, arguments, trackers.
+
+Each is told, with what it makes meaningless (`voids`, the words of `told`); what cannot be known is not made up.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import absent, console, cuda, distributed, loaders, processes, trackers
+from .compiled import run_as_written
+from .source import Sources
+from .told import Asked, Teller
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+__all__ = ["Asked", "prepare", "with_torch"]
+
+_prepared: dict[int, tuple[Sources, Teller]] = {}
+
+
+def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
+    """Sets everything up that has to be in place before the script starts, and hooks for what it may import.
+
+    Args:
+        plan: `script` (absolute path), `project` (absolute folder of the user's own files), `args`, `device`.
+        tell: called as `tell("stand_in", what=…, for_=…, how=…, voids=[…])`, `tell("missing", what=…, text=…)`,
+            `tell("asked", text=…, missing=[…])` (followed by the exception `Asked`) and `tell("note", text=…)`.
+    """
+    sources, teller = _shared(plan, tell)
+    console.prepare(sources, teller)
+    trackers.prepare(sources, teller)
+    absent.prepare(sources, teller)
+    processes.install(sources, teller)
+    distributed.prepare(sources, teller)
+
+
+def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
+    """Patches torch right after its import; arguments as for `prepare`, which came before."""
+    sources, teller = _shared(plan, tell)
+    on_cpu = cuda.needed(torch, plan)
+    if on_cpu:
+        cuda.install(torch, sources, teller, "--device cpu" if torch.cuda.is_available() else "no GPU that torch can use")
+    loaders.install(torch, teller, on_cpu=on_cpu)
+    processes.with_torch(torch, teller)
+    distributed.with_torch(torch, teller, on_cpu=on_cpu)
+    run_as_written(torch, teller)
+
+
+def _shared(plan: Mapping[str, Any], tell: Callable[..., None]) -> tuple[Sources, Teller]:
+    return _prepared.setdefault(id(plan), (Sources(plan["project"], plan["script"]), Teller(tell)))

@@ -1,0 +1,132 @@
+"""Modules that are not there: those that play no part in training are stood in for, the others are named."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .. import imports
+from . import told
+from .fallbacks import has_fallback, importing_frame, is_only_asking
+from .plain_tqdm import make_tqdm
+from .silent import Silent, SilentModule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    from .source import Sources
+    from .told import Teller
+
+# Import name → what it is for, where leaving it out changes nothing that is learnt.
+IDLE = {
+    **dict.fromkeys(
+        "matplotlib mpl_toolkits pylab seaborn plotly bokeh hiddenlayer graphviz torchviz pydot pygraphviz altair pyecharts "
+        "livelossplot scienceplots PyQt5 tkinter pygame imgcat celluloid cmocean adjustText turtle wordcloud".split(),
+        "drawing",
+    ),
+    **dict.fromkeys("tqdm progressbar alive_progress progress enlighten fastprogress".split(), "a progress bar"),
+    **dict.fromkeys(
+        "torchsummary torchinfo torchsummaryX pytorch_model_summary thop ptflops fvcore prettytable tabulate texttable "
+        "rich colorama termcolor colorlog coloredlogs loguru icecream pyfiglet blessed crayons beautifultable".split(),
+        "output",
+    ),
+    **dict.fromkeys(
+        "IPython ipdb pudb ipywidgets snoop line_profiler memory_profiler gpustat pynvml nvidia_smi GPUtil pyinstrument "
+        "setproctitle better_exceptions nvitop jupyter google ipykernel".split(),
+        "looking at a running program",
+    ),
+    **dict.fromkeys("yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "sending messages"),
+    **dict.fromkeys("nni kaggle gdown wget dotenv google.colab".split(), "fetching and launching"),
+}
+WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
+# Import name → what to install, where it is called otherwise.
+INSTALLED_AS = {
+    "cv2": "opencv-python",
+    "PIL": "pillow",
+    "sklearn": "scikit-learn",
+    "skimage": "scikit-image",
+    "yaml": "pyyaml",
+    "torch_geometric": "torch-geometric",
+    "pl_bolts": "lightning-bolts",
+    "pytorch_lightning": "pytorch-lightning",
+    "attr": "attrs",
+    "Levenshtein": "python-Levenshtein",
+    "bs4": "beautifulsoup4",
+    "efficientnet_pytorch": "efficientnet-pytorch",
+}
+
+
+def prepare(sources: Sources, teller: Teller) -> None:
+    """Looks at every module that no finder finds."""
+    imports.where_absent(functools.partial(_find, sources, teller))
+
+
+def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
+    top = name.partition(".")[0]
+    parent = sys.modules.get(name.rpartition(".")[0])
+    if isinstance(parent, SilentModule):
+        return imports.spec_of(name, type(parent))
+    if name in WITHIN:
+        top = name
+    elif name != top:
+        return None
+    frame = importing_frame()
+    if frame is None or not sources.is_users(frame.f_code.co_filename) or is_only_asking() or has_fallback(sources, frame):
+        return None
+    if top not in IDLE:
+        if name == top and top not in sys.stdlib_module_names:
+            teller.missing(top, f"the script imports {top}, which is not installed: install {INSTALLED_AS.get(top, top)}")
+        return None
+    teller.stand_in(top, f"{IDLE[top]} with a package that is not installed", "calls that do nothing", [told.LOG])
+    return imports.spec_of(name, MADE.get(top, SilentModule))
+
+
+class Pyplot(SilentModule):
+    """`matplotlib`, whose `subplots` gives as many axes as were asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "subplots":
+            return subplots
+        return super().__getattr__(name)
+
+
+class Axes(Silent):
+    """The axes of a figure: as many rows and columns of silent ones as it has."""
+
+    def __init__(self, *counts: int) -> None:
+        super().__init__("axes")
+        self.__dict__["_counts"] = [count for count in counts if count != 1]
+
+    def __len__(self) -> int:
+        return self._counts[0] if self._counts else 0
+
+    def __iter__(self) -> Any:
+        return iter([Axes(*self._counts[1:]) for _ in range(len(self))])
+
+    def __getitem__(self, place: Any) -> Any:
+        return Axes(*self._counts[1:]) if isinstance(place, int) else Silent("axes")
+
+    @property
+    def flat(self) -> Any:
+        """All of them in one row."""
+        total = 1
+        for count in self._counts:
+            total *= count
+        return Axes(total)
+
+    def flatten(self, *_: Any) -> Any:
+        """All of them in one row."""
+        return self.flat
+
+    ravel = reshape = flatten
+
+
+def subplots(nrows: int = 1, ncols: int = 1, *_: Any, **__: Any) -> tuple[Silent, Axes]:
+    """As `matplotlib.pyplot.subplots`."""
+    return Silent("figure"), Axes(nrows, ncols)
+
+
+MADE: dict[str, Callable[[str], ModuleType]] = {"matplotlib": Pyplot, "pylab": Pyplot, "tqdm": make_tqdm}

@@ -1,0 +1,100 @@
+"""Whether the script goes on only if a question of its own is answered with yes: `assert torch.cuda.is_available()`."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from .source import spelled, targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from .source import Sources
+
+LEAVING = frozenset({"exit", "quit", "_exit"})
+
+
+def demanded(sources: Sources, frame: FrameType, name: str) -> bool:
+    """Whether the statement that `frame` runs gives up unless `name()` answers yes, at once or by a variable that holds it."""
+    statements = sources.statements(frame)
+    if not statements:
+        return False
+    statement = statements[0]
+    if _gives_up_without(statement, name):
+        return True
+    held = targets(statement)
+    tree = sources.tree(frame.f_code.co_filename)
+    return bool(held) and tree is not None and any(_gives_up_without(node, word) for node in _tests(tree) for word in held)
+
+
+def least(sources: Sources, frame: FrameType, name: str) -> int:
+    """The smallest count that the script goes on with where it compares `name()`, or what holds it, in an `assert`; else 1."""
+    statements = sources.statements(frame)
+    tree = sources.tree(frame.f_code.co_filename)
+    if not statements or tree is None:
+        return 1
+    words = [name, *targets(statements[0])]
+    wanted = 1
+    for node in _tests(tree):
+        test = node.test
+        if isinstance(node, ast.Assert) and isinstance(test, ast.Compare) and spelled(test.left) in words:
+            bound = test.comparators[0]
+            if isinstance(bound, ast.Constant) and isinstance(bound.value, int):
+                wanted = max(wanted, bound.value + isinstance(test.ops[0], ast.Gt))
+    return wanted
+
+
+def is_tested(sources: Sources, frame: FrameType, name: str) -> bool:
+    """Whether the statement that `frame` runs asks `name()` to decide something, rather than for its value."""
+    for statement in sources.statements(frame)[:1]:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and _asks(node.test, name):
+                return True
+            if isinstance(node, (ast.Compare, ast.BoolOp)) and _asks(node, name):
+                return True
+    return False
+
+
+def gives_up(body: list[ast.stmt]) -> bool:
+    """Whether a block raises, leaves the program, or returns without a value."""
+    for statement in body:
+        if isinstance(statement, ast.Raise):
+            return True
+        if isinstance(statement, ast.Return) and statement.value is None:
+            return True
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and spelled(statement.value) in LEAVING:
+            return True
+    return False
+
+
+def _tests(tree: ast.Module) -> Iterator[ast.If | ast.Assert]:
+    return (node for node in ast.walk(tree) if isinstance(node, (ast.If, ast.Assert)))
+
+
+def _gives_up_without(statement: ast.AST, name: str) -> bool:
+    if isinstance(statement, ast.Assert):
+        return _asks(statement.test, name) and not _is_negated(statement.test, name)
+    if isinstance(statement, ast.If) and _asks(statement.test, name):
+        return gives_up(statement.body) if _is_negated(statement.test, name) else gives_up(statement.orelse)
+    return False
+
+
+def _asks(test: ast.AST, name: str) -> bool:
+    return any(spelled(node) == name for node in ast.walk(test) if isinstance(node, (ast.Name, ast.Attribute)))
+
+
+def _is_negated(test: ast.AST, name: str) -> bool:
+    for node in ast.walk(test):
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and _asks(node.operand, name):
+            return True
+        if isinstance(node, ast.Compare) and _asks(node.left, name):
+            bound = node.comparators[0]
+            if not isinstance(bound, ast.Constant):
+                continue
+            if isinstance(node.ops[0], (ast.Eq, ast.Is)) and not bound.value:
+                return True
+            if isinstance(node.ops[0], (ast.Lt, ast.LtE)):
+                return True
+    return False

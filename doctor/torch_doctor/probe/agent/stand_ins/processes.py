@@ -1,0 +1,168 @@
+"""What a script starts in other processes runs in this one, where its training is seen."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from . import told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from .source import Sources
+    from .told import Teller
+
+HOW = "it runs in this process"
+
+
+def install(sources: Sources, teller: Teller) -> None:
+    """Patches `multiprocessing` and `concurrent.futures` when the script imports them."""
+    after("multiprocessing.process", functools.partial(_processes, sources, teller))
+    after("multiprocessing.context", functools.partial(_pools, sources, teller))
+    after("concurrent.futures.process", functools.partial(_executors, sources, teller))
+
+
+def with_torch(torch: ModuleType, teller: Teller) -> None:
+    """Patches `torch.multiprocessing.spawn`: the function is called for rank 0."""
+    module: Any = torch.multiprocessing
+    start = module.spawn
+
+    @functools.wraps(start)
+    def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *_: Any, **__: Any) -> Done:
+        teller.stand_in("torch.multiprocessing.spawn", f"{nprocs} processes", f"rank 0 alone: {HOW}", [told.PROCESSES])
+        fn(0, *args)
+        return Done(0)
+
+    module.spawn = spawn
+    if (inner := sys.modules.get("torch.multiprocessing.spawn")) is not None:
+        inner.spawn = spawn  # type: ignore[attr-defined]
+
+
+class Done:
+    """A process that has ended."""
+
+    def __init__(self, status: int) -> None:
+        self.returncode = status
+        self.pid = 0
+        self.sentinel = -1
+
+    def poll(self, *_: Any) -> int:
+        """Its status."""
+        return self.returncode
+
+    def wait(self, *_: Any, **__: Any) -> int:
+        """Its status, at once."""
+        return self.returncode
+
+    def join(self, *_: Any, **__: Any) -> bool:
+        """True: all of them have ended."""
+        return True
+
+    def terminate(self) -> None:
+        """Nothing: it has ended."""
+
+    kill = close = terminate
+
+
+class Alive(Done):
+    """A process that is a thread: it talks to the script through a pipe, and ends with it."""
+
+    def __init__(self, run: Callable[[], None]) -> None:
+        super().__init__(0)
+        import threading  # noqa: PLC0415
+
+        self._thread = threading.Thread(target=run, daemon=True)
+        self._thread.start()
+
+    def poll(self, *_: Any) -> int | None:  # type: ignore[override]
+        """0 once the thread has ended."""
+        return None if self._thread.is_alive() else 0
+
+    def wait(self, timeout: float | None = None, **_: Any) -> int | None:  # type: ignore[override]
+        """Waits for the thread, a second at most: nobody may talk to it any more."""
+        self._thread.join(min(timeout or 1.0, 1.0))
+        return 0
+
+
+def _processes(sources: Sources, teller: Teller, module: ModuleType) -> None:
+    process: Any = module.BaseProcess
+    start = process.start
+
+    @functools.wraps(start)
+    def started(self: Any) -> None:
+        if sources.innermost() is None:
+            start(self)
+            return
+        name = getattr(self._target, "__name__", type(self).__name__)
+        teller.stand_in(f"multiprocessing.Process({name})", "another process", HOW, [told.PROCESSES])
+        if any(type(argument).__name__ == "Connection" for argument in (*self._args, *self._kwargs.values())):
+            self._popen = Alive(self.run)
+            return
+        self._popen = Done(0)
+        try:
+            self.run()
+        except SystemExit as left:
+            self._popen.returncode = left.code if isinstance(left.code, int) else int(left.code is not None)
+        except Exception:  # noqa: BLE001
+            traceback.print_exc()
+            self._popen.returncode = 1
+
+    process.start = started
+
+
+def _pools(sources: Sources, teller: Teller, module: ModuleType) -> None:
+    context: Any = module.BaseContext
+    make_pool, make_manager = context.Pool, context.Manager
+
+    @functools.wraps(make_pool)
+    def pool(self: Any, processes: int | None = None, initializer: Any = None, initargs: Any = (), *rest: Any) -> Any:
+        if sources.innermost() is None:
+            return make_pool(self, processes, initializer, initargs, *rest)
+        from multiprocessing.pool import ThreadPool  # noqa: PLC0415
+
+        teller.stand_in("multiprocessing.Pool", f"{processes or 'several'} processes", "one thread", [told.PROCESSES])
+        return ThreadPool(1, initializer, initargs)
+
+    @functools.wraps(make_manager)
+    def manager(self: Any) -> Any:
+        if sources.innermost() is None:
+            return make_manager(self)
+        teller.stand_in("multiprocessing.Manager", "a process that serves objects", "plain objects", [told.PROCESSES])
+        return Manager()
+
+    context.Pool, context.Manager = pool, manager
+
+
+class Manager:
+    """A `multiprocessing.Manager` of plain objects."""
+
+    def __getattr__(self, name: str) -> Any:
+        import multiprocessing.dummy  # noqa: PLC0415
+        import types  # noqa: PLC0415
+
+        plain: dict[str, Any] = {"dict": dict, "list": list, "Namespace": types.SimpleNamespace, "shutdown": lambda: None}
+        return plain.get(name) or getattr(multiprocessing.dummy, name)
+
+    def __enter__(self) -> Manager:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+def _executors(sources: Sources, teller: Teller, module: ModuleType) -> None:
+    from concurrent.futures.thread import ThreadPoolExecutor  # noqa: PLC0415
+
+    build = module.ProcessPoolExecutor
+
+    def executor(max_workers: int | None = None, mp_context: Any = None, initializer: Any = None, initargs: Any = ()) -> Any:
+        if sources.innermost() is None:
+            return build(max_workers, mp_context, initializer, initargs)
+        teller.stand_in("ProcessPoolExecutor", f"{max_workers or 'several'} processes", "one thread", [told.PROCESSES])
+        return ThreadPoolExecutor(1, initializer=initializer, initargs=initargs)
+
+    module.ProcessPoolExecutor = executor  # type: ignore[attr-defined]

@@ -1,0 +1,126 @@
+"""What the user's own source says around the line that is running."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import tokenize
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+INSTALLED = ("site-packages", "dist-packages")
+LARGEST = 2_000_000  # bytes of a source that is looked at
+MOST_FILES = 500
+
+
+class Sources:
+    """The files below the folder `project` that are the user's own."""
+
+    def __init__(self, project: str, script: str) -> None:
+        self.project = os.path.realpath(project)
+        self.script = script
+        self._own: dict[str, bool] = {}
+        self._trees: dict[str, ast.Module | None] = {}
+
+    # --- frames ---
+
+    def is_users(self, path: str) -> bool:
+        """Whether code from `path` is the user's: below the project, and nothing installed."""
+        known = self._own.get(path)
+        if known is None:
+            whole = os.path.realpath(path)
+            below = whole == self.script or whole.startswith(self.project + os.sep)
+            known = below and not any(part in INSTALLED for part in whole.split(os.sep)) and not path.startswith("<")
+            self._own[path] = known
+        return known
+
+    def called_by_user(self, depth: int = 2) -> bool:
+        """Whether the function that asks was called from the user's own code; `depth` frames up is its caller."""
+        return self.is_users(sys._getframe(depth).f_code.co_filename)
+
+    def frames(self) -> Iterator[FrameType]:
+        """The user's frames that are running, the innermost first."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            if self.is_users(frame.f_code.co_filename):
+                yield frame
+            frame = frame.f_back
+
+    def innermost(self) -> FrameType | None:
+        """The innermost frame of the user's that is running."""
+        return next(self.frames(), None)
+
+    # --- trees ---
+
+    def tree(self, path: str) -> ast.Module | None:
+        """The syntax tree of `path`; None where it cannot be read."""
+        if path not in self._trees:
+            self._trees[path] = _parsed(path)
+        return self._trees[path]
+
+    def statements(self, frame: FrameType) -> list[ast.stmt]:
+        """The statements around the line that `frame` runs, the innermost first."""
+        tree = self.tree(frame.f_code.co_filename)
+        return _around(tree, frame.f_lineno) if tree is not None else []
+
+    def trees(self) -> Iterator[ast.Module]:
+        """The trees of the user's modules that are loaded so far, the script's first."""
+        script = self.tree(self.script)
+        if script is not None:
+            yield script
+        for module in list(sys.modules.values())[:]:
+            path = getattr(module, "__file__", None)
+            if isinstance(path, str) and path != self.script and path.endswith(".py") and self.is_users(path):
+                tree = self.tree(path)
+                if tree is not None:
+                    yield tree
+
+
+def _parsed(path: str) -> ast.Module | None:
+    try:
+        if os.path.getsize(path) > LARGEST:
+            return None
+        with tokenize.open(path) as file:
+            return ast.parse(file.read())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return None
+
+
+def _around(node: ast.AST, line: int) -> list[ast.stmt]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            continue
+        if isinstance(child, (ast.stmt, ast.ExceptHandler)) or hasattr(child, "body"):
+            first = getattr(child, "lineno", None)
+            if first is None or first <= line <= (child.end_lineno or first):  # type: ignore[attr-defined]
+                inner = _around(child, line)
+                if isinstance(child, ast.stmt):
+                    return [*inner, child]
+                if inner:
+                    return inner
+    return []
+
+
+def spelled(node: ast.AST) -> str:
+    """The last name of a name, an attribute or the function of a call (`df` of `self.df`); empty for the rest."""
+    if isinstance(node, ast.Call):
+        return spelled(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def targets(statement: ast.stmt) -> list[str]:
+    """The last names of what an assignment gives a value to."""
+    if isinstance(statement, ast.Assign):
+        given = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        given = [statement.target]
+    else:
+        return []
+    flat = [part for target in given for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])]
+    return [spelled(target) for target in flat]

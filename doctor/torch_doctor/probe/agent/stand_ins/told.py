@@ -1,0 +1,68 @@
+"""Tells each stand-in once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+# What a stand-in makes meaningless; a rule whose verdict rests on one of these is undecided.
+VALUES = "values"  # inputs and targets are random
+WEIGHTS = "weights"  # pretrained weights are random
+DEVICE = "device"  # moves to a GPU did nothing
+PRECISION = "precision"  # autocast for a GPU computes in float32
+WORKERS = "workers"  # the loader's workers did not run
+PROCESSES = "processes"  # what would run in other processes ran here, or one rank instead of many
+ARGUMENTS = "arguments"  # values of command line arguments were made up
+LOG = "log"  # what was logged or plotted is nowhere
+FILES = "files"  # the contents of a file are made up
+TIME = "time"  # sleeps are shortened
+COMPILE = "compile"  # what would be compiled runs as it is written
+
+
+class Asked(SystemExit):  # noqa: N818
+    """The script cannot start without something that only its user knows; it was told before this is raised."""
+
+    def __init__(self) -> None:
+        super().__init__(2)
+
+
+class Teller:
+    """Writes protocol lines through `tell`, each stand-in and each missing thing once."""
+
+    def __init__(self, tell: Callable[..., None]) -> None:
+        self._tell = tell
+        self._told: set[tuple[str, str]] = set()
+
+    def stand_in(self, what: str, for_: str, how: str, voids: Sequence[str] = ()) -> None:
+        """Tells that something stands in for `what`.
+
+        Args:
+            what: the thing as the user wrote it or torch calls it (`torchvision.datasets.MNIST`).
+            for_: why it is stood in for (`data that is not there`).
+            how: what is there instead (`60000 synthetic rows 1×28×28, 10 classes`).
+            voids: the facts that this makes meaningless, of the words of this module.
+        """
+        if self._first("stand_in", what):
+            self._tell("stand_in", what=what, for_=for_, how=how, voids=list(voids))
+
+    def missing(self, what: str, text: str) -> None:
+        """Tells that `what` is not there and plays a part, and what to do (`text`: one clear line)."""
+        if self._first("missing", what):
+            self._tell("missing", what=what, text=text)
+
+    def asked(self, text: str, missing: Sequence[dict[str, str]]) -> Asked:
+        """Tells which arguments only the user knows (each `name`, `kind`, `help`); returns the exception to raise."""
+        self._tell("asked", text=text, missing=list(missing))
+        return Asked()
+
+    def note(self, text: str) -> None:
+        """Tells something once that is no stand-in."""
+        if self._first("note", text):
+            self._tell("note", text=text)
+
+    def _first(self, kind: str, what: str) -> bool:
+        first = (kind, what) not in self._told
+        self._told.add((kind, what))
+        return first

@@ -1,0 +1,122 @@
+"""Experiment trackers are silent: nothing is logged, nothing is sent, and what they hand back is what they were given."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from typing import TYPE_CHECKING, Any
+
+from .. import imports
+from . import told
+from .fallbacks import has_fallback, importing_frame, is_only_asking
+from .silent import Silent, SilentModule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    from .source import Sources
+    from .told import Teller
+
+TRACKERS = (
+    "wandb tensorboardX torch.utils.tensorboard tensorboard tensorboard_logger mlflow comet_ml neptune visdom clearml trains aim "
+    "swanlab crayon dvclive polyaxon guild trackio neptune_pytorch tensorwatch hyperdash"
+).split()
+
+
+def prepare(sources: Sources, teller: Teller) -> None:
+    """Stands in for every tracker that the user's own code imports, installed or not."""
+    for name in TRACKERS:
+        imports.instead(name, functools.partial(_find, sources, teller))
+
+
+def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
+    frame = importing_frame()
+    if frame is None or not sources.is_users(frame.f_code.co_filename) or is_only_asking():
+        return None
+    if has_fallback(sources, frame) and not _is_installed(name):
+        return None
+    teller.stand_in(name, "a tracker", "calls that log nothing", [told.LOG])
+    return imports.spec_of(name, MADE.get(name, SilentModule))
+
+
+def _is_installed(name: str) -> bool:
+    return imports.Finder._found_by_others(name, getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", None), None) is not None
+
+
+class Config(dict[str, Any]):
+    """The configuration of a run: what was put in, as items and as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name] = value
+
+    def update(self, *arguments: Any, allow_val_change: bool = False, **keywords: Any) -> None:  # type: ignore[override]
+        """As `dict.update`; a namespace will do."""
+        del allow_val_change
+        super().update(*(_items(argument) for argument in arguments), **keywords)
+
+    def setdefaults(self, values: Mapping[str, Any]) -> None:
+        """Puts in what is not there yet."""
+        for name, value in values.items():
+            self.setdefault(name, value)
+
+    def as_dict(self) -> dict[str, Any]:
+        """A plain dictionary."""
+        return dict(self)
+
+
+class Wandb(SilentModule):
+    """`wandb`: a configuration that is kept, one run, and sweeps that try their first values."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.config = Config()
+        self.summary = Config()
+        self.run: Any = None
+        self._sweep: Mapping[str, Any] = {}
+
+    def init(self, *_: Any, config: Any = None, **__: Any) -> Any:
+        """Begins the run."""
+        if config is not None:
+            self.config.update(config)
+        self.run = Silent("wandb.run")
+        self.run.config, self.run.summary = self.config, self.summary
+        self.run.name = self.run.id = self.run.project = "probe"
+        self.run.dir = "."
+        return self.run
+
+    def login(self, *_: Any, **__: Any) -> bool:
+        """True."""
+        return True
+
+    def watch(self, models: Any = None, *_: Any, **__: Any) -> None:
+        """Nothing."""
+
+    log = define_metric = save = finish = watch
+
+    def sweep(self, sweep: Any = None, *_: Any, **__: Any) -> str:
+        """Keeps the configuration of a sweep."""
+        self._sweep = sweep if isinstance(sweep, dict) else {}
+        return "probe"
+
+    def agent(self, sweep_id: Any = None, function: Callable[[], Any] | None = None, *_: Any, **__: Any) -> None:
+        """Calls the function once, with the first value of every parameter of the sweep."""
+        for name, choice in self._sweep.get("parameters", {}).items():
+            values = choice.get("values") or [choice.get("value", choice.get("min"))]
+            self.config[name] = values[0]
+        if function is not None:
+            function()
+
+
+MADE: dict[str, Callable[[str], ModuleType]] = {"wandb": Wandb}
+
+
+def _items(argument: Any) -> Any:
+    return argument if hasattr(argument, "keys") else vars(argument) if hasattr(argument, "__dict__") else argument

@@ -6,6 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.executor import Executor
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.language import instances
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.static import program as p
     from torch_doctor.static.unit import Unit
 
 _CALLERS = 3
@@ -276,9 +276,7 @@ def _lose(executor: Executor, reason: str) -> None:
 
 
 def _methods(cls: p.Class) -> list[p.Function]:
-    from torch_doctor.static.program import Define  # noqa: PLC0415 - at run time only here
-
-    return [statement.function for statement in cls.body if isinstance(statement, Define)]
+    return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
 
 
 _FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")

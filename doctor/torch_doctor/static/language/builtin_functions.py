@@ -10,6 +10,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED
 from torch_doctor.static.language import containers, operators, outside, streams, targets
 from torch_doctor.static.tables import layers, libraries
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -135,10 +136,10 @@ def _range(run: Executor, args: Args) -> Value:
 
 def _is_instance(run: Executor, value: Value, cls: Value) -> Value:
     options = cls.content.items if isinstance(cls, Sequence) else (cls,)
-    names = [layers.canonical(option.name) if isinstance(option, Lib) else "" for option in options]
+    names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]
     if isinstance(value, (Instance, Module)) and value.cls is not None:
         mro = value.cls.mro()
-        libs = [layers.canonical(base.name) for base in mro if isinstance(base, Lib)]
+        libs = [canonical(base.name) for base in mro if isinstance(base, Lib)]
         if any(option in mro for option in options if isinstance(option, ClassValue)) or any(
             n in libs for n in names if n
         ):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
-from torch_doctor.static.tables import layers
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import forwards, library_calls, methods, unknown_methods
 from torch_doctor.static.values import (
     Args,
@@ -110,7 +110,7 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if isinstance(func, Module):
         return forwards.call_module(run, func, args, keywords, node, name)
     if isinstance(func, Lib):
-        return library_calls.call_library(run, layers.canonical(func.name), args, keywords, node, name)
+        return library_calls.call_library(run, canonical(func.name), args, keywords, node, name)
     if isinstance(func, Method):
         return methods.call_method(run, func.of, func.name, args, keywords, node, name)
     if isinstance(func, ClassValue):

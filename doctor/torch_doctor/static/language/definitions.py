@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.frame import Frame
 from torch_doctor.static.language import targets
-from torch_doctor.static.tables import layers
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import grad_modes, methods
 from torch_doctor.static.values import (
     Bound,
@@ -82,7 +82,7 @@ def decorated(run: Executor, function: Value, decorator: p.Expr) -> Value:
     """What a decorator makes of a function; one that is not in sight is taken to keep what the function does."""
     applied = run.resolve(run.evaluate(decorator))
     if isinstance(function, FunctionValue):
-        name = layers.canonical(applied.name) if isinstance(applied, Lib) else ""
+        name = canonical(applied.name) if isinstance(applied, Lib) else ""
         if name in _STYLES:
             return _styled(function, style=_STYLES[name])
         if isinstance(decorator, p.Attribute) and decorator.name in ("setter", "getter", "deleter"):

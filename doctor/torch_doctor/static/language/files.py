@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.frame import top_frame
 from torch_doctor.static.language import targets
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
     Lib,
     Namespace,
@@ -127,7 +128,7 @@ def _all_of_library(run: Executor, module: str) -> None:
     """`from torch.nn import *`: what the tables know of it."""
     from torch_doctor.static.tables import functions, layers, losses  # noqa: PLC0415 - rarely needed
 
-    prefix = f"{layers.canonical(module)}."
+    prefix = f"{canonical(module)}."
     for table in (layers.LAYERS, losses.LOSSES, functions.FUNCTIONS, layers.CONTAINERS, layers.MODULE_BASES):
         for name in table:
             if name.startswith(prefix) and "." not in name[len(prefix) :]:

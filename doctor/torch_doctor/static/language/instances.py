@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation
-from torch_doctor.static.tables import layers, training
+from torch_doctor.static.tables import training
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import construction, module_building, parameters
 from torch_doctor.static.values import (
     Args,
@@ -68,7 +69,7 @@ def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, ar
 
 def special_instance(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
     """Construct an object of a project class that derives from a library's optimizer, loader or scheduler; else None."""
-    names = [layers.canonical(name) for name in cls.libraries()]
+    names = [canonical(name) for name in cls.libraries()]
     thing: Value | None = None
     if any(training.optimizer_of(name) or name in training.OPTIMIZER_BASES for name in names):
         modules, whole = parameters.parameters_in(run, args[:1] or keywords.values())

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import UNSEEN, blend
 from torch_doctor.static.language import containers, invocation, operators
-from torch_doctor.static.tables import frameworks, layers, libraries
+from torch_doctor.static.tables import launchers, libraries
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Args,
@@ -40,7 +41,7 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
     values = [*args, *keywords.values()]
     holders = [*values, func]
     holds = held(holders)
-    library = layers.canonical(func.name) if isinstance(func, Lib) else ""
+    library = canonical(func.name) if isinstance(func, Lib) else ""
     harmless = bool(library) and libraries.harmless(library)
     flows = blend(value.flow for value in values)
     if not harmless:
@@ -91,9 +92,7 @@ def call_back(run: Executor, value: Value, node: p.Node) -> None:
     run.heap.set(run.state.fields, "grad", mode)
 
 
-def launched(
-    run: Executor, launcher: frameworks.Launcher, args: Args, keywords: Keywords, node: p.Node
-) -> Value | None:
+def launched(run: Executor, launcher: launchers.Launcher, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
     """A function of a library that runs the user's function; None when there is none to run."""
     function: Value | None = keywords.get(launcher.name)
     if function is None and launcher.function is not None and launcher.function < len(args):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.tables import training
+from torch_doctor.static.tables import models, training
 from torch_doctor.static.training import copies, parameters
 from torch_doctor.static.values import (
     Args,
@@ -103,7 +103,7 @@ def wrapped(run: Executor, position: int, args: Args, keywords: Keywords) -> Val
     return Unknown() if value is None else value
 
 
-def library_module(run: Executor, name: str, model: training.LibraryModel, node: p.Node) -> Module:
+def library_module(run: Executor, name: str, model: models.LibraryModel, node: p.Node) -> Module:
     """A model that a library builds."""
     made: Module = run.own(Module(run.site(node), layer=name, sensitive=model.sensitive, name=name))
     made.fields["#mode"] = (0, model.training)

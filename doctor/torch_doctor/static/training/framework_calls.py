@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
-from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables import frameworks, launchers
 from torch_doctor.static.training import construction, framework_loops, gradients, module_parts
 from torch_doctor.static.values import (
     NOTHING,
@@ -71,7 +71,7 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
     framework = frameworks.OWNERS.get(of.name)
     if framework is None:
         return None
-    launcher = frameworks.LAUNCHER_METHODS.get(f"{of.name}.{name}")
+    launcher = launchers.LAUNCHER_METHODS.get(f"{of.name}.{name}")
     if launcher is not None:
         launched = outside.launched(run, launcher, args, keywords, node)
         if launched is not None:

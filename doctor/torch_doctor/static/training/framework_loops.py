@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.language import loops
-from torch_doctor.static.tables import frameworks, layers
+from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import forwards, gradients, modes, module_parts, optimizer_methods, roles
 from torch_doctor.static.values import (
     NOTHING,
@@ -79,7 +80,7 @@ def supervised(run: Executor, args: Args, keywords: Keywords, node: p.Node, *, t
 
 def is_lightning(run: Executor, cls: ClassValue) -> bool:
     """Whether a class is a LightningModule."""
-    return any(layers.canonical(name) == "lightning.LightningModule" for name in cls.libraries())
+    return any(canonical(name) == "lightning.LightningModule" for name in cls.libraries())
 
 
 def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:

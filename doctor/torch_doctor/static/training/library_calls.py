@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import builtin_functions, outside, streams
-from torch_doctor.static.tables import frameworks, functions, layers, libraries, losses, training
+from torch_doctor.static.tables import functions, launchers, layers, libraries, losses, models, training
 from torch_doctor.static.training import (
     checkpoints,
     construction,
@@ -110,8 +110,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return scaler
     if training.loader_of(name):
         return construction.loader_built(run, name, args, keywords, node)
-    if name in training.WRAPPERS:
-        return construction.wrapped(run, training.WRAPPERS[name], args, keywords)
+    if name in models.WRAPPERS:
+        return construction.wrapped(run, models.WRAPPERS[name], args, keywords)
     if name in training.CLIPS:
         gradients.clipped(run, name, args[:1], node)
         return Tensor()
@@ -127,10 +127,10 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return args[0]
     if name in training.PREPARES:
         return construction.arguments_again(run, args[:2], node)
-    model = training.library_model(name)
+    model = models.library_model(name)
     if model is not None:
         return construction.library_module(run, name, model, node)
-    launcher = frameworks.LAUNCHERS.get(name)
+    launcher = launchers.LAUNCHERS.get(name)
     if launcher is not None:
         launched = outside.launched(run, launcher, args, keywords, node)
         if launched is not None:
@@ -144,7 +144,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in training.OPTIMIZER_WRAPPERS or name in training.LOADER_WRAPPERS:
         position = training.OPTIMIZER_WRAPPERS.get(name, training.LOADER_WRAPPERS.get(name, 0))
         return args[position] if position < len(args) else keywords.get("optimizer", Unknown())
-    if name in training.OPTIMIZER_FACTORIES or name in training.AVERAGED:
+    if name in training.OPTIMIZER_FACTORIES or name in models.AVERAGED:
         return construction.made_from_model(run, name, args, node)
     return _other(run, name, args, keywords, node, spelling)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import containers, instances
-from torch_doctor.static.tables import frameworks, layers, losses, training
+from torch_doctor.static.tables import frameworks, layers, losses, models
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import modes, module_parts
 from torch_doctor.static.values import (
     Args,
@@ -36,12 +37,12 @@ LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
 
 def is_module_class(run: Executor, cls: ClassValue) -> bool:
     """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
-    for name in map(layers.canonical, cls.libraries()):
+    for name in map(canonical, cls.libraries()):
         if name in layers.MODULE_BASES or name in frameworks.MODULES or name in layers.LAYERS:
             return True
         if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS or name in losses.LOSSES:
             return True
-        if training.library_model(name) is not None or name.endswith(("PreTrainedModel", "Module")):
+        if models.library_model(name) is not None or name.endswith(("PreTrainedModel", "Module")):
             return True
     if cls.opaque_base() or any(not name.startswith("builtins.") for name in cls.libraries()):
         found = cls.find("forward")
@@ -51,11 +52,11 @@ def is_module_class(run: Executor, cls: ClassValue) -> bool:
 
 def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Construct a project module: run its constructor, then say what became of it."""
-    names = [layers.canonical(name) for name in cls.libraries()]
+    names = [canonical(name) for name in cls.libraries()]
     layer = next(
         (name for name in names if name in layers.LAYERS or name in layers.CONTAINERS or name in losses.LOSSES), ""
     )
-    known = next((model for model in map(training.library_model, names) if model is not None), None)
+    known = next((model for model in map(models.library_model, names) if model is not None), None)
     own_base = not cls.opaque_base() and all(name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names)
     sensitive: Tri = False if own_base else (known.sensitive if known else None)
     module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, sensitive=sensitive))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.tables import layers, training
+from torch_doctor.static.tables import training
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import grad_modes
 from torch_doctor.static.values import (
     Lib,
@@ -57,6 +58,6 @@ def mentioned(run: Executor, value: Value, node: p.Expr) -> None:
     elif isinstance(value, UnknownAttribute) and value.name == "backward" and value.flow.forwards:
         run.emit(NotCalled, node, name=text, method="backward", of="tensor")
     elif isinstance(value, Lib):
-        name = layers.canonical(value.name)
+        name = canonical(value.name)
         if grad_modes.grad_context(run, name) is not None and name != "torch.set_grad_enabled":
             run.emit(NotCalled, node, name=text, method=name.rpartition(".")[2], of="torch")

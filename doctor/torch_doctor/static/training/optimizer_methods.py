@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import outside
-from torch_doctor.static.tables import layers, libraries, training
+from torch_doctor.static.tables import libraries, training
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import checkpoints, framework_calls, gradients, parameters
 from torch_doctor.static.values import (
     NOTHING,
@@ -104,7 +105,7 @@ def tool_method(
         return framed
     if of.name == "contextlib.ExitStack" and name == "enter_context":
         return args[0] if args else Unknown()
-    library = layers.canonical(of.name)
+    library = canonical(of.name)
     if libraries.harmless(library) or libraries.harmless(f"{library}.{name}"):
         values = [*args, *keywords.values()]
         for value in values:

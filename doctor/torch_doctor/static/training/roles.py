@@ -9,6 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.frame import Frame
 from torch_doctor.static.tables import layers, training
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     FunctionValue,
@@ -131,7 +132,7 @@ def _annotated(run: Executor, parameter: p.Parameter) -> Value | None:
     found = run.evaluate(annotation)
     if not isinstance(found, Lib):
         return None
-    name = layers.canonical(found.name)
+    name = canonical(found.name)
     if name in _PLAIN_TYPES or name.startswith("numpy."):
         return Plain(fresh_symbol("flag"))
     if name in layers.MODULE_BASES:

@@ -6,9 +6,12 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.executor import Executor
 from torch_doctor.static.imports import Imports
+from torch_doctor.static.language import instances
 from torch_doctor.static.machine import STEPS, OutOfBudget
+from torch_doctor.static.training import forwards, framework_loops, roles
 from torch_doctor.static.values import (
     Bound,
     ClassValue,
@@ -29,7 +32,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.static import program as p
     from torch_doctor.static.unit import Unit
 
 _CALLERS = 3
@@ -171,7 +173,7 @@ class _Witness:
             self._guarded(executor, lambda: _use_module(executor, module))
         elif built and isinstance(built[0], Instance):
             thing = built[0]
-            self._guarded(executor, lambda: executor.drive_trainer(thing, cls))
+            self._guarded(executor, lambda: framework_loops.drive_trainer(executor, thing, cls))
         yield trace
         for function in sorted(self._unentered(cls), key=_drives):
             if function in self._entered:
@@ -188,19 +190,19 @@ def _construct(executor: Executor, cls: ClassValue) -> Value:
     args: tuple[Value, ...] = ()
     if found is not None and isinstance(found[0], FunctionValue):
         args = _arguments(executor, found[0], skip=1)
-    return executor.instantiate(cls, args, {}, cls.node)
+    return instances.instantiate(executor, cls, args, {}, cls.node)
 
 
 def _use_module(executor: Executor, module: Module) -> None:
     """Call a module that nobody in sight calls."""
     assert module.cls is not None
-    if executor.lightning(module.cls):
-        executor.drive_lightning(module, module.cls.node)
+    if framework_loops.is_lightning(executor, module.cls):
+        framework_loops.drive_lightning(executor, module, module.cls.node)
         return
     found = module.cls.find("forward")
     if found is not None and isinstance(found[0], FunctionValue):
         args = _arguments(executor, found[0], skip=1)
-        executor.forward(module, args, {}, module.cls.node, module.cls.name)
+        forwards.call_module(executor, module, args, {}, module.cls.node, module.cls.name)
 
 
 def _method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
@@ -236,7 +238,7 @@ def _outside(executor: Executor) -> None:
 
 def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
     plain = [parameter for parameter in function.node.parameters if parameter.kind == "plain"]
-    return tuple(executor.argument(parameter, function) for parameter in plain[skip:])
+    return tuple(roles.argument_for(executor, parameter, function) for parameter in plain[skip:])
 
 
 def _returned(executor: Executor, value: Value, function: p.Function) -> None:
@@ -274,9 +276,7 @@ def _lose(executor: Executor, reason: str) -> None:
 
 
 def _methods(cls: p.Class) -> list[p.Function]:
-    from torch_doctor.static.program import Define  # noqa: PLC0415 - at run time only here
-
-    return [statement.function for statement in cls.body if isinstance(statement, Define)]
+    return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
 
 
 _FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")

@@ -10,15 +10,14 @@ import pytest
 import torch
 from torch import nn
 
+from torch_doctor.static.tables.canonical import ALIASES, canonical
 from torch_doctor.static.tables.layers import (
-    ALIASES,
     CONTAINERS,
     LAYERS,
     MODULE_BASES,
     PARAMETER_CONTAINERS,
     Argument,
     Layer,
-    canonical,
 )
 from torch_doctor.static.tables.losses import LOSSES
 from torch_doctor.trace.words import Kind

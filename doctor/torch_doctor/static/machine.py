@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Object)
 
-STEPS = 60_000
-"""Statements and calls that one root may take: a few seconds at most."""
+STEPS = 20_000
+"""Statements and calls that one script may take: about a second."""
 DEPTH = 24
 """Project functions that may be inside each other."""
 RECURSIONS = 2

@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
-LEAST_STEPS = 3_000
-"""Steps for each function that nobody calls, once a file's are used up."""
+STEPS_UNCALLED = 10_000
+"""Steps that what nobody calls in one file may take in all."""
+LEAST_STEPS = 1_000
+"""Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
 _RECURSION = 12_000
 
 
@@ -61,7 +63,7 @@ class _Witness:
         self._ran: set[Path] = set()
         self._shared: dict[Path, Namespace] = {}
         self._objects: dict[int, Object] = {}
-        self._left = STEPS  # steps that what nobody calls in one file may take in all
+        self._left = 0  # of STEPS_UNCALLED, in the current file
 
     def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
         limit = sys.getrecursionlimit()
@@ -119,16 +121,24 @@ class _Witness:
         executor = self._executor(unit, outside=True)
         self._guarded(executor, executor.run)
         begin = executor.heap.mark()
-        self._left = STEPS
+        self._left = STEPS_UNCALLED
         made = dict(executor.objects)
+        passed_over = []
         for name, cls in waiting:
             executor.objects = dict(made)
-            if cls is None and names[name] not in self._entered:
+            if self._left <= 0 and not any(map(_may_train, [names[name]] if cls is None else self._unentered(cls))):
+                passed_over.append(name)
+            elif cls is None and names[name] not in self._entered:
                 yield from self._alone(unit, executor, name)
             elif cls is not None and self._unentered(cls):
                 yield from self._class_alone(unit, executor, name, cls)
             executor.heap.undo(begin)
         executor.heap.undo(0)
+        if passed_over:
+            trace = Trace(unit.source.display, begins_outside=True)
+            reason = f"nobody calls `{passed_over[0]}` and {len(passed_over) - 1} more, and the file took all its steps"
+            trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
+            yield trace
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
         return [function for function in _methods(cls) if function not in self._entered]
@@ -277,6 +287,14 @@ def _lose(executor: Executor, reason: str) -> None:
 
 def _methods(cls: p.Class) -> list[p.Function]:
     return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
+
+
+_TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
+
+
+def _may_train(function: p.Function) -> bool:
+    """Whether a function is worth steps that its file no longer has: it names what a training loop does."""
+    return any(not _TRAINS.isdisjoint(attributes) for attributes in function.uses.values())
 
 
 _FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")

@@ -63,6 +63,9 @@ def _of_either(run: Executor, value: Value, name: str, node: p.Node) -> Value:
 def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     """Take an attribute of something that is not known, or of a sort that has none."""
     if isinstance(value, Unknown):
+        known = functions.ATTRIBUTES.get(name)
+        if known is not None and known.result == "plain":
+            return Plain((".", value.symbol, name))  # a shape or a dtype holds no tensor, whose ever it is
         return UnknownAttribute(value, name)
     return Unknown(value.flow, held((value,)))
 

@@ -12,6 +12,7 @@ from torch_doctor.static.language import containers, operators, outside, streams
 from torch_doctor.static.tables import layers, libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
+    COUNTER,
     NOTHING,
     Args,
     ClassValue,
@@ -131,7 +132,8 @@ def _range(run: Executor, args: Args) -> Value:
             return Stream(Plain())
         if len(counted) <= PASSES:
             return Stream(Plain(), Content(tuple(Const(number) for number in counted)))
-    return Stream(Plain())
+    from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
+    return Stream(Plain((COUNTER, None)) if from_zero else Plain())
 
 
 def _is_instance(run: Executor, value: Value, cls: Value) -> Value:

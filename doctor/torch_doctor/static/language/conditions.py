@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.values import (
+    COUNTER,
     ClassValue,
     Const,
     Either,
@@ -47,6 +48,18 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "is": lambda left, right: left is right or left == right,
     "in": lambda left, right: left in right,
 }
+
+
+_FIRST_PASS = {("==", 0): True, ("<=", 0): True, ("<", 1): True, (">", 0): False, (">=", 1): False}
+"""Comparisons of a loop's counter that tell its first pass (True) or the later ones (False)."""
+
+
+def _is_first(value: Value) -> bool | None:
+    """Whether a loop's counter stands at 0; None for any other value."""
+    if isinstance(value, Plain) and value.symbol[0] == COUNTER:
+        first: bool | None = value.symbol[1]
+        return first
+    return None
 
 
 def decide(run: Executor, node: p.Expr) -> Decision:
@@ -123,7 +136,8 @@ def truth_of(run: Executor, value: Value) -> bool | None:  # noqa: PLR0911 - one
         return found.pop() if len(found) == 1 else None
     if isinstance(value, (Object, Lib, FunctionValue)):
         return True
-    return None
+    first = _is_first(value)
+    return None if first is None else not first
 
 
 def _logic(run: Executor, node: p.Logic) -> Value:
@@ -175,6 +189,9 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         found = _contains(run, left, right)
         if found is not None:
             return Const(found), negated
+    first = _is_first(left) if isinstance(right, Const) and right.value in (0, 1) else None
+    if first is not None and (op, right.value) in _FIRST_PASS:  # type: ignore[attr-defined]  # a constant, see above
+        return Const(first is _FIRST_PASS[op, right.value]), negated  # type: ignore[attr-defined]
     if op in ("is", "==") and isinstance(right, Const) and right.value is None and _never_none(left):
         return Const(value=False), negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.frame import top_frame
 from torch_doctor.static.language import targets
+from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
     Lib,
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from torch_doctor.static.executor import Executor
+    from torch_doctor.static.unit import Unit
 
 _IMPORT_DEPTH = 12
-IMPORT_STEPS = 20_000
-"""Steps that the top level of an imported file may take at least: it is executed once for all runs."""
+IMPORT_STEPS = 4_000
+"""Steps that the top level of an imported file may take; it is executed once for all runs."""
+LATER_STEPS = 50
+"""Steps for each of its statements after that: what defines a name still does."""
 
 
 def namespace_at(run: Executor, path: Path) -> Namespace | None:
@@ -39,24 +43,40 @@ def namespace_at(run: Executor, path: Path) -> Namespace | None:
         return None
     namespace = Namespace(unit)
     run.units[path] = namespace
-    outer = (run.frame, run.iteration, run.loop, run.assumed, run.guards, run.modules_called)
-    run.frame = top_frame(unit, namespace)
-    run.iteration = run.loop = None
-    run.modules_called = []
-    run.importing += 1
     grad, log = run.grad, run.heap.aside()
-    steps, run.steps_left = run.steps_left, max(run.steps_left, IMPORT_STEPS)
+    steps = run.steps_left
     outer_objects, run.objects = run.objects, dict(run.lasting)
-    run.block(unit.program.body)
+    run.importing += 1
+    _execute_top(run, unit, namespace)
+    run.importing -= 1
     run.lasting.update(run.objects)
     run.objects = outer_objects
     run.objects.update(run.lasting)
     run.steps_left = steps
     run.heap.set(run.state.fields, "grad", grad)
     run.heap.back(log)
-    run.importing -= 1
-    run.frame, run.iteration, run.loop, run.assumed, run.guards, run.modules_called = outer
     return namespace
+
+
+def _execute_top(run: Executor, unit: Unit, namespace: Namespace) -> None:
+    """Execute a file's top level; a statement that takes too much is passed over, so that the names after it are there."""
+    outer = (run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building)
+    here = (run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth)
+    left = IMPORT_STEPS
+    for statement in unit.program.body:
+        run.frame, run.iteration, run.loop = top_frame(unit, namespace), None, None
+        run.modules_called, run.stack, run.building = [], list(outer[4]), list(outer[5])
+        before = run.steps_left = max(left, LATER_STEPS)
+        try:
+            goes_on = run.block((statement,))
+        except OutOfBudget:
+            run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
+            goes_on = True
+        left -= before - max(run.steps_left, 0)
+        if not goes_on:
+            break
+    run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building = outer
+    run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
 
 
 def namespace_of(run: Executor, value: Namespace, name: str) -> Any:  # noqa: ANN401 - a value or nothing

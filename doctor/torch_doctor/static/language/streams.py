@@ -9,6 +9,7 @@ from torch_doctor.static.iteration import PASSES, UNROLLED, Course
 from torch_doctor.static.language import containers
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
+    COUNTER,
     NOTHING,
     Args,
     Const,
@@ -77,19 +78,23 @@ def course_of(run: Executor, over: p.Expr) -> Course:
     def item(number: int) -> Value:
         if batches:
             run.emit(BatchTaken, over, loader=stream.loader, name=text)
-        return renewed(run, stream.item, (*turn, number))
+        return renewed(stream.item, turn, number if passes > 1 else 0)
 
     passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
     return Course(passes, item, text, kind)
 
 
-def renewed(run: Executor, item: Value, turn: tuple[Any, ...]) -> Value:
-    """A pass's item: its numbers are decided anew in each pass."""
+def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
+    """A pass's item: its numbers are decided anew in each pass; one that counts from 0 knows the first pass.
+
+    `number` is 0 where the only pass stands for all of them.
+    """
     if isinstance(item, Plain):
-        return Plain(turn)
+        counts = bool(number) and item.symbol[0] == COUNTER
+        return Plain((COUNTER, number == 1, *turn, number) if counts else (*turn, number))
     if isinstance(item, Sequence) and item.kind == "tuple":
         content = item.content
-        items = tuple(renewed(run, part, (*turn, i)) for i, part in enumerate(content.items))
+        items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))
         return Sequence("tuple", Content(items, content.rest))
     return item
 
@@ -126,5 +131,7 @@ def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, key
             content = Content(
                 tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
             )
-        return Stream(Sequence("tuple", Content((Plain(), stream.item))), content, stream.loader)
+        from_zero = len(args) == 1 and "start" not in keywords
+        index = Plain((COUNTER, None)) if from_zero else Plain()
+        return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
     return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle")

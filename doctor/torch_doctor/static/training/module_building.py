@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import containers, instances
@@ -44,10 +45,16 @@ def is_module_class(run: Executor, cls: ClassValue) -> bool:
             return True
         if models.library_model(name) is not None or name.endswith(("PreTrainedModel", "Module")):
             return True
-    if cls.opaque_base() or any(not name.startswith("builtins.") for name in cls.libraries()):
+    if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
         found = cls.find("forward")
         return found is not None and isinstance(found[0], FunctionValue) and found[0].style != "static"
     return False
+
+
+def _may_be_module(library: str) -> bool:
+    """Whether a class of a library that no table knows may be a module: torch's and Python's own are all known."""
+    first = library.partition(".")[0]
+    return first not in ("torch", "builtins") and first not in sys.stdlib_module_names
 
 
 def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:

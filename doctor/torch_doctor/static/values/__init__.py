@@ -17,7 +17,7 @@ from torch_doctor.static.values.objects import (
     Tool,
 )
 from torch_doctor.static.values.reach import held
-from torch_doctor.static.values.symbols import Facts, Symbol, fresh_symbol, hashable, latest
+from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
 from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, Context, Grads, Params, Tensor
 from torch_doctor.static.values.value import (
     MISSING,
@@ -35,6 +35,7 @@ from torch_doctor.static.values.value import (
 )
 
 __all__ = [
+    "COUNTER",
     "MADE_OF_GRADIENTS",
     "MISSING",
     "NOTHING",

@@ -17,6 +17,10 @@ SERIAL = itertools.count(1)
 """Numbers objects and symbols, in the order in which they come up."""
 
 
+COUNTER = "counter"
+"""Begins the symbol of a loop's counter that starts at 0; then comes whether it is there now, None where nobody knows."""
+
+
 def fresh_symbol(word: str = "?") -> Symbol:
     """A symbol that equals no other."""
     return (word, next(SERIAL))

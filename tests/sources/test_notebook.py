@@ -102,9 +102,21 @@ def test_what_is_no_notebook_says_so(content: str) -> None:
         read(content)
 
 
-def test_a_notebook_that_is_not_utf8_says_so() -> None:
-    with pytest.raises(BrokenNotebookError, match="UTF-8"):
-        read('{"cells": ["é"]}'.encode("latin-1"))
+@pytest.mark.parametrize(
+    ("content", "said", "row", "column"),
+    [
+        ('{"cells":\n ["é"]}'.encode("latin-1"), "not UTF-8: the byte 0xe9 fits no character", 2, 4),
+        (b'{\n  "cells": [},\n}', "not JSON: expecting value", 2, 13),
+        (b'{"cells": []} x', "not JSON: extra data", 1, 15),
+        (b"[" * 100_000, "JSON nested too deeply to be read", 1, 1),
+        ('{"cells": []}'.encode("utf-16"), "in UTF-16, which Python does not read; save it as UTF-8", 1, 1),
+    ],
+    ids=["latin-1", "a bracket", "more than one", "deep", "utf-16"],
+)
+def test_where_a_notebook_cannot_be_read_is_told(content: bytes, said: str, row: int, column: int) -> None:
+    with pytest.raises(BrokenNotebookError) as error:
+        read(content)
+    assert (str(error.value), error.value.row, error.value.column) == (said, row, column)
 
 
 JSON = st.recursive(

@@ -73,11 +73,16 @@ def test_bytes_that_are_no_text_are_shown_as_far_as_they_can_be(project: Project
     assert project.tree(path) is None
 
 
-def test_a_broken_notebook_has_a_problem_in_its_first_row(project: Project, write: Callable[..., Path]) -> None:
-    path = write("a.ipynb", b'{"cells": [torch')
+def test_a_broken_notebook_has_a_problem_and_is_shown_as_json(project: Project, write: Callable[..., Path]) -> None:
+    path = write("a.ipynb", b'{\n"cells": [torch')
     assert project.tree(path) is None
     (problem,) = project.problems(path)
-    assert (problem.site.row, problem.site.cell, problem.wrong) == (1, None, True)
+    assert (problem.site.row, problem.site.column, problem.site.cell, problem.wrong) == (2, 11, None, True)
+    file = project.read(path)
+    assert file is not None
+    assert file.text == ""
+    assert file.shown[problem.site.row - 1] == '"cells": [torch'
+    assert problem.site.row in file.row_range(problem.site)
 
 
 def test_a_notebook_without_cells_is_valid(project: Project, write: Callable[..., Path]) -> None:
@@ -90,6 +95,16 @@ def test_what_nobody_wrote_by_hand_is_not_read(project: Project, write: Callable
     assert project.too_large(path)
     assert project.read(path) is None
     assert project.problems(path) == []
+
+
+def test_of_a_file_that_is_too_large_only_so_much_is_read(
+    project: Project, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projects, "LARGEST_PYTHON", 20)
+    path = write("a.py", "import torch\n" * 1000)
+    assert len(project.raw(path)) == 21
+    assert project.too_large(path)
+    assert not project.too_large(write("b.py", "import torch\n"))
 
 
 def test_an_overlay_stands_for_the_file(folder: Path, write: Callable[..., Path]) -> None:

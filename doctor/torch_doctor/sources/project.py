@@ -63,7 +63,7 @@ class Project:
     # --- one file ---
 
     def raw(self, path: Path) -> bytes:
-        """The bytes of a file.
+        """The bytes of a file; of one that is too large, as many as tell that it is.
 
         Raises:
             OSError: it cannot be read.
@@ -73,7 +73,8 @@ class Project:
         if path not in self._raw:
             start = time.perf_counter()
             try:
-                self._raw[path] = path.read_bytes()
+                with path.open("rb") as file:
+                    self._raw[path] = file.read(_largest(path) + 1)
             except OSError as error:
                 self._raw[path] = error
             self.seconds["read"] += time.perf_counter() - start
@@ -131,7 +132,7 @@ class Project:
             size = len(self.raw(path))
         except OSError:
             return False
-        return size > (LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON)
+        return size > _largest(path)
 
     # --- all files ---
 
@@ -180,8 +181,10 @@ class Project:
                 file, problems = read_notebook(path, shown, raw)
             except BrokenNotebookError as error:
                 self._treeless.add(path)
-                self._problems[path] = [Problem(Site(shown, 1, 1, 1, 1), str(error))]
-                return SourceFile(path, shown, "", ())
+                self._problems[path] = [
+                    Problem(Site(shown, error.row, error.column, error.row, error.column), str(error))
+                ]
+                return SourceFile(path, shown, "", (), original=decode(raw, "utf-8")[0])
             self._problems[path] = problems
             return file
         text, failure = decode(raw)
@@ -216,6 +219,10 @@ class Project:
             path, _ = self._trees.popitem(last=False)
             file = self._files[path]
             self._kept -= len(file.text) if file is not None else 0
+
+
+def _largest(path: Path) -> int:
+    return LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON
 
 
 def _is_notebook(path: Path) -> bool:

@@ -34,7 +34,7 @@ class SourceFile:
     """A file that was read: `path` is absolute, `display` is what users see and what a `Site` carries.
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is
-    not Python blanked in place. `original` is what stands in the file, row for row.
+    not Python blanked in place. `original` is what stands in the file, row for row; of a notebook that is none, its JSON.
     """
 
     path: Path
@@ -69,7 +69,7 @@ class SourceFile:
         for cell in self.cells or ():
             if cell.number == site.cell:
                 return range(cell.first_row, cell.first_row + cell.rows)
-        return range(1, len(self.lines) + 1)
+        return range(1, len(self.shown) + 1)
 
     def site(self, row: int, column: int, end_row: int, end_column: int) -> Site:
         """A site of this file, from rows of `text` and columns from 1 in code points."""

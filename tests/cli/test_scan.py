@@ -99,7 +99,13 @@ def test_an_error_of_ours_is_one_line_and_the_rest_is_reported(run: Run, write: 
         (["scan", "--slect", "x"], "--slect"),
         (["scan", "--config", "nope.toml"], "nope.toml: No such file"),
         (["scan", "--color", "blue"], "blue"),
+        (["scan", ""], "a path is empty; write `.` for the working directory"),
+        (
+            ["scan", "--stdin-filename", "a.py", "b.py"],
+            "--stdin-filename names the source on stdin, which is read as `-`",
+        ),
         (["scna"], "`scna` is no command; did you mean `scan`?"),
+        (["rule", "TDR1"], "no rule is called `TDR1`; did you mean `TDR101`?"),
         (["rule", "missing-zerograd"], "no rule is called `missing-zerograd`; did you mean `missing-zero-grad`?"),
         (["trace", "."], ". is a folder"),
     ],
@@ -131,7 +137,19 @@ def test_a_wrong_configuration_is_named(run: Run, write: Callable[..., Path]) ->
     assert (outcome.status, outcome.err) == (2, said)
     path.write_text("[tool.torch-doctor]\nselect = ['TDR777']\n", encoding="utf-8")
     assert run("scan").err.startswith(f"error: {path}: select: no rule is called `TDR777`")
+    path.write_text("[tool.torch-doctor]\noutput-format = 'jsn'\n", encoding="utf-8")
+    assert run("scan").err == f"error: {path}: output-format: no output format is called `jsn`; did you mean `json`?\n"
     assert run("scan", "--isolated").status == 0
+
+
+def test_a_working_directory_that_is_gone_is_one_clear_line(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    said = "error: the working directory cannot be read: No such file or directory\n"
+    assert run("scan") == run("trace", "a.py") == (2, "", said)
 
 
 def codes(outcome: Any) -> list[str]:

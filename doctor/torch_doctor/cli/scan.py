@@ -69,7 +69,7 @@ def command(paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as c
         stdin_filename=given["stdin_filename"],
     )
     options, loaded = settings(flags)
-    outputs = formats(given["output_format"], loaded.config)
+    outputs = formats(given["output_format"], loaded)
     with Progress(wanted=not given["quiet"]) as progress:
         report = scanning.scan(options, progress)
     start = time.perf_counter()

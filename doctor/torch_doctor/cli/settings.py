@@ -51,10 +51,10 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     Raises:
         UsageError: something in the flags or the configuration means nothing.
     """
+    cwd = _working_directory()
     overlay, names, paths = _paths(flags)
     loaded = _config(flags, paths)
     config, rules = loaded.config, _rules()
-    cwd = Path.cwd()
     source = str(loaded.path or "the configuration")
     file_ignores = _file_ignores(config.per_file_ignores.items(), loaded.base, rules, f"{source}: per-file-ignores")
     file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
@@ -76,18 +76,19 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     return options, loaded
 
 
-def formats(asked: Sequence[str], config: Config) -> list[tuple[str, Path | None]]:
+def formats(asked: Sequence[str], loaded: LoadedConfig) -> list[tuple[str, Path | None]]:
     """The output formats with their files; None is stdout.
 
     Raises:
         UsageError: a format is not known, or two want stdout.
     """
     chosen: list[tuple[str, Path | None]] = []
-    for text in asked or (config.output_format or "full",):
+    where = "" if asked else f"{loaded.path}: output-format: "
+    for text in asked or (loaded.config.output_format or "full",):
         name, _, file = text.partition(":")
         if name not in FORMATS:
             hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
-            message = f"no output format is called `{name}`{hint}"
+            message = f"{where}no output format is called `{name}`{hint}"
             raise click.UsageError(message)
         chosen.append((name, Path(file) if file else None))
     if sum(file is None for _, file in chosen) > 1:
@@ -103,8 +104,22 @@ def split(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        message = f"the working directory cannot be read: {error.strerror}"
+        raise click.UsageError(message) from None
+
+
 def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path, ...]]:
     given = list(flags.paths) or ([STDIN] if flags.stdin_filename else ["."])
+    if "" in given:
+        message = "a path is empty; write `.` for the working directory"
+        raise click.UsageError(message)
+    if flags.stdin_filename and STDIN not in given:
+        message = f"--stdin-filename names the source on stdin, which is read as `-`, and not `{given[0]}`"
+        raise click.UsageError(message)
     overlay: dict[Path, bytes] = {}
     names: dict[Path, str] = {}
     paths = []

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -20,7 +20,7 @@ from torch_doctor.report.trace_text import render, render_json
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
 def command(file: str, output_format: str, color: str) -> int:
     """Show what a script does, as far as the static witness can tell: the events that rules judge."""
-    if Path(file).is_dir():
+    if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` reads one file"
         raise click.UsageError(message)
     options, _ = settings(Flags(paths=(file,)))

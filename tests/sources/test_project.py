@@ -40,7 +40,7 @@ def test_what_is_not_there_is_none(project: Project, folder: Path) -> None:
     assert project.read(folder / "nope.py") is None
     assert project.tree(folder / "nope.py") is None
     assert project.problems(folder / "nope.py") == []
-    assert project.mentions("nope") == []
+    assert project.mentions(["nope"], project.python_files()) == []
 
 
 def test_old_trees_are_forgotten_and_parsed_again(
@@ -127,7 +127,7 @@ def test_mentions_finds_whole_identifiers_in_files_that_are_not_ignored(
     write("e.py", "pretrain_one()")
     write("out/f.py", "train_one()")
     write(".gitignore", "out/")
-    assert set(project.mentions("train_one")) == wanted
+    assert set(project.mentions(["train_one"], project.python_files())) == wanted
 
 
 def test_the_list_of_files_ends_somewhere(

@@ -18,7 +18,7 @@ from torch_doctor.sources.source import Problem, SourceFile
 from torch_doctor.trace.site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from torch_doctor.sources.ignores import Ignores
 
@@ -144,19 +144,19 @@ class Project:
             self.seconds["read"] += time.perf_counter() - start
         return self._listing
 
-    def mentions(self, name: str) -> list[Path]:
-        """The project's files that contain the identifier somewhere."""
-        needle = name.encode()
-        whole = re.compile(rb"(?<!\w)" + re.escape(needle) + rb"(?!\w)")
+    def mentions(self, names: Sequence[str], among: Iterable[Path]) -> list[Path]:
+        """Those of the files that contain one of the identifiers somewhere, in their order."""
+        needles = [name.encode() for name in names]
+        whole = re.compile(rb"(?<!\w)(?:" + b"|".join(map(re.escape, needles)) + rb")(?!\w)")
         found = []
-        for path in self.python_files():
+        for path in among:
             try:
                 if path not in self._raw and path.stat().st_size > LARGEST_SEARCHED:
                     continue
                 raw = self.raw(path)
             except OSError:
                 continue
-            if needle in raw and whole.search(raw):
+            if any(needle in raw for needle in needles) and whole.search(raw):
                 found.append(path)
         return found
 

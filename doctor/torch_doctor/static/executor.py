@@ -53,6 +53,7 @@ class Executor(Machine):
         steps: int,
         shared: dict[Path, Namespace],
         objects: dict[int, Object],
+        home: Namespace | None = None,
     ) -> None:
         super().__init__(trace, unit, imports, steps)
         self.objects = dict(objects)
@@ -65,7 +66,7 @@ class Executor(Machine):
         self.importing = 0
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit
-        self.home = Namespace(unit)
+        self.home = home or Namespace(unit)
         self.frame = top_frame(unit, self.home)
 
     def restart(self, trace: Trace, steps: int) -> None:
@@ -85,8 +86,9 @@ class Executor(Machine):
         self.scope = Scope(kind=ScopeKind.ROOT, site=self.main.site((1, 1, 1, 1)))
 
     def run(self) -> None:
-        """Execute the file as a script."""
-        self.block(self.main.program.body)
+        """Execute the file as a script, where it has not been executed already."""
+        if not self.home.whole:
+            self.block(self.main.program.body)
 
     # --- what depends on the sort of a node or value ---
 

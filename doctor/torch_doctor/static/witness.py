@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
-STEPS_UNCALLED = 10_000
-"""Steps that what nobody calls in one file may take in all."""
+STEPS_SCRIPT = (4_000, 10)
+"""Steps that a script may take, and those that each of its lines adds, up to `STEPS`: 99 in 100 end long before."""
+STEPS_UNCALLED = (2_000, 4)
+"""The same for all together that nobody calls in one file."""
 LEAST_STEPS = 1_000
 """Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
 _RECURSION = 12_000
@@ -76,22 +78,31 @@ class _Witness:
                 unit = self._imports.unit(file.path)
                 if unit is not None:
                     units.append(unit)
-                    yield self._script(unit)
+                    yield from self._script(unit)
             for unit in units:
                 yield from self._uncalled(unit)
         finally:
             sys.setrecursionlimit(limit)
 
-    def _script(self, unit: Unit) -> Trace:
-        self._ran.add(unit.source.path)
+    def _script(self, unit: Unit) -> Iterator[Trace]:
+        path = unit.source.path
+        self._ran.add(path)
+        if self._imported(path) and "__name__" not in unit.source.text:
+            return  # the importing script's run had all of it
         executor = self._executor(unit)
         self._guarded(executor, executor.run)
         executor.heap.undo(0)
-        return executor.trace
+        yield executor.trace
+
+    def _imported(self, path: Path) -> Namespace | None:
+        """The globals of a file whose top level some run has executed to its end."""
+        namespace = self._shared.get(path)
+        return namespace if namespace is not None and namespace.whole else None
 
     def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
         trace = Trace(unit.source.display, begins_outside=outside)
-        return Executor(trace, unit, self._imports, STEPS, self._shared, self._objects)
+        home = self._imported(unit.source.path) if outside else None
+        return Executor(trace, unit, self._imports, _steps(unit, STEPS_SCRIPT), self._shared, self._objects, home)
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
@@ -121,7 +132,7 @@ class _Witness:
         executor = self._executor(unit, outside=True)
         self._guarded(executor, executor.run)
         begin = executor.heap.mark()
-        self._left = STEPS_UNCALLED
+        self._left = _steps(unit, STEPS_UNCALLED)
         made = dict(executor.objects)
         passed_over = []
         for name, cls in waiting:
@@ -149,14 +160,14 @@ class _Witness:
         stem = path.parent.name if path.name == "__init__.py" else path.stem
         if path.suffix != ".py":
             return
-        users = {other for name in names[:20] for other in self._project.mentions(name)} - self._ran
-        importers = set(self._project.mentions(stem))
-        for other in sorted(users & importers - {path})[:_CALLERS]:
-            if other.suffix != ".py" or other in self._ran:
+        waiting = [other for other in self._project.python_files() if other not in self._ran and other.suffix == ".py"]
+        importers = self._project.mentions((stem,), waiting)
+        for other in self._project.mentions(names[:20], importers)[:_CALLERS]:
+            if other in self._ran:
                 continue
             caller = self._imports.unit(other)
             if caller is not None:
-                yield self._script(caller)
+                yield from self._script(caller)
 
     def _restarted(self, unit: Unit, executor: Executor) -> Trace:
         trace = Trace(unit.source.display, begins_outside=True)
@@ -192,6 +203,11 @@ class _Witness:
             trace = self._restarted(unit, executor)
             self._guarded(executor, functools.partial(_method, executor, value, function))
             yield trace
+
+
+def _steps(unit: Unit, budget: tuple[int, int]) -> int:
+    least, per_line = budget
+    return min(least + per_line * len(unit.source.lines), STEPS)
 
 
 def _construct(executor: Executor, cls: ClassValue) -> Value:

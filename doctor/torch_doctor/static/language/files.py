@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.frame import top_frame
 from torch_doctor.static.language import targets
 from torch_doctor.static.machine import OutOfBudget
+from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
     Lib,
@@ -63,6 +64,7 @@ def _execute_top(run: Executor, unit: Unit, namespace: Namespace) -> None:
     outer = (run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building)
     here = (run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth)
     left = IMPORT_STEPS
+    whole = True
     for statement in unit.program.body:
         run.frame, run.iteration, run.loop = top_frame(unit, namespace), None, None
         run.modules_called, run.stack, run.building = [], list(outer[4]), list(outer[5])
@@ -71,10 +73,11 @@ def _execute_top(run: Executor, unit: Unit, namespace: Namespace) -> None:
             goes_on = run.block((statement,))
         except OutOfBudget:
             run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
-            goes_on = True
+            goes_on, whole = True, False
         left -= before - max(run.steps_left, 0)
         if not goes_on:
             break
+    namespace.whole = whole
     run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building = outer
     run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
 
@@ -127,8 +130,12 @@ def _import_from(run: Executor, node: p.ImportFrom) -> bool:
         if not node.level and any(name == "*" for name, _ in node.names):
             _all_of_library(run, node.module)
         return True
-    package = imported(run, found)
+    package: Value | None = None
     for name, alias in node.names:
+        if not node.level and canonical(f"{node.module}.{name}") in frameworks.DECLARED:
+            targets.bind_name(run, alias, Lib(f"{node.module}.{name}"))
+            continue
+        package = package or imported(run, found)
         if name == "*":
             if isinstance(package, Namespace):
                 for key, value in list(package.fields.items()):

@@ -429,5 +429,10 @@ MODULE_BASES: dict[str, Framework] = {name: framework for framework in FRAMEWORK
 OWNERS: dict[str, Framework] = {name: framework for framework in FRAMEWORKS for name in framework.owners}
 FACTORIES: dict[str, str] = {name: owner for framework in FRAMEWORKS for name, owner in framework.factories.items()}
 
+DECLARED: frozenset[str] = frozenset(
+    (*MODULE_BASES, *OWNERS, *FACTORIES, *(name for framework in FRAMEWORKS for name in framework.wraps))
+)
+"""Everything of frameworks that is declared here: within a framework's own repository too, this is what it means."""
+
 MODULES = MODULE_BASES.keys() - {"lightning.LightningDataModule"}
 """Bases whose subclasses are modules of torch."""

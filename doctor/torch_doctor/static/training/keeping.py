@@ -35,6 +35,8 @@ def keep(
     flow = value.flow
     if flow.graph is False or run.modules_called:
         return value
+    if flow.graph is None and not (flow.forwards or flow.modules or isinstance(value, Tensor)):
+        return value  # nothing says that it is a tensor
     if flow.graph is None and flow.forwards and flow.forwards <= run.went_backward:
         flow = replace(flow, graph=True)  # that it went backward shows that it had a graph
         value = reflow(run, value, flow)

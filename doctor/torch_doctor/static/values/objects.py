@@ -147,13 +147,14 @@ class Loader(Object):
 
 
 class Namespace(Object):
-    """A project file that was imported; its fields are its globals."""
+    """A project file that was imported; its fields are its globals. `whole`: all of its top level was executed."""
 
-    __slots__ = ("unit",)
+    __slots__ = ("unit", "whole")
 
     def __init__(self, unit: Unit) -> None:
         super().__init__()
         self.unit = unit
+        self.whole = False
 
 
 class Package(Value):

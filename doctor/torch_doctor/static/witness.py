@@ -36,8 +36,10 @@ if TYPE_CHECKING:
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
-STEPS_SCRIPT = (4_000, 10)
+STEPS_SCRIPT = (4_000, 4)
 """Steps that a script may take, and those that each of its lines adds, up to `STEPS`: 99 in 100 end long before."""
+STEPS_TRAINING = (STEPS, 0)
+"""The same for one whose own text names what a training loop does."""
 STEPS_UNCALLED = (2_000, 4)
 """The same for all together that nobody calls in one file."""
 LEAST_STEPS = 1_000
@@ -102,7 +104,9 @@ class _Witness:
     def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
         trace = Trace(unit.source.display, begins_outside=outside)
         home = self._imported(unit.source.path) if outside else None
-        return Executor(trace, unit, self._imports, _steps(unit, STEPS_SCRIPT), self._shared, self._objects, home)
+        trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
+        steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
+        return Executor(trace, unit, self._imports, steps, self._shared, self._objects, home)
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
@@ -306,6 +310,7 @@ def _methods(cls: p.Class) -> list[p.Function]:
 
 
 _TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
+"""Methods that tell a training loop; they decide how much is looked at, never what is found."""
 
 
 def _may_train(function: p.Function) -> bool:

@@ -94,6 +94,7 @@ def test_an_error_of_ours_is_one_line_and_the_rest_is_reported(run: Run, write: 
         (["scan", "--output-format", "jsn"], "no output format is called `jsn`; did you mean `json`?"),
         (["scan", "--output-format", "xml"], "no output format is called `xml`; there are full, concise, json"),
         (["scan", "--output-format", "json", "--output-format", "full"], "only one output format can go to stdout"),
+        (["scan", "--output-format", "json:a", "--output-format", "full:a"], "two output formats go to the file `a`"),
         (["scan", "--per-file-ignores", "tests"], "--per-file-ignores: `tests` is no `pattern:selector`"),
         (["scan", "--per-file-ignores", "a.py:TDR777"], "--per-file-ignores: no rule is called `TDR777`"),
         (["scan", "--slect", "x"], "--slect"),

@@ -7,7 +7,7 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -91,6 +91,11 @@ def formats(asked: Sequence[str], loaded: LoadedConfig) -> list[tuple[str, Path 
             message = f"{where}no output format is called `{name}`{hint}"
             raise click.UsageError(message)
         chosen.append((name, Path(file) if file else None))
+    written = [path.absolute() for _, path in chosen if path is not None]
+    for path in written:
+        if written.count(path) > 1:
+            message = f"two output formats go to the file `{path.name}`; give each its own"
+            raise click.UsageError(message)
     if sum(file is None for _, file in chosen) > 1:
         message = (
             "only one output format can go to stdout; give the others a file: `--output-format sarif:report.sarif`"
@@ -126,13 +131,22 @@ def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path
     for text in given:
         if text == STDIN:
             path = Path(os.path.abspath(flags.stdin_filename or STDIN))  # noqa: PTH100 - links stay as they are
-            overlay[path] = sys.stdin.buffer.read()
+            overlay[path] = _stdin()
             if not flags.stdin_filename:
                 names[path] = STDIN
         else:
             path = Path(os.path.abspath(text))  # noqa: PTH100
         paths.append(path)
     return overlay, names, tuple(dict.fromkeys(paths))
+
+
+def _stdin() -> bytes:
+    stdin: Any = sys.stdin
+    if stdin is None:
+        message = "stdin is closed: there is no source to read"
+        raise click.UsageError(message)
+    raw: bytes = stdin.buffer.read()
+    return raw
 
 
 def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:

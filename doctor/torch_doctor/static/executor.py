@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Args, Keywords, Object
+    from torch_doctor.static.values import Args, Keywords, Object, Symbol
     from torch_doctor.trace import Trace
 
 
@@ -62,6 +62,7 @@ class Executor(Machine):
         self.loop: Landing | None = None
         self.inside: dict[int, tuple[int, Inside]] = {}
         self.remembered: dict[Any, tuple[Any, int]] = {}
+        self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
         self.importing = 0
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
@@ -80,6 +81,7 @@ class Executor(Machine):
         self.stack, self.modules_called, self.building = [], [], []
         self.iteration = self.loop = None
         self.remembered = {}
+        self.played = {}
         self.driven = set()
         self.went_backward = set()
         self.frame = top_frame(self.main, self.home)

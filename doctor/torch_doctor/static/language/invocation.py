@@ -140,9 +140,9 @@ def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, args:
                 mapping.fields["rest"] = open_
             fields[name] = mapping
         elif parameter.kind == "plain" and positional:
-            fields[name] = positional.pop(0)
+            fields[name] = roles.given(run, positional.pop(0), parameter, function)
         elif name in left:
-            fields[name] = left.pop(name)
+            fields[name] = roles.given(run, left.pop(name), parameter, function)
         elif spread is not None and parameter.kind == "plain":
             fields[name] = spread
         elif parameter.default is not None and open_ is None:

@@ -121,6 +121,20 @@ def argument_for(run: Executor, parameter: p.Parameter, function: FunctionValue)
     return Unknown(Flow(graph=None), symbol=fresh_symbol("flag"))
 
 
+def given(run: Executor, value: Value, parameter: p.Parameter, function: FunctionValue) -> Value:
+    """An argument; one that is not known becomes what the function uses it as, the same thing in every call."""
+    if not isinstance(value, Unknown) or value.holds or value.flow.forwards or value.flow.source is not Source.UNKNOWN:
+        return value
+    found = run.played.get(value.symbol)
+    if found is None:
+        outer, run.frame = run.frame, frame_for(run, function)
+        found = role(run, parameter.name, value)
+        run.frame = outer
+        if found is not None:
+            run.played[value.symbol] = found
+    return found or value
+
+
 def _annotated(run: Executor, parameter: p.Parameter) -> Value | None:
     annotation = parameter.annotation
     if isinstance(annotation, p.Index):

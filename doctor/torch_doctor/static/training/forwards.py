@@ -10,6 +10,7 @@ from torch_doctor.static.language import operators, outside
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import modes, module_parts, tensors
 from torch_doctor.static.values import (
+    VOLATILE,
     Args,
     Bound,
     Const,
@@ -59,7 +60,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         class_name=module.class_name,
         sensitive=sensitive,
         training=mode,
-        grad=run.grad,
+        grad=None if any(isinstance(v, Tensor) and v.made_by == VOLATILE for v in values) else run.grad,
         trainable=trainable,
         inputs=_input_fact(run, values),
         output=TensorFact(),

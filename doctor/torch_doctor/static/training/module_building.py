@@ -141,6 +141,8 @@ def _report_held(run: Executor, module: Module, cls: ClassValue, name: str, assi
 def _matters(run: Executor, member: Object) -> Tri:
     """Whether hiding a member does harm: it has something to train, or a mode to set."""
     if isinstance(member, Module):
+        if module_parts.trainable(run, member) is False and modes.mode_of(run, member)[1] is False:
+            return False  # frozen and in evaluation mode: it is hidden so that nobody trains it
         inside = module_parts.parts_of(run, member)
         bare = inside.owners - {part.id for part in inside.parts}
         if bare or any(module_parts.has_parameters(run, part) is True for part in inside.parts):

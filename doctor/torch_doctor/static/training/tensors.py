@@ -13,6 +13,7 @@ from torch_doctor.static.training import gradients, parameters
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
+    VOLATILE,
     Args,
     Const,
     Content,
@@ -113,8 +114,9 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         )
     else:
         tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar)
-    if tensor.kind is Kind.UNKNOWN and any(isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS for v in values):
-        tensor.made_by = MADE_OF_GRADIENTS
+    marks = {v.made_by for v in values if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
+    if marks and tensor.kind in (Kind.UNKNOWN, Kind.BATCH):
+        tensor.made_by = marks.pop()
     if (
         isinstance(first, Unknown)
         and leading is None
@@ -161,8 +163,6 @@ def call_function(
     if needs is not None and isinstance(needs, Const) and needs.value:
         flow = Flow(source=known.source or Source.UNKNOWN)
         return run.own(ParameterValue(run.site(node), declared=False, flow=flow))
-    if name.rpartition(".")[2].startswith("dropout") and "training" not in keywords and len(args) < 3:  # noqa: PLR2004 - training is the third
-        pass
     short = name.rpartition(".")[2]
     dims = len(args) + len(keywords) - 1
     if short in functions.METHODS and functions.METHODS[short].scalar is not None:
@@ -172,6 +172,9 @@ def call_function(
         result = Tensor(result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar)
         if result.kind is Kind.UNKNOWN:
             result.made_by = name
+    volatile = keywords.get("volatile")
+    if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
+        return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)
     return result
 
 

@@ -18,7 +18,7 @@ from torch_doctor.static.values.objects import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
-from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, Context, Grads, Params, Tensor
+from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, VOLATILE, Context, Grads, Params, Tensor
 from torch_doctor.static.values.value import (
     MISSING,
     NOTHING,
@@ -39,6 +39,7 @@ __all__ = [
     "MADE_OF_GRADIENTS",
     "MISSING",
     "NOTHING",
+    "VOLATILE",
     "Args",
     "Bound",
     "ClassValue",

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 MADE_OF_GRADIENTS = "gradient"
 """`made_by` of a tensor that was computed from gradients."""
+VOLATILE = "volatile"
+"""`made_by` of a `Variable(..., volatile=True)`: before torch 0.4 nothing computed from it recorded a graph."""
 
 
 class Tensor(Value):

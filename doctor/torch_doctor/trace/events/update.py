@@ -17,7 +17,8 @@ class Forward(Event):
 
     `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
     `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `inputs` describes the first
-    tensor argument, `output` the result.
+    tensor argument, `output` the result. `used` is False when the result is dropped: the call was made for what it does on
+    the way.
     """
 
     module: int
@@ -29,6 +30,7 @@ class Forward(Event):
     trainable: Tri
     inputs: TensorFact
     output: TensorFact
+    used: bool = True
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

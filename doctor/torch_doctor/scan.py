@@ -89,6 +89,7 @@ class Scan:
         self._given: set[Path] = set()
         self._found: dict[tuple[object, ...], Finding] = {}
         self._suppressions: dict[str, Suppressions] = {}
+        self._remarks: set[str] = set()
         self._done = 0
         self._total = 0
 
@@ -194,7 +195,7 @@ class Scan:
             yield _trace_of_problems(file, wrong)
         for problem in problems:
             if not problem.wrong:
-                self.report.notes.append(f"{problem.site}: not read: {problem.reason}")
+                self._remark(f"{problem.site}: not read: {problem.reason}")
         if wrong and not any(rule.code == UNREADABLE_CODE for rule in self.options.rules):
             self.report.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
 
@@ -203,7 +204,8 @@ class Scan:
     def _judge(self, trace: Trace, project: Project) -> None:
         start = time.perf_counter()
         for event in trace.of(GaveUp):
-            self.report.notes.append(f"{event.site}: gave up: {event.reason}")
+            run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
+            self._remark(f"{event.site}: gave up: {event.reason}{run}")
         for rule in self.options.rules:
             try:
                 for finding in rule.check(trace):
@@ -254,6 +256,11 @@ class Scan:
     def _is_known(self, selector: str) -> bool:
         known = self.options.known
         return selector == "ALL" or selector in known or any(name.startswith(selector.upper()) for name in known)
+
+    def _remark(self, note: str) -> None:
+        if note not in self._remarks:  # a place that is passed several times is named once
+            self._remarks.add(note)
+            self.report.notes.append(note)
 
     def _failed(self, what: str, error: Exception) -> None:
         import traceback  # noqa: PLC0415 - only for an error of ours

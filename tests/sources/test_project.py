@@ -10,7 +10,6 @@ import pytest
 from torch_doctor.sources import project as projects
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.sources.relevance import matters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,22 +157,3 @@ def test_findings_concern_files_within_the_project_that_are_not_left_out(
     assert not project.visible(folder / "out/a.py")
     assert not project.visible(folder / "venv/lib/a.py")
     assert not project.visible(folder.parent / "a.py")
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"import torch",
-        b"from pytorch_lightning import x",
-        b"import accelerate",
-        b'"timm"',
-        "import torch".encode("utf-16"),
-    ],
-)
-def test_files_that_mention_a_training_library_matter(raw: bytes) -> None:
-    assert matters(raw)
-
-
-@pytest.mark.parametrize("raw", [b"", b"import numpy", b"print 'python 2'", b"\0\0\0\0"])
-def test_other_files_do_not(raw: bytes) -> None:
-    assert not matters(raw)

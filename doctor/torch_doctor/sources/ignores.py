@@ -18,6 +18,8 @@ DEFAULT_EXCLUDE = frozenset({
     "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 })  # fmt: skip
 
+FOLDER = "ps_d"  # the group in pathspec's expressions that stands where a folder ends
+
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
@@ -94,7 +96,7 @@ class Ignores:
 
 def _lines(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - one call less per folder
+        with open(path, encoding="utf-8-sig", errors="replace") as file:  # noqa: PTH123 - one call less per folder
             return [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
     except OSError:
         return []
@@ -120,8 +122,19 @@ def _valid(line: str) -> bool:
 
 
 def _matches(spec: GitIgnoreSpec, base: str, path: str, *, folder: bool) -> bool | None:
+    """What the last pattern says that matches the entry itself, as git does it.
+
+    The library's own answer is about files and speaks for the folders above them too; here these were asked before.
+    """
     prefix = base if base.endswith(os.sep) else base + os.sep
     if not path.startswith(prefix):
         return None
-    relative = path[len(prefix) :].replace(os.sep, "/")
-    return spec.check_file(relative + "/" if folder else relative).include
+    relative = path[len(prefix) :].replace(os.sep, "/") + "/" * folder
+    for pattern in reversed(spec.patterns):
+        include, regex = pattern.include, getattr(pattern, "regex", None)
+        if include is None or regex is None:
+            continue
+        for found in regex.finditer(relative):
+            if found.groupdict().get(FOLDER) is None or found.end(FOLDER) == len(relative):
+                return include
+    return None

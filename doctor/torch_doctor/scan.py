@@ -43,6 +43,7 @@ class Options:
     exclude: tuple[Patterns, ...] | None = None
     extend_exclude: tuple[Patterns, ...] = ()
     respect_gitignore: bool = True
+    force_exclude: bool = False  # exclude patterns hold for files that are named, too
     file_ignores: tuple[FileIgnore, ...] = ()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     names: Mapping[Path, str] = field(default_factory=dict)
@@ -119,6 +120,8 @@ class Scan:
         report.errors += found.errors
         report.warnings += found.warnings
         paths = [*options.overlay, *(path for path in found.files if path not in options.overlay)]
+        if options.force_exclude:
+            paths = [path for path in paths if not ignores.excludes_path(path, outer)]
         self._given = set(paths)
         report.files = len(paths)
         roots = {folder: root_of(folder, outer) for folder in {path.parent for path in paths}}

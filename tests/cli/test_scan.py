@@ -204,6 +204,19 @@ def test_ignored_files_are_looked_at_on_request(run: Run, write: Callable[..., P
     assert run("scan", "-q").status == 1
 
 
+def test_excluded_files_that_are_named_are_looked_at_unless_excludes_are_forced(
+    run: Run, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("third_party/train.py", BAD)
+    write("build/train.py", BAD)
+    write("pyproject.toml", "[tool.torch-doctor]\nextend-exclude = ['third_party']\n")
+    named = ["third_party/train.py", "build/train.py"]
+    assert len(codes(run("scan", "--output-format", "json", *named))) == 4
+    assert run("scan", "--force-exclude", *named) == (0, "", "")
+    stdin(monkeypatch, BAD)
+    assert run("scan", "--force-exclude", "--stdin-filename", "third_party/train.py") == (0, "", "")
+
+
 def test_formats_go_to_files(run: Run, write: Callable[..., Path], folder: Path) -> None:
     write("train.py", BAD)
     outcome = run(

@@ -118,6 +118,16 @@ def test_a_path_is_left_out_with_any_folder_above_it(folder: Path, write: Callab
     assert ignores.skips_path(folder.parent / "a.py", folder)
 
 
+def test_exclude_patterns_alone_can_be_asked(folder: Path, write: Callable[..., Path]) -> None:
+    write(".gitignore", "out/\n")
+    ignores = Ignores(frozenset({folder}), extra_excludes=(Patterns(folder, ("old", "*_pb.py")),))
+    assert ignores.excludes_path(folder / "old/new/a.py", folder)
+    assert ignores.excludes_path(folder / "src/a_pb.py", folder)
+    assert ignores.excludes_path(folder / "build/a.py", folder)
+    assert not ignores.excludes_path(folder / "out/a.py", folder)
+    assert not ignores.excludes_path(folder / "build/a.py", folder / "build")
+
+
 def test_patterns_of_another_place_say_nothing(folder: Path) -> None:
     ignores = Ignores(frozenset({folder}), extra_excludes=(Patterns(folder / "src", ("a.py",)),))
     assert ignores.skips(str(folder / "src"), "a.py", folder=False)

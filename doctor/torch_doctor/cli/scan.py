@@ -37,6 +37,7 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @_list_option("--extend-select", "Rules that speak besides those that do anyway.")
 @_list_option("--exclude", "Files and folders to leave out, instead of the usual ones.")
 @_list_option("--extend-exclude", "Files and folders to leave out besides.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even where they are named.")
 @_list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`.")
 @click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
@@ -66,6 +67,7 @@ def command(paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as c
         config=given["config"],
         isolated=given["isolated"],
         respect_gitignore=given["gitignore"],
+        force_exclude=given["force_exclude"],
         stdin_filename=given["stdin_filename"],
     )
     options, loaded = settings(flags)

@@ -42,6 +42,7 @@ class Flags:
     config: str | None = None
     isolated: bool = False
     respect_gitignore: bool = True
+    force_exclude: bool = False
     stdin_filename: str | None = None
 
 
@@ -69,6 +70,7 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         exclude=exclude,
         extend_exclude=(Patterns(loaded.base, config.extend_exclude), Patterns(cwd, flags.extend_exclude)),
         respect_gitignore=flags.respect_gitignore and config.respect_gitignore,
+        force_exclude=flags.force_exclude,
         file_ignores=tuple(file_ignores),
         overlay=overlay,
         names=names,

@@ -45,12 +45,8 @@ class Ignores:
 
     def skips(self, directory: str, name: str, *, folder: bool) -> bool:
         """Whether the entry `name` of `directory` is left out."""
-        if self.excludes is None and name in DEFAULT_EXCLUDE:
-            return True
         path = os.path.join(directory, name)  # noqa: PTH118 - called for every entry of a tree
-        if folder and os.path.isfile(os.path.join(path, "pyvenv.cfg")):  # noqa: PTH113, PTH118
-            return True
-        if any(_matches(spec, base, path, folder=folder) for base, spec in self._exclude_specs()):
+        if self.excludes_entry(path, name, folder=folder):
             return True
         if not self.respect_gitignore:
             return False
@@ -58,6 +54,21 @@ class Ignores:
             if (verdict := _matches(spec, base, path, folder=folder)) is not None:
                 return verdict
         return False
+
+    def excludes_entry(self, path: str, name: str, *, folder: bool) -> bool:
+        """Whether an exclude pattern, and not git, leaves the entry out."""
+        if self.excludes is None and name in DEFAULT_EXCLUDE:
+            return True
+        if folder and os.path.isfile(os.path.join(path, "pyvenv.cfg")):  # noqa: PTH113, PTH118
+            return True
+        return any(_matches(spec, base, path, folder=folder) for base, spec in self._exclude_specs())
+
+    def excludes_path(self, path: Path, root: Path) -> bool:
+        """Whether an exclude pattern leaves out the file, or a folder above it and below `root`."""
+        above = [folder for folder in path.parents if root in folder.parents]
+        return self.excludes_entry(str(path), path.name, folder=False) or any(
+            self.excludes_entry(str(folder), folder.name, folder=True) for folder in above
+        )
 
     def skips_path(self, path: Path, root: Path) -> bool:
         """Whether a walk that starts at `root` would not come to the file."""

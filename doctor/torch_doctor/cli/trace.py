@@ -19,7 +19,10 @@ from torch_doctor.report.trace_text import render, render_json
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
 def command(file: str, output_format: str, color: str) -> int:
-    """Show what a script does, as far as the static witness can tell: the events that rules judge."""
+    """Show what a script does, as far as the static witness can tell: the events that rules judge.
+
+    A loop is followed for two passes: what the first leaves behind is what the second finds.
+    """
     if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` reads one file"
         raise click.UsageError(message)

@@ -30,7 +30,9 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, multiple=True, metavar="LIST", help=help_text)
 
 
-@click.command("scan", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    "scan", short_help="Find the bugs in files and folders.", context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.argument("paths", nargs=-1)
 @_list_option("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between.")
 @_list_option("--ignore", "Rules that do not speak.")

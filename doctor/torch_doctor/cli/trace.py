@@ -14,7 +14,11 @@ from torch_doctor.report.paint import Paint
 from torch_doctor.report.trace_text import render, render_json
 
 
-@click.command("trace", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    "trace",
+    short_help="Show what a script does: the events that rules judge.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.argument("file")
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")

@@ -213,8 +213,7 @@ def _site(node: ast.expr, file: SourceFile) -> Site:
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with a witness and rules that are simple enough to know what they say."""
     monkeypatch.setattr(scan, "witness", seen)
-    for module in ("settings", "rule", "rules"):
-        monkeypatch.setattr(f"torch_doctor.cli.{module}.all_rules", lambda: RULES)
+    monkeypatch.setattr("torch_doctor.cli.installed.all_rules", lambda: RULES)
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from torch_doctor.cli.installed import installed_rules
 from torch_doctor.cli.streams import COLOURS, is_terminal, wants_colours, write
 from torch_doctor.report.rule_pages import page, record
-from torch_doctor.rule import all_rules
 from torch_doctor.selection import did_you_mean, names_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def named(name: str) -> Rule:
     Raises:
         UsageError: there is none.
     """
-    rules = all_rules()
+    rules = installed_rules()
     for rule in rules:
         if name.upper() == rule.code or name == rule.name:
             return rule

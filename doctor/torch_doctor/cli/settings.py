@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from torch_doctor import selection
+from torch_doctor.cli.installed import installed_rules
 from torch_doctor.config import Config, ConfigError, LoadedConfig, find, load
 from torch_doctor.report.formats import FORMATS
-from torch_doctor.rule import all_rules
 from torch_doctor.scan import FileIgnore, Options
 from torch_doctor.selection import Layer, UnknownSelectorError, did_you_mean
 from torch_doctor.sources.discovery import common_directory
@@ -55,7 +55,7 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     cwd = _working_directory()
     overlay, names, paths = _paths(flags)
     loaded = _config(flags, paths)
-    config, rules = loaded.config, _rules()
+    config, rules = loaded.config, installed_rules()
     source = str(loaded.path or "the configuration")
     file_ignores = _file_ignores(config.per_file_ignores.items(), loaded.base, rules, f"{source}: per-file-ignores")
     file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
@@ -157,13 +157,6 @@ def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
     try:
         return load(Path(flags.config)) if flags.config else find(common_directory(paths))
     except ConfigError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _rules() -> tuple[Rule, ...]:
-    try:
-        return all_rules()
-    except ValueError as error:
         raise click.UsageError(str(error)) from None
 
 

@@ -43,7 +43,7 @@ def test_the_configuration_nearest_to_the_paths_counts_and_its_patterns_begin_th
     assert loaded.base == folder / "pkg"
     assert options.extend_exclude == (Patterns(folder / "pkg", ("gen",)), Patterns(folder, ("old",)))
     (ignore,) = options.file_ignores
-    assert (ignore.patterns.base, ignore.codes, ignore.negated) == (folder / "pkg", {"TDR101"}, False)
+    assert (ignore.patterns.base, ignore.codes, ignore.negated) == (folder / "pkg", frozenset({"TDR101"}), False)
     assert [rule.code for rule in options.rules] == ["TDR000", "TDR101", "TDR601"]
     options, _ = settings(Flags(paths=("pkg/a.py", "b.py")))
     assert [rule.code for rule in options.rules] == ["TDR000", "TDR101"]
@@ -59,7 +59,7 @@ def test_exclude_on_the_command_line_replaces_the_configurations(folder: Path, w
 def test_selectors_for_one_pattern_add_up(folder: Path) -> None:  # noqa: ARG001 - gives the environment
     options, _ = settings(Flags(per_file_ignores=("a.py:TDR101,a.py:TDR601", "!b.py:ALL")))
     first, second = options.file_ignores
-    assert (first.patterns.globs, first.codes) == (("a.py",), {"TDR101", "TDR601"})
+    assert (first.patterns.globs, first.codes) == (("a.py",), frozenset({"TDR101", "TDR601"}))
     assert (second.patterns.globs, second.negated) == (("b.py",), True)
     assert second.codes == {"TDR000", "TDR101", "TDR601", "TDR901"}
 

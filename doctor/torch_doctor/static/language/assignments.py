@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import operators, targets
+from torch_doctor.static.language import operators, outside, targets
 from torch_doctor.static.training import container_methods, keeping, parameters, roles
 from torch_doctor.static.values import (
     Const,
@@ -27,7 +27,10 @@ JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "
 
 
 def _assign(run: Executor, node: p.Assign) -> bool:
+    before = len(run.trace.events)
     value = run.evaluate(node.value)
+    if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
+        outside.dropped(run, before, node.value)
     for target in node.targets:
         named = roles.named(run, value, target, node.value)
         if isinstance(target, p.Name) and isinstance(named, Tensor) and named.made_by in JOINS:

@@ -66,6 +66,8 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
         known = functions.ATTRIBUTES.get(name)
         if known is not None and known.result == "plain":
             return Plain((".", value.symbol, name))  # a shape or a dtype holds no tensor, whose ever it is
+        if name == "data" and value.flow.forwards:
+            return Unknown(value.flow.cut(), value.holds)
         return UnknownAttribute(value, name)
     return Unknown(value.flow, held((value,)))
 
@@ -231,7 +233,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
         return Method(value, name)
     if name == "module" and value.cls is None:
         return value  # the way to what DataParallel wraps
-    if name in ("weight", "bias") and value.table is not None:
+    if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
         return Params(frozenset((value.id,)))
     if name == "__class__":
         return value.cls or Unknown()

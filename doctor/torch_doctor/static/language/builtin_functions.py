@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Content,
+    Either,
     Instance,
     Keywords,
     Lib,
@@ -28,6 +29,7 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Stream,
+    Symbol,
     Tensor,
     Unknown,
     Value,
@@ -69,7 +71,10 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name == "dict":
         return dictionary(run, args, keywords, node)
     if name == "isinstance" and len(args) == 2:  # noqa: PLR2004 - its two arguments
-        return _is_instance(run, first, args[1])
+        outcome = _is_instance(run, first, args[1])
+        if isinstance(args[1], Lib) and canonical(args[1].name) == "torch.Tensor":
+            narrow_to_tensor(run, first, outcome, node)
+        return outcome
     if name in ("getattr", "hasattr") and len(args) > 1:
         return _get_attribute(run, name, args, node)
     if name == "setattr" and len(args) > 2:  # noqa: PLR2004 - its three arguments
@@ -134,6 +139,19 @@ def _range(run: Executor, args: Args) -> Value:
             return Stream(Plain(), Content(tuple(Const(number) for number in counted)))
     from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
     return Stream(Plain((COUNTER, None)) if from_zero else Plain())
+
+
+def narrow_to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None:
+    """Something was asked whether it is a tensor: where it is not, its name stands for something without a graph."""
+    asked = node.args[0] if isinstance(node, p.Call) and node.args else None
+    if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)) or not isinstance(asked, p.Name):
+        return
+    holder = run.frame.holder(asked.id)
+    if holder is not None and (value.flow.forwards or value.flow.graph):
+        yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
+        options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
+        tensors = tuple((facts | yes, option) for facts, option in options)
+        run.heap.set(holder.fields, asked.id, Either((*tensors, (no, Plain()))))
 
 
 def _is_instance(run: Executor, value: Value, cls: Value) -> Value:

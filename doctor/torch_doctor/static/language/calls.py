@@ -78,9 +78,11 @@ def evaluate_call(run: Executor, node: p.Call) -> Value:
 def _super(run: Executor, node: p.Call) -> Value:
     frame: Frame | None = run.frame
     if len(node.args) >= 2:  # noqa: PLR2004 - super(Class, self)
-        cls = run.resolve(run.evaluate(node.args[0]))
+        named = run.resolve(run.evaluate(node.args[0]))
         self_value = run.resolve(run.evaluate(node.args[1]))
-        return Super(cls, self_value) if isinstance(cls, ClassValue) else Unknown()
+        # Where the name has been bound anew since, the class around this method is what it stood for.
+        owner = named if isinstance(named, ClassValue) else run.frame.what.owner if run.frame.what is not None else None
+        return Super(owner, self_value) if owner is not None else Unknown()
     if node.args:
         return Plain()  # super(Class) alone is bound to nothing
     while frame is not None and (frame.what is None or frame.what.owner is None):

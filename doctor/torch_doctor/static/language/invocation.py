@@ -57,6 +57,8 @@ def enter(
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
     if len(run.stack) >= DEPTH or repeated >= RECURSIONS:
         run.give_up(node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other")
+        for module in run.building:
+            run.heap.set(module.fields, "#initialised", value=True)  # what is not followed may do it
         return Unknown(blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values())))
     run.entered.add(function.node)
     frame = Frame(function.unit, function.closure.globals, function.closure)

@@ -29,7 +29,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
 )
-from torch_doctor.trace import Handed, Kind
+from torch_doctor.trace import Forward, Handed, Kind
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -90,6 +90,14 @@ def call_back(run: Executor, value: Value, node: p.Node) -> None:
     run.heap.set(run.state.fields, "grad", None)
     invocation.enter(run, function, (value.self,) if isinstance(value, Bound) else (), {}, node)
     run.heap.set(run.state.fields, "grad", mode)
+
+
+def dropped(run: Executor, before: int, call: p.Call) -> None:
+    """Say of a forward that this call made since event `before` that nobody takes its result."""
+    site = run.site(call)
+    for event in run.trace.events[before:]:
+        if isinstance(event, Forward) and event.site == site:
+            event.used = False
 
 
 def launched(run: Executor, launcher: launchers.Launcher, args: Args, keywords: Keywords, node: p.Node) -> Value | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
+from torch_doctor.static.language import outside
 from torch_doctor.static.training import container_methods, not_called
 from torch_doctor.static.values import (
     NOTHING,
     Instance,
     Sequence,
 )
-from torch_doctor.trace import Forward
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,18 +30,10 @@ def _evaluate(run: Executor, node: p.Evaluate) -> bool:
     before = len(run.trace.events)
     value = run.evaluate(node.value)
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
-        _dropped(run, before, node.value)
+        outside.dropped(run, before, node.value)
     if isinstance(node.value, (p.Attribute, p.Name)):
         not_called.mentioned(run, value, node.value)
     return True
-
-
-def _dropped(run: Executor, before: int, call: p.Call) -> None:
-    """Say of a forward that is a statement of its own that nobody has its result."""
-    site = run.site(call)
-    for event in run.trace.events[before:]:
-        if isinstance(event, Forward) and event.site == site:
-            event.used = False
 
 
 def _return(run: Executor, node: p.Return) -> bool:

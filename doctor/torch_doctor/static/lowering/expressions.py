@@ -39,6 +39,8 @@ def _call(low: Lowering, node: ast.Call) -> p.Expr:
     if isinstance(node.func, ast.Name):
         low.functions[-1][1].add(node.func.id)
     func = low.expr(node.func)
+    if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.args:
+        low.functions[-1][0][node.func.value.id].add(f"{node.func.attr}(...)")
     args = tuple(low.expr(arg) for arg in node.args)
     return p.Call(low.at(node), func, args, tuple((k.arg, low.expr(k.value)) for k in node.keywords))
 

@@ -46,7 +46,7 @@ def _annassign(low: Lowering, node: ast.AnnAssign, out: list[p.Stmt]) -> None:
 
 
 def _evaluate(low: Lowering, node: ast.Expr, out: list[p.Stmt]) -> None:
-    if not isinstance(node.value, ast.Constant):
+    if not isinstance(node.value, ast.Constant) or node.value.value is ...:
         out.append(p.Evaluate(low.at(node), low.expr(node.value)))
 
 

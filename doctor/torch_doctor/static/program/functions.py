@@ -25,6 +25,8 @@ class Parameter:
 class Function(Expr):
     """A `def` or a lambda. `uses` says which attributes are taken of which names in its body; `calls` which names are called.
 
+    An attribute that is called with positional arguments is in `uses` as `name(...)` too.
+
     `inner` marks a function defined inside another one.
     """
 

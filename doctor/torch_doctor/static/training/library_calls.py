@@ -91,7 +91,10 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return module_methods.of_base(run, args[0], "__init__", args[1:], keywords, node, spelling)
     known = functions.FUNCTIONS.get(name)
     if known is not None:
-        return tensors.call_function(run, name, known, args, keywords, node)
+        result = tensors.call_function(run, name, known, args, keywords, node)
+        if name == "torch.is_tensor" and args:
+            builtin_functions.narrow_to_tensor(run, args[0], result, node)
+        return result
     if name in training.GRAD_MODES:
         return grad_modes.enter_grad_mode(run, name, args, keywords, node)
     if training.optimizer_of(name):

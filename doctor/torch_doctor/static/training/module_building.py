@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances
 from torch_doctor.static.tables import frameworks, layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
@@ -29,7 +30,6 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Held, ModuleBuilt
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace import Site, Tri
 
@@ -72,7 +72,7 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
         _set_table(run, module, layer, (), {})
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
-    if not runs_own or cls.opaque_base():
+    if not runs_own or cls.opaque_base() or (init is not None and _is_stub(init[0])):
         module.fields["#initialised"] = True
     if layer in LISTS and not runs_own:
         _fill_list(run, module, args, keywords)
@@ -81,6 +81,13 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     run.building.pop()
     _report_built(run, module, cls, node)
     return module
+
+
+def _is_stub(function: Value) -> bool:
+    """Whether a function's body is only `...`: a sketch, not code."""
+    body = function.node.body if isinstance(function, FunctionValue) else ()
+    values = [statement.value for statement in body if isinstance(statement, p.Evaluate)]
+    return bool(body) and all(isinstance(value, p.Const) for value in values) and len(values) == len(body)
 
 
 def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) -> None:

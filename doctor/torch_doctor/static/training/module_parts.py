@@ -78,6 +78,8 @@ def has_parameters(run: Executor, part: Module) -> Tri:
     """Whether a module owns parameters itself, apart from its parts."""
     if part.table is not None:
         return part.table.parameters
+    if "#by_name" in part.fields:
+        return None  # a part or a method, and nobody knows of which sort
     if part.layer in layers.CONTAINERS or part.layer in losses.LOSSES:
         return False
     if part.cls is not None and part.sensitive is False:
@@ -150,6 +152,8 @@ def some(answers: Any) -> Tri:  # noqa: ANN401 - any iterable of Tri
 def set_module_attribute(run: Executor, module: Module, name: str, new: Value, node: p.Node) -> None:
     """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
     run.heap.set(module.fields, name, new)
+    if name == "__dict__":
+        run.heap.set(module.fields, "#initialised", value=True)  # it takes the state of another module
     site = run.site(node)
     for child in children(new, listed=False):
         if isinstance(child, (Module, ParameterValue)):
@@ -213,6 +217,6 @@ def part_of(run: Executor, module: Module, name: str) -> Value:
     """An attribute of a module that is known by its role only: a part of it, or a method."""
     part: Module = run.own(Module(module.born, name=name))
     part.fields["#mode"] = module.fields.get("#mode", (0, None))
-    part.fields["#registered"] = True
+    part.fields["#registered"] = part.fields["#by_name"] = True
     module.fields[name] = part  # not logged: it has always been there
     return part

@@ -76,6 +76,8 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
         return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
+    if "eval(...)" in uses:
+        uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
     if uses & _MODULE_USES and not uses & {"fit", "predict", "step"}:
         return module_by_role(run, last)
     if _LOADER_NAME.search(last) and not uses & {"load", "run"}:

@@ -64,13 +64,15 @@ def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
     for value, arm in ((left, True), (right, False)):
         fact: Facts = frozenset() if symbol is None else frozenset(((symbol, arm),))
         for facts, option in value.options if isinstance(value, Either) else ((frozenset(), value),):
+            if symbol is not None and (symbol, not arm) in facts:
+                continue  # no path leads to this one
             new = facts | fact
             same = next((i for i, (_, known) in enumerate(options) if known is option), None)
             if same is None:
                 options.append((new, option))
             else:
                 options[same] = (options[same][0] & new, option)
-    if len(options) == 1:
+    if len(options) == 1 or (options and all(isinstance(option, Plain) for _, option in options)):
         return options[0][1]
     if len(options) > MAX_OPTIONS:
         return summary(value for _, value in options)

@@ -8,7 +8,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.sources.cells import blank_magics, is_foreign
+from torch_doctor.sources.cells import blank_magics, is_foreign, leading_indent
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.source import NEWLINE, Cell, Problem, SourceFile
 from torch_doctor.trace.site import Site
@@ -42,13 +42,15 @@ def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, lis
     row = 1
     for number, source in _code_cells(content):
         lines = NEWLINE.split(source)
-        text, problem = _readable(source, lines)
+        indent = leading_indent(lines)
+        text, problem = _readable(source, [line.removeprefix(indent) for line in lines])
         if isinstance(problem, Failure):
-            site = Site(display, problem.row, problem.column, problem.end_row, problem.end_column, number)
+            column, end_column = problem.column + len(indent), problem.end_column + len(indent)
+            site = Site(display, problem.row, column, problem.end_row, end_column, number)
             problems.append(Problem(site, problem.reason))
         elif problem is not None:
             problems.append(Problem(Site(display, 1, 1, 1, 1, number), problem.reason, wrong=False))
-        cells.append(Cell(number, row, len(lines), blanked=text is None))
+        cells.append(Cell(number, row, len(lines), blanked=text is None, indent=len(indent)))
         texts.append("\n" * (len(lines) - 1) if text is None else text)
         originals.append("\n".join(lines))
         row += len(lines)
@@ -61,6 +63,10 @@ def _readable(source: str, lines: list[str]) -> tuple[str | None, Failure | Unsu
         return None, None
     text = "\n".join(blank_magics(lines))
     parsed = parse(text)
+    if isinstance(parsed, Failure):
+        # Only where it is no Python does IPython take `pip install torch` for a magic.
+        text = "\n".join(blank_magics(lines, automatic=True))
+        parsed = parse(text)
     return (text, None) if isinstance(parsed, ast.Module) else (None, parsed)
 
 

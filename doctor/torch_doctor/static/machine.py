@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Object)
 
-STEPS = 20_000
+STEPS = 12_000
 """Statements and calls that the longest script may take: less than a second."""
 DEPTH = 24
 """Project functions that may be inside each other."""

@@ -80,9 +80,10 @@ def _super(run: Executor, node: p.Call) -> Value:
     if len(node.args) >= 2:  # noqa: PLR2004 - super(Class, self)
         named = run.resolve(run.evaluate(node.args[0]))
         self_value = run.resolve(run.evaluate(node.args[1]))
-        # Where the name has been bound anew since, the class around this method is what it stood for.
-        owner = named if isinstance(named, ClassValue) else run.frame.what.owner if run.frame.what is not None else None
-        return Super(owner, self_value) if owner is not None else Unknown()
+        around = run.frame.what.owner if run.frame.what is not None else None
+        if not isinstance(named, ClassValue) and around is not None and run.text(node.args[0]) == around.name:
+            named = around  # the name has been bound anew since: this is what it stood for
+        return Super(named, self_value) if isinstance(named, ClassValue) else Unknown()
     if node.args:
         return Plain()  # super(Class) alone is bound to nothing
     while frame is not None and (frame.what is None or frame.what.owner is None):

@@ -43,7 +43,7 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
 def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa: ANN401 - pairs of a key and a module
     """The module objects that lie in what is saved."""
     if isinstance(value, Module):
-        if value.layer not in losses.LOSSES:
+        if value.layer not in losses.LOSSES and "#by_name" not in value.fields:
             yield name, value
     elif isinstance(value, Either):
         found = [list(_whole_modules(option, name, depth)) for _, option in value.options]

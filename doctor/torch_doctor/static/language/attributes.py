@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.language import files, invocation
-from torch_doctor.static.tables import functions
+from torch_doctor.static.tables import functions, layers
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MODULE_METHODS, OPTIMIZER_METHODS
 from torch_doctor.static.training import modes, module_parts
 from torch_doctor.static.values import (
@@ -180,12 +181,23 @@ def _of_super(run: Executor, value: Super, name: str, node: p.Node) -> Value:
     cls = thing.cls if isinstance(thing, (Instance, Module)) else thing if isinstance(thing, ClassValue) else None
     if cls is None:
         return Unknown()
-    found = cls.find(name, after=value.cls)
+    # What comes after a library's class is taken for the library's.
+    found = cls.find(name, after=value.cls) if isinstance(value.cls, ClassValue) else None
+    if found is not None and isinstance(thing, Module) and _module_before(cls, found[1], value.cls):
+        own = name == "__init__" or name in MODULE_METHODS
+        found = None if own else found
     if found is not None:
         return _bound(run, found[0], thing, node)
     if isinstance(thing, Module):
         return Method(thing, f"super.{name}")
     return Method(thing, name)
+
+
+def _module_before(cls: ClassValue, found: ClassValue, after: Value) -> bool:
+    """Whether `nn.Module` itself stands before the class `found` in the order in which `super()` looks."""
+    order = cls.mro()
+    between = order[order.index(after) + 1 : order.index(found)] if after in order else ()
+    return any(isinstance(base, Lib) and canonical(base.name) in layers.MODULE_BASES for base in between)
 
 
 def _bound(run: Executor, attribute: Value, thing: Value, node: p.Node) -> Value:

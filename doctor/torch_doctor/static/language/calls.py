@@ -83,7 +83,8 @@ def _super(run: Executor, node: p.Call) -> Value:
         around = run.frame.what.owner if run.frame.what is not None else None
         if not isinstance(named, ClassValue) and around is not None and run.text(node.args[0]) == around.name:
             named = around  # the name has been bound anew since: this is what it stood for
-        return Super(named, self_value) if isinstance(named, ClassValue) else Unknown()
+        known = isinstance(named, ClassValue) or (isinstance(named, Lib) and isinstance(self_value, Module))
+        return Super(named, self_value) if known else Unknown()
     if node.args:
         return Plain()  # super(Class) alone is bound to nothing
     while frame is not None and (frame.what is None or frame.what.owner is None):

@@ -54,6 +54,8 @@ def is_module_class(run: Executor, cls: ClassValue) -> bool:
 def _may_be_module(library: str) -> bool:
     """Whether a class of a library that no table knows may be a module: torch's and Python's own are all known."""
     first = library.partition(".")[0]
+    if canonical(library) in frameworks.OWNERS:
+        return False  # it runs a module
     return first not in ("torch", "builtins") and first not in sys.stdlib_module_names
 
 

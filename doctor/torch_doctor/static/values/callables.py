@@ -67,11 +67,11 @@ class Partial(Value):
 
 
 class Super(Value):
-    """`super()`: attributes are looked up after `cls` in the classes of `self`."""
+    """`super()`: attributes are looked up after `cls`, a class of the project or a library, in the classes of `self`."""
 
     __slots__ = ("cls", "self")
 
-    def __init__(self, cls: ClassValue, self_value: Value) -> None:
+    def __init__(self, cls: Value, self_value: Value) -> None:
         self.cls = cls
         self.self = self_value
 

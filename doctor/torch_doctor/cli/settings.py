@@ -18,7 +18,7 @@ from torch_doctor.report.formats import FORMATS
 from torch_doctor.scan import FileIgnore, Options
 from torch_doctor.selection import Layer, UnknownSelectorError, did_you_mean
 from torch_doctor.sources.discovery import common_directory
-from torch_doctor.sources.ignores import Patterns
+from torch_doctor.sources.ignores import Patterns, is_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,15 +60,20 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     file_ignores = _file_ignores(config.per_file_ignores.items(), loaded.base, rules, f"{source}: per-file-ignores")
     file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
     if flags.exclude is not None:
-        exclude: tuple[Patterns, ...] | None = (Patterns(cwd, flags.exclude),)
+        exclude: tuple[Patterns, ...] | None = (_patterns(cwd, flags.exclude, "--exclude"),)
+    elif config.exclude is not None:
+        exclude = (_patterns(loaded.base, config.exclude, f"{source}: exclude"),)
     else:
-        exclude = None if config.exclude is None else (Patterns(loaded.base, config.exclude),)
+        exclude = None
     options = Options(
         paths=paths,
         rules=_selected(flags, config, rules, source),
         known=frozenset(selection.names_of(rules)),
         exclude=exclude,
-        extend_exclude=(Patterns(loaded.base, config.extend_exclude), Patterns(cwd, flags.extend_exclude)),
+        extend_exclude=(
+            _patterns(loaded.base, config.extend_exclude, f"{source}: extend-exclude"),
+            _patterns(cwd, flags.extend_exclude, "--extend-exclude"),
+        ),
         respect_gitignore=flags.respect_gitignore and config.respect_gitignore,
         force_exclude=flags.force_exclude,
         file_ignores=tuple(file_ignores),
@@ -186,6 +191,14 @@ def _pairs(values: Iterable[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
     return [(pattern, tuple(selectors)) for pattern, selectors in pairs.items()]
 
 
+def _patterns(base: Path, globs: tuple[str, ...], where: str) -> Patterns:
+    for glob in globs:
+        if not is_pattern(glob):
+            message = f"{where}: `{glob}` is no pattern of paths, such as `tests/*.py`"
+            raise click.UsageError(message)
+    return Patterns(base, globs)
+
+
 def _file_ignores(
     pairs: Iterable[tuple[str, tuple[str, ...]]], base: Path, rules: Sequence[Rule], where: str
 ) -> list[FileIgnore]:
@@ -194,5 +207,5 @@ def _file_ignores(
         _check(selectors, rules, where)
         codes = frozenset(rule.code for rule in rules for selector in selectors if selection.matches(selector, rule))
         negated = pattern.startswith("!")
-        ignores.append(FileIgnore(Patterns(base, (pattern[negated:],)), codes, negated))
+        ignores.append(FileIgnore(_patterns(base, (pattern[negated:],), where), codes, negated))
     return ignores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -118,16 +119,17 @@ def _compile(lines: Sequence[str]) -> GitIgnoreSpec:
 
     try:
         return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return GitIgnoreSpec.from_lines([line for line in lines if _valid(line)])
+    except (ValueError, re.error):
+        return GitIgnoreSpec.from_lines([line for line in lines if is_pattern(line)])
 
 
-def _valid(line: str) -> bool:
+def is_pattern(text: str) -> bool:
+    """Whether the text can be a line of a gitignore file."""
     from pathspec import GitIgnoreSpec  # noqa: PLC0415
 
     try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
+        GitIgnoreSpec.from_lines([text])
+    except (ValueError, re.error):  # old versions of pathspec let both through
         return False
     return True
 

@@ -66,6 +66,7 @@ class Machine:
         self.assumed: dict[Symbol, bool] = {}
         self.guards: Guards = frozenset()
         self.fork_depth = 0
+        self.dead_end = False  # the function entered last raised on all paths
         self.stack: list[FunctionValue] = []
         self.modules_called: list[Module] = []
         self.building: list[Object] = []

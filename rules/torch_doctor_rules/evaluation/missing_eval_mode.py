@@ -75,9 +75,8 @@ class MissingEvalMode(Rule):
     Unsafe: `model.eval()` is inserted before the pass, and `model.train()` after it where training goes on.
 
     ## When it stays silent
-    For models without dropout or batch norm, for models in a mode that is not known, for Monte-Carlo dropout and the
-    recalibration of batch norm or quantizers (nobody uses the output), for smoke forwards on random input, and for
-    passes that may go backward.
+    For models without dropout or batch norm, in a mode that is not known, for Monte-Carlo dropout and recalibration
+    (nobody takes the output), for smoke forwards on random input, and for passes that may go backward.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval

@@ -73,8 +73,7 @@ class MissingNoGrad(Rule):
 
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
-    (of a teacher, a target network) goes into a training loss, when nobody takes it, when the model is frozen, and for
-    smoke forwards.
+    goes into a training loss (teachers) or is dropped, when the model is frozen, and for smoke forwards.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

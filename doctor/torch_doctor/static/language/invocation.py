@@ -57,8 +57,7 @@ def enter(
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
     if len(run.stack) >= DEPTH or repeated >= RECURSIONS:
         run.give_up(node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other")
-        for module in run.building:
-            run.heap.set(module.fields, "#initialised", value=True)  # what is not followed may do it
+        _may_initialise(run)
         return Unknown(blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values())))
     run.entered.add(function.node)
     frame = Frame(function.unit, function.closure.globals, function.closure)
@@ -87,6 +86,9 @@ def enter(
     falls_through = run.block(function.node.body)
     alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
     run.stack.pop()
+    run.dead_end = not alive
+    if not alive:
+        _may_initialise(run)  # what is raised on all paths here is not, in a script that works
     if function.contexts and alive:
         run.set_grad("decorator", grad, function.node, leave=True)
     run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop = outer
@@ -96,6 +98,12 @@ def enter(
         items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
         return run.own(Sequence("list", items, run.site(node), function))
     return _result(run, frame, falls_through=falls_through)
+
+
+def _may_initialise(run: Executor) -> None:
+    """What is not followed may have initialised the modules under construction."""
+    for module in run.building:
+        run.heap.set(module.fields, "#initialised", value=True)
 
 
 def _result(run: Executor, frame: Frame, *, falls_through: bool) -> Value:

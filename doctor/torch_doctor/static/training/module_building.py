@@ -79,9 +79,11 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     if layer in LISTS and not runs_own:
         _fill_list(run, module, args, keywords)
     run.building.append(module)
+    run.dead_end = False
     instances.initialise(run, module, cls, args, keywords, node)
     run.building.pop()
-    _report_built(run, module, cls, node)
+    if not run.dead_end:  # a constructor that raises builds nothing
+        _report_built(run, module, cls, node)
     return module
 
 
@@ -118,7 +120,9 @@ def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) 
             _report_held(run, module, cls, key[1], held_)
 
 
-def _report_held(run: Executor, module: Module, cls: ClassValue, name: str, assigned: tuple[Site, object]) -> None:
+def _report_held(
+    run: Executor, module: Module, cls: ClassValue, name: str, assigned: tuple[Site, object, bool]
+) -> None:
     container = module.fields.get(name)
     if not isinstance(container, (Sequence, Mapping)):
         return  # it has become something else: a ModuleList, say
@@ -126,7 +130,7 @@ def _report_held(run: Executor, module: Module, cls: ClassValue, name: str, assi
     members = [member for item in items for member in module_parts.members(item)]
     if not members:
         return
-    site, function = assigned
+    site, function, wraps_one = assigned
     new = container.id > module.id
     made_elsewhere = new and container.function is not None and container.function is not function
     own = [member for member in members if member.id > module.id]
@@ -140,7 +144,7 @@ def _report_held(run: Executor, module: Module, cls: ClassValue, name: str, assi
         members=tuple(member.id for member in members),
         parameters=all(isinstance(member, ParameterValue) for member in members),
         trainable=module_parts.some(_matters(run, member) for member in members),
-        passed_in=new and not own,
+        passed_in=(new and not own) or (wraps_one and len(members) == 1),
         registered=any("#registered" in member.fields for member in members),
         member_class=next((m.class_name for m in members if isinstance(m, Module)), ""),
         filled_at=tuple(container.sites),

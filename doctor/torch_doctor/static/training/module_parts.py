@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from torch_doctor.static import program as p
 from torch_doctor.static.machine import constant
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.training import modes
@@ -25,7 +26,6 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace import Tri
 
@@ -164,7 +164,13 @@ def set_module_attribute(run: Executor, module: Module, name: str, new: Value, n
                 run.heap.set(module.fields, "#early", (site, run.frame.what))
     run.heap.restructure()
     if isinstance(new, (Sequence, Mapping)):
-        run.heap.set(module.fields, ("#held", name), (site, run.frame.what))
+        run.heap.set(module.fields, ("#held", name), (site, run.frame.what, _wraps_one(node)))
+
+
+def _wraps_one(node: p.Node) -> bool:
+    """Whether an assignment puts one thing that has a name of its own into a list: nobody lists a single layer."""
+    shown = node.value if isinstance(node, p.Assign) else None
+    return isinstance(shown, p.Display) and len(shown.items) == 1 and isinstance(shown.items[0], p.Name)
 
 
 def register(run: Executor, owner: Module, child: Object, name: str, node: p.Node) -> None:

@@ -48,7 +48,8 @@ class Held(Event):
     `site` is the container's assignment (its creation, where a function returned it). `container`: "list", "dict", "tuple"
     or "set". `members` are the modules or parameters it holds when the owner's constructor is done; `parameters` tells
     that they are bare parameters, `trainable` that some member has something to train or a mode to set. `passed_in`: the
-    members were not built by the owner but handed to it one by one, as is done to hide them on purpose.
+    members were not built by the owner but handed to it one by one, or the container wraps a single one that had a name, as
+    is done to hide them on purpose.
     `registered`: all of them became part of some module another way. `owner_class` is the owner's class name.
     `filled_at` lists where members were put in, when that is not the assignment.
     """

@@ -135,6 +135,12 @@ def test_patterns_of_another_place_say_nothing(folder: Path) -> None:
     assert not ignores.skips(str(folder / "src2"), "a.py", folder=False)
 
 
+def test_a_range_that_runs_backwards_spoils_nothing(folder: Path, write: Callable[..., Path]) -> None:
+    write(".gitignore", "[z-a].py\n[[x]\n!\nb.py\n")
+    ignores = Ignores(frozenset({folder}))
+    assert [name for name in ("a.py", "b.py") if ignores.skips(str(folder), name, folder=False)] == ["b.py"]
+
+
 @given(st.lists(st.text(alphabet="ab*?[]!/\\ #^-.", max_size=8), max_size=4))
 def test_no_pattern_crashes(globs: list[str]) -> None:
     ignores = Ignores(frozenset(), extra_excludes=(Patterns(Path("/x"), tuple(globs)),))

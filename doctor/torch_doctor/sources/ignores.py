@@ -115,23 +115,29 @@ def _lines(path: str) -> list[str]:
 
 
 def _compile(lines: Sequence[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there are patterns
-
     try:
-        return GitIgnoreSpec.from_lines(lines)
+        return _spec(lines)
     except (ValueError, re.error):
-        return GitIgnoreSpec.from_lines([line for line in lines if is_pattern(line)])
+        return _spec([line for line in lines if is_pattern(line)])
 
 
 def is_pattern(text: str) -> bool:
     """Whether the text can be a line of a gitignore file."""
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415
-
     try:
-        GitIgnoreSpec.from_lines([text])
+        _spec([text])
     except (ValueError, re.error):  # old versions of pathspec let both through
         return False
     return True
+
+
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    import warnings  # noqa: PLC0415 - only where there are patterns
+
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `[[a]` is odd, and not ours
+        return GitIgnoreSpec.from_lines(lines)
 
 
 def _matches(spec: GitIgnoreSpec, base: str, path: str, *, folder: bool) -> bool | None:

@@ -150,7 +150,8 @@ class _Witness:
         executor.heap.undo(0)
         if passed_over:
             trace = Trace(unit.source.display, begins_outside=True)
-            reason = f"nobody calls `{passed_over[0]}` and {len(passed_over) - 1} more, and the file took all its steps"
+            others = f" and {len(passed_over) - 1} more" if len(passed_over) > 1 else ""
+            reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
             trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
             yield trace
 

@@ -71,7 +71,7 @@ def course_of(run: Executor, over: p.Expr) -> Course:
     batches = bool(stream.loader)
     if content is not None and content.rest is None and len(content.items) <= UNROLLED:
         items = content.items
-        return Course(len(items), lambda number: items[number - 1], text)
+        return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED)
     kind = LoopKind.BATCHES if batches else LoopKind.PLAIN
     turn = fresh_symbol("turn")
 
@@ -106,7 +106,7 @@ def endless_course(run: Executor, node: p.While) -> Course:
 
 def counted(run: Executor, course: Course) -> bool:
     """Whether the passes of a course are exactly the loop's items."""
-    return course.kind is LoopKind.PLAIN and course.passes < PASSES
+    return course.kind is not LoopKind.BATCHES and course.passes < PASSES
 
 
 def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, keywords: Keywords) -> Value:

@@ -163,11 +163,11 @@ def _collapsed(name: str) -> str:
     for length in (3, 2, 1):
         root = ".".join(parts[:length])
         public = _ROOTS.get(root)
-        if public is None or len(parts) == length or parts[length] in public:
+        if public is None or len(parts) <= length or parts[length] in public:
             continue
         home = "torch.nn" if root in _NN else root
         for index in range(length, len(parts)):
-            if parts[index][0].isupper():
+            if parts[index][:1].isupper():
                 return _aliased(home, parts[index:])
         if root == "transformers" and parts[1] in _REPEATED:
             return f"transformers.{parts[-1]}"

@@ -31,7 +31,7 @@ class Layer:
 
     kind: Kind | None  # what its output's numbers mean; None: what its input's meant
     parameters: bool = False  # as built by default
-    mode: bool | Argument = False  # behaves differently in training
+    mode: bool | Argument = False  # in training a row's result hangs on chance or on the other rows
     result: Result = "tensor"  # recurrent: (out, (h, c)); pair: (out, h) or (out, weights)
 
 
@@ -151,8 +151,9 @@ def _table() -> dict[str, Layer]:
         table["Dropout" + d] = drop
         table["BatchNorm" + d] = Layer(Kind.LOGITS, parameters=True, mode=_statistics(4, default=True))
         table["LazyBatchNorm" + d] = Layer(Kind.LOGITS, parameters=True, mode=_statistics(3, default=True))
-        table["InstanceNorm" + d] = Layer(Kind.LOGITS, mode=_statistics(4, default=False))
-        table["LazyInstanceNorm" + d] = table["LazyBatchNorm" + d]  # its defaults are those of a batch norm
+        # In training mode each sample is normalised by itself, whatever is tracked: that is no mistake in evaluation.
+        table["InstanceNorm" + d] = Layer(Kind.LOGITS)
+        table["LazyInstanceNorm" + d] = Layer(Kind.LOGITS, parameters=True)
     return {f"torch.nn.{name}": layer for name, layer in table.items()}
 
 

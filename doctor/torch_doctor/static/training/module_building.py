@@ -43,7 +43,8 @@ def is_module_class(run: Executor, cls: ClassValue) -> bool:
             return True
         if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS or name in losses.LOSSES:
             return True
-        if models.library_model(name) is not None or name.endswith(("PreTrainedModel", "Module")):
+        declared = name in frameworks.DECLARED  # a data module is declared and no module
+        if models.library_model(name) is not None or (not declared and name.endswith(("PreTrainedModel", "Module"))):
             return True
     if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
         found = cls.find("forward")

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from torch_doctor import cli, scan
 from torch_doctor.rule import Fix, Level, Rule, Step
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.trace import Site
+
+settings.register_profile("patient", deadline=None)  # on a busy machine, slow is not wrong
+settings.load_profile("patient")
 
 
 class Outcome(NamedTuple):
@@ -209,8 +213,7 @@ def _site(node: ast.expr, file: SourceFile) -> Site:
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with a witness and rules that are simple enough to know what they say."""
     monkeypatch.setattr(scan, "witness", seen)
-    for module in ("settings", "rule", "rules"):
-        monkeypatch.setattr(f"torch_doctor.cli.{module}.all_rules", lambda: RULES)
+    monkeypatch.setattr("torch_doctor.cli.installed.all_rules", lambda: RULES)
 
 
 @pytest.fixture

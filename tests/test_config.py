@@ -88,5 +88,12 @@ def test_our_table_in_a_pyproject_is_named(write: Callable[..., Path]) -> None:
 
 
 def test_a_file_that_is_not_there_is_an_error(folder: Path) -> None:
-    with pytest.raises(ConfigError, match="No such file"):
+    with pytest.raises(ConfigError) as error:
         load(folder / "nope.toml")
+    assert str(error.value) == f"{folder / 'nope.toml'}: No such file or directory"
+
+
+def test_a_folder_is_no_configuration(folder: Path) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(folder)
+    assert str(error.value) == f"{folder}: Is a directory"

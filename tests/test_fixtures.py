@@ -151,3 +151,17 @@ def test_messages_are_short_and_trails_lead_somewhere(fixture: Path) -> None:
             assert step.site.path in report.sources
             source = report.sources[step.site.path]
             assert source.row_of(step.site) in source.row_range(step.site)
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_in_it"),
+    [
+        ("ok_windows_line_ends.py", b"\r\n"),
+        ("ok_byte_order_mark.py", b"\xef\xbb\xbf"),
+        ("ok_latin1_cookie.py", b"\xfc"),
+        ("bad_latin1_without_cookie.py", b"\xe9"),
+        ("bad_tabs_and_spaces.py", b"\t"),
+    ],
+)
+def test_a_fixture_about_bytes_still_has_them(name: str, bytes_in_it: bytes) -> None:
+    assert bytes_in_it in (FIXTURES / "TDR000" / name).read_bytes()

@@ -53,6 +53,9 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     (project / "train.py").write_text(BROKEN, encoding="utf-8")
     (project / "good.py").write_text("import torch\n", encoding="utf-8")
     (project / "notes.txt").write_text("torch", encoding="utf-8")
+    (project / "third_party").mkdir()
+    (project / "third_party" / "theirs.py").write_text(BROKEN, encoding="utf-8")
+    (project / "torch-doctor.toml").write_text("extend-exclude = ['third_party']\n", encoding="utf-8")
     (project / "train.ipynb").write_text(
         json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}), encoding="utf-8"
     )

@@ -11,6 +11,7 @@ from torch_doctor.rule import Level, Rule
 from torch_doctor.scan import FileIgnore, Options, Report, scan, traces
 from torch_doctor.selection import names_of
 from torch_doctor.sources.ignores import Patterns
+from torch_doctor.trace import GaveUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -139,6 +140,26 @@ def test_findings_in_a_file_that_was_only_reached_are_kept(
 
     monkeypatch.setattr(scanning, "witness", reaching)
     assert places(scanned(given)) == [("model.py", 2, "TDR101")]
+
+
+def test_what_the_witness_gave_up_is_noted_once(
+    write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.py", BAD)
+    inner: Any = scanning.__dict__["witness"]
+
+    def giving_up(*args: object, **options: object) -> Any:
+        for trace in inner(*args, **options):
+            last = trace.events[-1]
+            for path in ("a.py", "a.py", "model.py"):
+                trace.add(GaveUp(site=last.site._replace(path=path), scope=last.scope, reason="`f` calls itself"))
+            yield trace
+
+    monkeypatch.setattr(scanning, "witness", giving_up)
+    assert scanned().notes == [
+        "a.py:2:1: gave up: `f` calls itself",
+        "model.py:2:1: gave up: `f` calls itself (in the run of a.py)",
+    ]
 
 
 def test_comments_silence(write: Callable[..., Path], scanned: Callable[..., Report]) -> None:

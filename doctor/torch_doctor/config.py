@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
@@ -60,10 +61,10 @@ def find(start: Path) -> LoadedConfig:
     """
     for folder in (start, *start.parents):
         for name in OWN_NAMES:
-            if (folder / name).is_file():
+            if os.path.isfile(folder / name):  # noqa: PTH113 - never raises
                 return load(folder / name)
         path = folder / "pyproject.toml"
-        if path.is_file() and TABLE.encode() in _bytes(path) and TABLE in _tool(path):
+        if os.path.isfile(path) and TABLE.encode() in _bytes(path) and TABLE in _tool(path):  # noqa: PTH113
             return load(path)
     return LoadedConfig(Config(), start)
 
@@ -107,8 +108,9 @@ def _tool(path: Path) -> dict[str, Any]:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    raw = _bytes(path)
     try:
-        content: dict[str, Any] = tomllib.loads(_bytes(path).decode())
+        content: dict[str, Any] = tomllib.loads(raw.decode())
     except ValueError as error:  # TOML or UTF-8
         message = f"{path}: not valid TOML: {error}"
         raise ConfigError(message) from None

@@ -45,6 +45,7 @@ class Options:
     exclude: tuple[Patterns, ...] | None = None
     extend_exclude: tuple[Patterns, ...] = ()
     respect_gitignore: bool = True
+    force_exclude: bool = False  # exclude patterns hold for files that are named, too
     file_ignores: tuple[FileIgnore, ...] = ()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     names: Mapping[Path, str] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class Scan:
         self._scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
         self._suppressions: dict[str, Suppressions] = {}
+        self._remarks: set[str] = set()
         self._done = 0
         self._total = 0
 
@@ -137,6 +139,8 @@ class Scan:
         report.errors += found.errors
         report.warnings += found.warnings
         paths = [*options.overlay, *(path for path in found.files if path not in options.overlay)]
+        if options.force_exclude:
+            paths = [path for path in paths if not ignores.excludes_path(path, outer)]
         self._given = set(paths)
         report.files = len(paths)
         roots = {folder: root_of(folder, outer) for folder in {path.parent for path in paths}}
@@ -214,7 +218,7 @@ class Scan:
             yield _trace_of_problems(file, wrong)
         for problem in problems:
             if not problem.wrong:
-                self.report.notes.append(f"{problem.site}: not read: {problem.reason}")
+                self._remark(f"{problem.site}: not read: {problem.reason}")
         if wrong and not any(rule.code == UNREADABLE_CODE for rule in self.options.rules):
             self.report.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
 
@@ -223,7 +227,8 @@ class Scan:
     def _judge(self, trace: Trace, project: Project) -> None:
         start = time.perf_counter()
         for event in trace.of(GaveUp):
-            self.report.notes.append(f"{event.site}: gave up: {event.reason}")
+            run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
+            self._remark(f"{event.site}: gave up: {event.reason}{run}")
         for rule in self.options.rules:
             try:
                 for finding in rule.check(trace):
@@ -317,6 +322,11 @@ class Scan:
     def _is_known(self, selector: str) -> bool:
         known = self.options.known
         return selector == "ALL" or selector in known or any(name.startswith(selector.upper()) for name in known)
+
+    def _remark(self, note: str) -> None:
+        if note not in self._remarks:  # a place that is passed several times is named once
+            self._remarks.add(note)
+            self.report.notes.append(note)
 
     def _failed(self, what: str, error: Exception) -> None:
         import traceback  # noqa: PLC0415 - only for an error of ours

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 ALL = "ALL"
 EXACT = 99
+NEAR = 0.7  # of the characters are the same, in order; below, codes look like each other
 
 
 class UnknownSelectorError(ValueError):
@@ -68,7 +69,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     import difflib  # noqa: PLC0415 - only for an error
 
     by_folded = {name.casefold(): name for name in known}
-    near = difflib.get_close_matches(word.casefold(), by_folded, n=1)
+    folded = word.casefold()
+    longer = [name for name in by_folded if folded and name.startswith(folded)]
+    near = longer or difflib.get_close_matches(folded, by_folded, n=1, cutoff=NEAR)
     return f"; did you mean `{by_folded[near[0]]}`?" if near else ""
 
 

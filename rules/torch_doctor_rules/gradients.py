@@ -215,8 +215,8 @@ class Gradients:
     def _nothing_saves(self, wasted: Wasted) -> bool:
         backward, cleared, step = wasted
         lost = self.shared(backward, cleared, step)
-        if not lost:
-            return False
+        if not lost or (not cleared.target and not self.shared(backward, step) <= lost):
+            return False  # who clears some gradients by hand freezes their parameters
         applied = any(
             self.on_path(other, *wasted) and self.may_concern(other, lost)
             for other in self.trace.between(backward, cleared, Stepped)

@@ -70,6 +70,7 @@ def _outlives(trace: Trace, earlier: object, kept: Kept) -> bool:
     batch = trace.common_loop(kept, earlier)
     return (
         batch is not None
+        and batch.loop_kind is not LoopKind.COUNTED
         and not trace.same_iteration(earlier, kept)
         and trace.together(earlier, kept)
         and (batch.loop_kind is LoopKind.BATCHES or _trains(trace, batch))

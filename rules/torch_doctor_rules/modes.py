@@ -58,7 +58,9 @@ class Modes:
         beside = self.passes.beside(forward)
         if not beside:
             return False
-        in_full = forward.inputs.source is Source.DATA and forward.scope.iterations()[-1].loop_kind is LoopKind.PLAIN
+        in_full = (
+            forward.inputs.source is Source.DATA and forward.scope.iterations()[-1].loop_kind is not LoopKind.BATCHES
+        )
         return not (in_full and forward.index > max(event.index for event in beside) and self._validates(forward))
 
     def holds_evaluation(self, forward: Forward) -> ModeSet | None:

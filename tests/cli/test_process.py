@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import os
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
-
-import pytest
-
-from torch_doctor.cli import progress
-from torch_doctor.cli.progress import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,29 +46,21 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(folder: Path, write: C
         assert process.stderr.read() == b""
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+READING = """
+import sys
+from torch_doctor.cli import run
+print("ready", flush=True)
+sys.exit(run(["scan", "-"]))
+"""
 
 
-@pytest.mark.parametrize(("wanted", "patience", "shown"), [(True, 0.0, True), (True, 60.0, False), (False, 0.0, False)])
-def test_long_work_shows_progress_on_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, wanted: bool, patience: float, shown: bool
-) -> None:
-    stream = Terminal()
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE", patience)
-    monkeypatch.setenv("TERM", "xterm")
-    with Progress(wanted=wanted) as bar:
-        bar(0, 2, "[bold]a.py")
-        bar(1, 2, "b.py")
-    assert ("b.py" in stream.getvalue()) is shown
-
-
-def test_no_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    stream = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with Progress(wanted=True) as bar:
-        bar(0, 1, "a.py")
-    assert stream.getvalue() == ""
+def test_interruption_ends_quietly_with_its_own_status(folder: Path) -> None:
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", READING]
+    with subprocess.Popen(command, cwd=folder, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        time.sleep(0.5)  # until it reads
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err.strip()) == (130, b"", b"")

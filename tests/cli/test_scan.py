@@ -94,12 +94,22 @@ def test_an_error_of_ours_is_one_line_and_the_rest_is_reported(run: Run, write: 
         (["scan", "--output-format", "jsn"], "no output format is called `jsn`; did you mean `json`?"),
         (["scan", "--output-format", "xml"], "no output format is called `xml`; there are full, concise, json"),
         (["scan", "--output-format", "json", "--output-format", "full"], "only one output format can go to stdout"),
+        (["scan", "--output-format", "json:a", "--output-format", "full:a"], "two output formats go to the file `a`"),
         (["scan", "--per-file-ignores", "tests"], "--per-file-ignores: `tests` is no `pattern:selector`"),
         (["scan", "--per-file-ignores", "a.py:TDR777"], "--per-file-ignores: no rule is called `TDR777`"),
+        (["scan", "--exclude", "!"], "--exclude: `!` is no pattern of paths, such as `tests/*.py`"),
+        (["scan", "--extend-exclude", "old,!"], "--extend-exclude: `!` is no pattern of paths"),
+        (["scan", "--per-file-ignores", "!!:TDR1"], "--per-file-ignores: `!` is no pattern of paths"),
         (["scan", "--slect", "x"], "--slect"),
         (["scan", "--config", "nope.toml"], "nope.toml: No such file"),
         (["scan", "--color", "blue"], "blue"),
+        (["scan", ""], "a path is empty; write `.` for the working directory"),
+        (
+            ["scan", "--stdin-filename", "a.py", "b.py"],
+            "--stdin-filename names the source on stdin, which is read as `-`",
+        ),
         (["scna"], "`scna` is no command; did you mean `scan`?"),
+        (["rule", "TDR1"], "no rule is called `TDR1`; did you mean `TDR101`?"),
         (["rule", "missing-zerograd"], "no rule is called `missing-zerograd`; did you mean `missing-zero-grad`?"),
         (["trace", "."], ". is a folder"),
     ],
@@ -131,7 +141,21 @@ def test_a_wrong_configuration_is_named(run: Run, write: Callable[..., Path]) ->
     assert (outcome.status, outcome.err) == (2, said)
     path.write_text("[tool.torch-doctor]\nselect = ['TDR777']\n", encoding="utf-8")
     assert run("scan").err.startswith(f"error: {path}: select: no rule is called `TDR777`")
+    path.write_text("[tool.torch-doctor]\nextend-exclude = ['!']\n", encoding="utf-8")
+    assert run("scan").err.startswith(f"error: {path}: extend-exclude: `!` is no pattern of paths")
+    path.write_text("[tool.torch-doctor]\noutput-format = 'jsn'\n", encoding="utf-8")
+    assert run("scan").err == f"error: {path}: output-format: no output format is called `jsn`; did you mean `json`?\n"
     assert run("scan", "--isolated").status == 0
+
+
+def test_a_working_directory_that_is_gone_is_one_clear_line(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    said = "error: the working directory cannot be read: No such file or directory\n"
+    assert run("scan") == run("trace", "a.py") == (2, "", said)
 
 
 def codes(outcome: Any) -> list[str]:
@@ -183,6 +207,19 @@ def test_ignored_files_are_looked_at_on_request(run: Run, write: Callable[..., P
     assert run("scan", "-q", "out/train.py").status == 1
     write("pyproject.toml", "[tool.torch-doctor]\nrespect-gitignore = false\n")
     assert run("scan", "-q").status == 1
+
+
+def test_excluded_files_that_are_named_are_looked_at_unless_excludes_are_forced(
+    run: Run, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("third_party/train.py", BAD)
+    write("build/train.py", BAD)
+    write("pyproject.toml", "[tool.torch-doctor]\nextend-exclude = ['third_party']\n")
+    named = ["third_party/train.py", "build/train.py"]
+    assert len(codes(run("scan", "--output-format", "json", *named))) == 4
+    assert run("scan", "--force-exclude", *named) == (0, "", "")
+    stdin(monkeypatch, BAD)
+    assert run("scan", "--force-exclude", "--stdin-filename", "third_party/train.py") == (0, "", "")
 
 
 def test_formats_go_to_files(run: Run, write: Callable[..., Path], folder: Path) -> None:

@@ -119,6 +119,14 @@ def test_a_place_far_to_the_right_is_moved_into_sight() -> None:
     assert max(map(len, lines)) <= 60
 
 
+def test_a_row_without_end_is_cut_even_where_no_width_is_known() -> None:
+    line = "x = [" + "1, " * 100_000 + "model(y)]"
+    column = line.index("model") + 1
+    lines = framed(line, column, column + 5)
+    assert marked(lines) == "model"
+    assert max(map(len, lines)) <= 300
+
+
 def test_control_characters_do_not_reach_the_terminal() -> None:
     lines = framed("x = '\x1b[31m\x07\u202e'", 1, 2)
     assert "\x1b" not in lines[1]

@@ -16,7 +16,7 @@ from torch_doctor.report.trace_text import render, render_json
 from torch_doctor.sources.source import SourceFile
 
 PLAIN = Look(Paint())
-TEXT = "\n" * 13 + "        if args.clip: clip()\n"
+TEXT = "\nwhile not done:" + "\n" * 12 + "        if args.clip: clip()\n"
 
 
 class Script:
@@ -90,14 +90,14 @@ def test_events_are_indented_by_call_and_loop(script: Script) -> None:
 train.py
 20:5  call main (row 10)
 11:5    call build (model.py:3:5)
- 4:5      build Net (its parts depend on the mode)
+ 4:5      build Net (mode-sensitive)
 12:5    loop over `loader`, batch by batch
 12:5      pass 1
 12:5        take a batch from `loader`
 13:5        backward `loss`: gradients for Net
 14:5        clip the gradients of Net (utils.clip_grad_norm_)  [if args.clip]
 12:5      pass 2: the same again
-21:5  save `net`: whole objects of Net
+21:5  save `net`: the object of Net itself, and not its state
 """
     )
 
@@ -110,6 +110,13 @@ def test_a_pass_that_differs_is_shown() -> None:
     assert script.text().count("backward `loss`") == 2
 
 
+def test_a_while_loop_is_called_one() -> None:
+    script = Script()
+    script.add(t.LoopEntered, 2, loop=1, loop_kind=t.LoopKind.PLAIN, over="not done")
+    epoch(script, 1)
+    assert " 2:5  loop while `not done`\n" in script.text()
+
+
 def test_what_ends_without_saying_so_does_not_swallow_the_rest() -> None:
     script = Script()
     script.add(t.CallEntered, 20, function="main", function_site=site(10))
@@ -118,6 +125,96 @@ def test_what_ends_without_saying_so_does_not_swallow_the_rest() -> None:
     script.add(t.CallExited, 20, function="main")
     script.add(t.ScalerUpdated, 30, scaler=1)
     assert "\n30:5  update the gradient scaler\n" in script.text()
+
+
+def under(script: Script, *rows: int, guards: t.Guards = frozenset()) -> None:
+    for row in rows:
+        script.add(t.ScalerUpdated, row, scaler=1, guards=guards)
+
+
+def test_events_under_the_same_condition_stand_below_it() -> None:
+    script = Script()
+    script.trace.branches.append(t.Branch(t.Site("train.py", 3, 4, 3, 9), t.BranchKind.PERIODIC))
+    under(script, 1)
+    under(script, 15, 16, guards=frozenset({(0, True)}))
+    under(script, 17, guards=frozenset({(0, True), (1, False)}))
+    under(script, 18, guards=frozenset({(1, False)}))
+    assert script.text() == (
+        "train.py\n"
+        " 1:5  update the gradient scaler\n"
+        "14:12  if args.clip\n"
+        "15:5    update the gradient scaler\n"
+        "16:5    update the gradient scaler\n"
+        "17:5    update the gradient scaler  [unless the test in row 3, every so many passes]\n"
+        "18:5  update the gradient scaler  [unless the test in row 3, every so many passes]\n"
+    )
+
+
+def test_the_parts_of_one_test_are_said_once() -> None:
+    script = Script()
+    script.trace.branches += [script.trace.branches[0]] * 2
+    under(script, 15, guards=frozenset({(0, True), (1, True), (2, True)}))
+    assert script.text() == "train.py\n15:5  update the gradient scaler  [if args.clip]\n"
+    under(script, 16, guards=frozenset({(1, True)}))
+    assert script.text().count("if args.clip") == 1
+
+
+def test_a_context_holds_what_happens_in_it() -> None:
+    script = Script()
+    script.add(t.GradModeEntered, 1, context="torch.no_grad", enabled=False)
+    under(script, 2)
+    script.add(t.GradModeExited, 1, context="torch.no_grad", enabled=True)
+    script.add(t.GradModeEntered, 3, context="torch.no_grad", enabled=False)
+    script.add(t.GradModeExited, 3, context="torch.no_grad", enabled=True)
+    under(script, 4)
+    assert script.text() == (
+        "train.py\n1:5  no_grad: autograd off\n2:5    update the gradient scaler\n4:5  update the gradient scaler\n"
+    )
+
+
+def test_what_follows_a_context_that_never_ends_stands_beside_it() -> None:
+    script = Script()
+    script.add(t.GradModeEntered, 1, context="torch.set_grad_enabled", enabled=True)
+    under(script, 2)
+    script.add(t.CallEntered, 20, function="main", function_site=site(10))
+    script.add(t.GradModeExited, 3, context="torch.no_grad", enabled=None)
+    assert script.text() == (
+        "train.py\n"
+        " 1:5  set_grad_enabled: autograd on\n"
+        " 2:5  update the gradient scaler\n"
+        "20:5  call main (row 10)\n"
+        " 3:5    autograd not known again\n"
+    )
+
+
+def test_a_module_goes_by_the_name_it_has_furthest_outside() -> None:
+    script = Script()
+    script.add(t.OptimizerBuilt, 1, optimizer=2, class_name="torch.optim.SGD", modules=frozenset({1}), whole=True)
+    root = script.scope
+    script.scope = t.Scope(t.ScopeKind.CALL, site(3), root, name="fit")
+    script.add(t.ModeSet, 4, module=1, name="self.net", training=True, whole=True)
+    script.scope = root
+    script.add(t.ModeSet, 5, module=1, name="model", training=True, whole=True)
+    assert "1:5  build optimizer SGD over `model`\n" in script.text()
+
+
+@pytest.mark.parametrize(
+    ("row", "called"),
+    [
+        ("model = nets.Small(3)", "nets.Small.__init__"),
+        ("model = Small(", "Small.__init__"),
+        ("model = super().__init__()", "super().__init__"),
+        ("model = nn.Module.__init__(self)", "nn.Module.__init__"),
+        ("model = classes[name](3)", "__init__"),
+    ],
+)
+def test_a_constructor_is_named_with_its_class(row: str, called: str) -> None:
+    script = Script()
+    script.add(t.CallEntered, 1, function="__init__", function_site=site(3))
+    under(script, 4)
+    script.trace.events[0].site = t.Site("train.py", 1, 9, 1, len(row) + 1)
+    source = SourceFile(Path("/train.py"), "train.py", row)
+    assert render([script.trace], {"train.py": source}, PLAIN).startswith(f"train.py\n1:9  call {called} (row 3)\n")
 
 
 def test_a_trace_in_which_nothing_happens_is_left_out() -> None:

@@ -135,6 +135,21 @@ def test_a_missing_path_is_an_error_and_the_others_are_taken(folder: Path, files
     assert errors == ["nope.py does not exist"]
 
 
+def test_a_link_that_leads_nowhere_is_told_as_one(folder: Path) -> None:
+    (folder / "gone.py").symlink_to("nowhere.py")
+    (folder / "a.py").symlink_to("b.py")
+    (folder / "b.py").symlink_to("a.py")
+    names, errors, _ = discovered([folder / "gone.py", folder / "a.py"])
+    assert names == []
+    assert errors == ["gone.py is a link that leads nowhere", "a.py is a link that leads nowhere"]
+
+
+def test_what_lies_below_a_file_or_has_too_long_a_name_is_an_error(folder: Path, files: Callable[..., None]) -> None:
+    files("a.py")
+    _, errors, _ = discovered([folder / "a.py" / "b.py", folder / ("x" * 300)])
+    assert errors == ["a.py/b.py does not exist", f"{'x' * 300} cannot be read: File name too long"]
+
+
 def test_a_folder_without_python_is_worth_a_warning(folder: Path) -> None:
     (folder / "data").mkdir()
     assert discovered([folder / "data"]) == ([], [], ["no Python files or notebooks found under data"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.source import Problem, SourceFile
 
 Notebook: TypeAlias = Callable[[list[str]], str]
-PATH = Path("/work/train.ipynb")
+PATH = Path("/project/train.ipynb")
 
 
 def read(content: str | bytes) -> tuple[SourceFile, list[Problem]]:
@@ -39,6 +39,25 @@ def test_a_site_goes_back_to_its_row(notebook: Notebook) -> None:
     for row in range(1, len(file.lines) + 1):
         assert file.row_of(file.site(row, 1, row, 2)) == row
     assert file.site(4, 1, 4, 2) == Site("train.ipynb", 1, 1, 1, 2, cell=3)
+
+
+def test_an_indented_cell_is_python_and_its_sites_keep_their_columns(notebook: Notebook) -> None:
+    file, problems = read(notebook(["a = 1", "    @cache\n    def f():\n        return 1", "b = 2"]))
+    assert problems == []
+    assert file.lines == ["a = 1", "@cache", "def f():", "    return 1", "b = 2"]
+    assert file.site(3, 1, 3, 9) == Site("train.ipynb", 2, 5, 2, 13, 2)
+    assert file.site(5, 1, 5, 2) == Site("train.ipynb", 1, 1, 1, 2, 3)
+
+
+def test_a_magic_without_its_sign_is_one_only_where_it_is_no_python(notebook: Notebook) -> None:
+    file, problems = read(notebook(["pip install torch\nimport torch", "cat = 1\nls", "ls /content/"]))
+    assert problems == []
+    assert file.lines == ["pass", "import torch", "cat = 1", "ls", "pass"]
+
+
+def test_what_is_neither_python_nor_a_magic_stays_a_problem(notebook: Notebook) -> None:
+    _, problems = read(notebook(["pip install torch\nthis is all prose"]))
+    assert [problem.site.row for problem in problems] == [2]
 
 
 def test_a_broken_cell_is_blanked_and_the_others_stay(notebook: Notebook) -> None:
@@ -102,9 +121,21 @@ def test_what_is_no_notebook_says_so(content: str) -> None:
         read(content)
 
 
-def test_a_notebook_that_is_not_utf8_says_so() -> None:
-    with pytest.raises(BrokenNotebookError, match="UTF-8"):
-        read('{"cells": ["é"]}'.encode("latin-1"))
+@pytest.mark.parametrize(
+    ("content", "said", "row", "column"),
+    [
+        ('{"cells":\n ["é"]}'.encode("latin-1"), "not UTF-8: the byte 0xe9 fits no character", 2, 4),
+        (b'{\n  "cells": [},\n}', "not JSON: expecting value", 2, 13),
+        (b'{"cells": []} x', "not JSON: extra data", 1, 15),
+        (b"[" * 100_000, "JSON nested too deeply to be read", 1, 1),
+        ('{"cells": []}'.encode("utf-16"), "in UTF-16, which Python does not read; save it as UTF-8", 1, 1),
+    ],
+    ids=["latin-1", "a bracket", "more than one", "deep", "utf-16"],
+)
+def test_where_a_notebook_cannot_be_read_is_told(content: bytes, said: str, row: int, column: int) -> None:
+    with pytest.raises(BrokenNotebookError) as error:
+        read(content)
+    assert (str(error.value), error.value.row, error.value.column) == (said, row, column)
 
 
 JSON = st.recursive(

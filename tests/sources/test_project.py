@@ -10,7 +10,6 @@ import pytest
 from torch_doctor.sources import project as projects
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.sources.relevance import matters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +39,7 @@ def test_what_is_not_there_is_none(project: Project, folder: Path) -> None:
     assert project.read(folder / "nope.py") is None
     assert project.tree(folder / "nope.py") is None
     assert project.problems(folder / "nope.py") == []
-    assert project.mentions("nope") == []
+    assert project.mentions(["nope"], project.python_files()) == []
 
 
 def test_old_trees_are_forgotten_and_parsed_again(
@@ -73,11 +72,16 @@ def test_bytes_that_are_no_text_are_shown_as_far_as_they_can_be(project: Project
     assert project.tree(path) is None
 
 
-def test_a_broken_notebook_has_a_problem_in_its_first_row(project: Project, write: Callable[..., Path]) -> None:
-    path = write("a.ipynb", b'{"cells": [torch')
+def test_a_broken_notebook_has_a_problem_and_is_shown_as_json(project: Project, write: Callable[..., Path]) -> None:
+    path = write("a.ipynb", b'{\n"cells": [torch')
     assert project.tree(path) is None
     (problem,) = project.problems(path)
-    assert (problem.site.row, problem.site.cell, problem.wrong) == (1, None, True)
+    assert (problem.site.row, problem.site.column, problem.site.cell, problem.wrong) == (2, 11, None, True)
+    file = project.read(path)
+    assert file is not None
+    assert file.text == ""
+    assert file.shown[problem.site.row - 1] == '"cells": [torch'
+    assert problem.site.row in file.row_range(problem.site)
 
 
 def test_a_notebook_without_cells_is_valid(project: Project, write: Callable[..., Path]) -> None:
@@ -90,6 +94,16 @@ def test_what_nobody_wrote_by_hand_is_not_read(project: Project, write: Callable
     assert project.too_large(path)
     assert project.read(path) is None
     assert project.problems(path) == []
+
+
+def test_of_a_file_that_is_too_large_only_so_much_is_read(
+    project: Project, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(projects, "LARGEST_PYTHON", 20)
+    path = write("a.py", "import torch\n" * 1000)
+    assert len(project.raw(path)) == 21
+    assert project.too_large(path)
+    assert not project.too_large(write("b.py", "import torch\n"))
 
 
 def test_an_overlay_stands_for_the_file(folder: Path, write: Callable[..., Path]) -> None:
@@ -112,7 +126,7 @@ def test_mentions_finds_whole_identifiers_in_files_that_are_not_ignored(
     write("e.py", "pretrain_one()")
     write("out/f.py", "train_one()")
     write(".gitignore", "out/")
-    assert set(project.mentions("train_one")) == wanted
+    assert set(project.mentions(["train_one"], project.python_files())) == wanted
 
 
 def test_the_list_of_files_ends_somewhere(
@@ -143,22 +157,3 @@ def test_findings_concern_files_within_the_project_that_are_not_left_out(
     assert not project.visible(folder / "out/a.py")
     assert not project.visible(folder / "venv/lib/a.py")
     assert not project.visible(folder.parent / "a.py")
-
-
-@pytest.mark.parametrize(
-    "raw",
-    [
-        b"import torch",
-        b"from pytorch_lightning import x",
-        b"import accelerate",
-        b'"timm"',
-        "import torch".encode("utf-16"),
-    ],
-)
-def test_files_that_mention_a_training_library_matter(raw: bytes) -> None:
-    assert matters(raw)
-
-
-@pytest.mark.parametrize("raw", [b"", b"import numpy", b"print 'python 2'", b"\0\0\0\0"])
-def test_other_files_do_not(raw: bytes) -> None:
-    assert not matters(raw)

@@ -55,6 +55,36 @@ def test_zeros_are_binary() -> None:
     assert failure == Failure("binary data, not text", 2, 2, 2, 3)
 
 
+def test_text_in_two_byte_units_is_told_as_what_it_is() -> None:
+    text, failure = decode("import torch\n".encode("utf-16"))
+    assert text.endswith("import torch\n")
+    assert failure == Failure("in UTF-16, which Python does not read; save it as UTF-8")
+
+
+def test_lines_that_end_with_a_carriage_return_alone_are_lines() -> None:
+    source = "# coding: latin-1\rx = 'é'\r"
+    assert decode(source.encode("latin-1")) == (source, None)
+    _, failure = decode("# a\r# b\r# coding: latin-1\rx = 'é'\r".encode("latin-1"))
+    assert failure is not None
+    assert failure.row == 4
+
+
+def test_a_null_and_half_a_character_are_told_where_they_stand() -> None:
+    assert parse("x = 1\ny\0z") == Failure("the character U+0000 stands in no source", 2, 2, 2, 3)
+    assert parse("x = 1\ny = '\ud800'") == Failure("the character U+D800 stands in no source", 2, 6, 2, 7)
+
+
+@pytest.mark.skipif(not hasattr(sys, "set_int_max_str_digits"), reason="this interpreter reads all digits")
+def test_a_number_of_too_many_digits_is_not_wrong() -> None:
+    assert parse("x = " + "9" * 5000) == Unsupported("a number of too many digits")
+
+
+def test_brackets_that_no_python_nests_so_deep_are_wrong() -> None:
+    failure = parse("x = " + "(" * 10_000 + "1" + ")" * 10_000)
+    assert isinstance(failure, Failure)
+    assert failure.reason == "too many nested parentheses"
+
+
 def test_valid_source_becomes_a_tree() -> None:
     assert isinstance(parse("x = 1\n"), ast.Module)
 

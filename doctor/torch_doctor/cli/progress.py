@@ -6,6 +6,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from torch_doctor.cli.streams import is_terminal
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -14,13 +16,14 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 PATIENCE = 1.0  # seconds
+LONGEST_NAME = 30
 
 
 class Progress:
     """Shows which file is looked at, once that takes more than a second, and leaves no trace."""
 
     def __init__(self, *, wanted: bool) -> None:
-        self._wanted = wanted and sys.stderr.isatty()
+        self._wanted = wanted and is_terminal(sys.stderr)
         self._start = time.monotonic()
         self._bar: Bar | None = None
         self._task: TaskID | None = None
@@ -35,13 +38,18 @@ class Progress:
             self._task = self._bar.add_task("", total=total)
             self._bar.start()
         if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=done, total=total, description=name)
+            self._bar.update(self._task, completed=done, total=total, description=_shortened(name))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+
+
+def _shortened(name: str) -> str:
+    """The end of a path, where it is long: folders that all files share say least."""
+    return name if len(name) <= LONGEST_NAME else "…/" + "/".join(name.split("/")[-2:])
 
 
 def _bar() -> Bar:

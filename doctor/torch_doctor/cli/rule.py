@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torch_doctor.cli.streams import COLOURS, wants_colours, write
+from torch_doctor.cli.installed import installed_rules
+from torch_doctor.cli.streams import COLOURS, is_terminal, wants_colours, write
 from torch_doctor.report.rule_pages import page, record
-from torch_doctor.rule import all_rules
 from torch_doctor.selection import did_you_mean, names_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def command(rule: str, output_format: str, color: str) -> None:
     found = named(rule)
     if output_format == "json":
         write(json.dumps(record(found), indent=2, ensure_ascii=False) + "\n")
-    elif sys.stdout.isatty() or color == "always":
+    elif is_terminal(sys.stdout) or color == "always":
         from rich.console import Console  # noqa: PLC0415 - slow to import
         from rich.markdown import Markdown  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def named(name: str) -> Rule:
     Raises:
         UsageError: there is none.
     """
-    rules = all_rules()
+    rules = installed_rules()
     for rule in rules:
         if name.upper() == rule.code or name == rule.name:
             return rule

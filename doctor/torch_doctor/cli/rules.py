@@ -7,9 +7,9 @@ import sys
 
 import click
 
+from torch_doctor.cli.installed import installed_rules
 from torch_doctor.cli.streams import COLOURS, look_of, write
 from torch_doctor.report.rule_pages import markdown_table, record, text_table
-from torch_doctor.rule import all_rules
 
 FORMATS = ("text", "json", "markdown")
 
@@ -19,7 +19,7 @@ FORMATS = ("text", "json", "markdown")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
 def command(output_format: str, color: str) -> None:
     """List all rules."""
-    rules = all_rules()
+    rules = installed_rules()
     if output_format == "json":
         write(json.dumps([record(rule) for rule in rules], indent=2, ensure_ascii=False) + "\n")
     elif output_format == "markdown":

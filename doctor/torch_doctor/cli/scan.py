@@ -32,13 +32,19 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, multiple=True, metavar="LIST", help=help_text)
 
 
-@click.command("scan", cls=ProbeCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    "scan",
+    cls=ProbeCommand,
+    short_help="Find the bugs in files and folders.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.argument("paths", nargs=-1)
 @_list_option("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between.")
 @_list_option("--ignore", "Rules that do not speak.")
 @_list_option("--extend-select", "Rules that speak besides those that do anyway.")
 @_list_option("--exclude", "Files and folders to leave out, instead of the usual ones.")
 @_list_option("--extend-exclude", "Files and folders to leave out besides.")
+@click.option("--force-exclude", is_flag=True, help="Leave out excluded files even where they are named.")
 @_list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`.")
 @click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
@@ -70,12 +76,13 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
         config=given["config"],
         isolated=given["isolated"],
         respect_gitignore=given["gitignore"],
+        force_exclude=given["force_exclude"],
         stdin_filename=given["stdin_filename"],
     )
     run = probing(given, paths, ctx)
     options, loaded = settings(flags)
     options = replace(options, probe=run)
-    outputs = formats(given["output_format"], loaded.config)
+    outputs = formats(given["output_format"], loaded)
     with Progress(wanted=not given["quiet"]) as progress:
         report = scanning.scan(options, progress)
     start = time.perf_counter()

@@ -7,18 +7,18 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from torch_doctor import selection
+from torch_doctor.cli.installed import installed_rules
 from torch_doctor.config import Config, ConfigError, LoadedConfig, find, load
 from torch_doctor.report.formats import FORMATS
-from torch_doctor.rule import all_rules
 from torch_doctor.scan import FileIgnore, Options
 from torch_doctor.selection import Layer, UnknownSelectorError, did_you_mean
 from torch_doctor.sources.discovery import common_directory
-from torch_doctor.sources.ignores import Patterns
+from torch_doctor.sources.ignores import Patterns, is_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -42,6 +42,7 @@ class Flags:
     config: str | None = None
     isolated: bool = False
     respect_gitignore: bool = True
+    force_exclude: bool = False
     stdin_filename: str | None = None
 
 
@@ -51,24 +52,30 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     Raises:
         UsageError: something in the flags or the configuration means nothing.
     """
+    cwd = _working_directory()
     overlay, names, paths = _paths(flags)
     loaded = _config(flags, paths)
-    config, rules = loaded.config, _rules()
-    cwd = Path.cwd()
+    config, rules = loaded.config, installed_rules()
     source = str(loaded.path or "the configuration")
     file_ignores = _file_ignores(config.per_file_ignores.items(), loaded.base, rules, f"{source}: per-file-ignores")
     file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
     if flags.exclude is not None:
-        exclude: tuple[Patterns, ...] | None = (Patterns(cwd, flags.exclude),)
+        exclude: tuple[Patterns, ...] | None = (_patterns(cwd, flags.exclude, "--exclude"),)
+    elif config.exclude is not None:
+        exclude = (_patterns(loaded.base, config.exclude, f"{source}: exclude"),)
     else:
-        exclude = None if config.exclude is None else (Patterns(loaded.base, config.exclude),)
+        exclude = None
     options = Options(
         paths=paths,
         rules=_selected(flags, config, rules, source),
         known=frozenset(selection.names_of(rules)),
         exclude=exclude,
-        extend_exclude=(Patterns(loaded.base, config.extend_exclude), Patterns(cwd, flags.extend_exclude)),
+        extend_exclude=(
+            _patterns(loaded.base, config.extend_exclude, f"{source}: extend-exclude"),
+            _patterns(cwd, flags.extend_exclude, "--extend-exclude"),
+        ),
         respect_gitignore=flags.respect_gitignore and config.respect_gitignore,
+        force_exclude=flags.force_exclude,
         file_ignores=tuple(file_ignores),
         overlay=overlay,
         names=names,
@@ -76,20 +83,26 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     return options, loaded
 
 
-def formats(asked: Sequence[str], config: Config) -> list[tuple[str, Path | None]]:
+def formats(asked: Sequence[str], loaded: LoadedConfig) -> list[tuple[str, Path | None]]:
     """The output formats with their files; None is stdout.
 
     Raises:
         UsageError: a format is not known, or two want stdout.
     """
     chosen: list[tuple[str, Path | None]] = []
-    for text in asked or (config.output_format or "full",):
+    where = "" if asked else f"{loaded.path}: output-format: "
+    for text in asked or (loaded.config.output_format or "full",):
         name, _, file = text.partition(":")
         if name not in FORMATS:
             hint = did_you_mean(name, FORMATS) or f"; there are {', '.join(FORMATS)}"
-            message = f"no output format is called `{name}`{hint}"
+            message = f"{where}no output format is called `{name}`{hint}"
             raise click.UsageError(message)
         chosen.append((name, Path(file) if file else None))
+    written = [path.absolute() for _, path in chosen if path is not None]
+    for path in written:
+        if written.count(path) > 1:
+            message = f"two output formats go to the file `{path.name}`; give each its own"
+            raise click.UsageError(message)
     if sum(file is None for _, file in chosen) > 1:
         message = (
             "only one output format can go to stdout; give the others a file: `--output-format sarif:report.sarif`"
@@ -103,15 +116,29 @@ def split(values: Iterable[str]) -> tuple[str, ...]:
     return tuple(part.strip() for value in values for part in value.split(",") if part.strip())
 
 
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        message = f"the working directory cannot be read: {error.strerror}"
+        raise click.UsageError(message) from None
+
+
 def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path, ...]]:
     given = list(flags.paths) or ([STDIN] if flags.stdin_filename else ["."])
+    if "" in given:
+        message = "a path is empty; write `.` for the working directory"
+        raise click.UsageError(message)
+    if flags.stdin_filename and STDIN not in given:
+        message = f"--stdin-filename names the source on stdin, which is read as `-`, and not `{given[0]}`"
+        raise click.UsageError(message)
     overlay: dict[Path, bytes] = {}
     names: dict[Path, str] = {}
     paths = []
     for text in given:
         if text == STDIN:
             path = Path(os.path.abspath(flags.stdin_filename or STDIN))  # noqa: PTH100 - links stay as they are
-            overlay[path] = sys.stdin.buffer.read()
+            overlay[path] = _stdin()
             if not flags.stdin_filename:
                 names[path] = STDIN
         else:
@@ -120,19 +147,21 @@ def _paths(flags: Flags) -> tuple[dict[Path, bytes], dict[Path, str], tuple[Path
     return overlay, names, tuple(dict.fromkeys(paths))
 
 
+def _stdin() -> bytes:
+    stdin: Any = sys.stdin
+    if stdin is None:
+        message = "stdin is closed: there is no source to read"
+        raise click.UsageError(message)
+    raw: bytes = stdin.buffer.read()
+    return raw
+
+
 def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
     if flags.isolated:
         return LoadedConfig(Config(), Path.cwd())
     try:
         return load(Path(flags.config)) if flags.config else find(common_directory(paths))
     except ConfigError as error:
-        raise click.UsageError(str(error)) from None
-
-
-def _rules() -> tuple[Rule, ...]:
-    try:
-        return all_rules()
-    except ValueError as error:
         raise click.UsageError(str(error)) from None
 
 
@@ -162,6 +191,14 @@ def _pairs(values: Iterable[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
     return [(pattern, tuple(selectors)) for pattern, selectors in pairs.items()]
 
 
+def _patterns(base: Path, globs: tuple[str, ...], where: str) -> Patterns:
+    for glob in globs:
+        if not is_pattern(glob):
+            message = f"{where}: `{glob}` is no pattern of paths, such as `tests/*.py`"
+            raise click.UsageError(message)
+    return Patterns(base, globs)
+
+
 def _file_ignores(
     pairs: Iterable[tuple[str, tuple[str, ...]]], base: Path, rules: Sequence[Rule], where: str
 ) -> list[FileIgnore]:
@@ -170,5 +207,5 @@ def _file_ignores(
         _check(selectors, rules, where)
         codes = frozenset(rule.code for rule in rules for selector in selectors if selection.matches(selector, rule))
         negated = pattern.startswith("!")
-        ignores.append(FileIgnore(Patterns(base, (pattern[negated:],)), codes, negated))
+        ignores.append(FileIgnore(_patterns(base, (pattern[negated:],), where), codes, negated))
     return ignores

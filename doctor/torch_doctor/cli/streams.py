@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import stat
 import sys
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import click
 
@@ -17,19 +19,24 @@ COLOURS = ("auto", "always", "never")
 PLAIN = Look(Paint())
 
 
-def wants_colours(choice: str, stream: TextIO) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody looks at the stream; one that is closed is None."""
+    return stream is not None and stream.isatty()
+
+
+def wants_colours(choice: str, stream: TextIO | None) -> bool:
     """Whether a stream gets colours: as asked for, else as the environment says, else if it is a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
         return False
-    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+    return bool(os.environ.get("FORCE_COLOR")) or is_terminal(stream)
 
 
-def look_of(choice: str, stream: TextIO) -> Look:
+def look_of(choice: str, stream: TextIO | None) -> Look:
     """How text for the stream is to look."""
     width = None
-    if stream.isatty():
+    if is_terminal(stream):
         import shutil  # noqa: PLC0415 - only for a terminal
 
         width = shutil.get_terminal_size().columns
@@ -37,32 +44,64 @@ def look_of(choice: str, stream: TextIO) -> Look:
 
 
 def write(text: str, *, colours: bool = False) -> None:
-    """Write to stdout; where it is no terminal, always as UTF-8."""
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="backslashreplace")
-    click.echo(text, nl=False, color=colours)
+    """Write to stdout; where it is no terminal, always as UTF-8.
+
+    Raises:
+        ClickException: it cannot be written, for another reason than that nobody reads any further.
+    """
+    stdout: Any = sys.stdout
+    if stdout is None:
+        message = "stdout is closed: there is nowhere to report to"
+        raise click.ClickException(message)
+    if isinstance(stdout, io.TextIOWrapper):
+        stdout.reconfigure(encoding=None if stdout.isatty() else "utf-8", errors="backslashreplace")
+    try:
+        click.echo(text, nl=False, color=colours)
+    except OSError as error:
+        if error.errno == errno.EPIPE:
+            raise
+        message = f"stdout cannot be written: {error.strerror}"
+        raise click.ClickException(message) from None
 
 
 def write_file(path: Path, text: str) -> None:
     """Write a file in one go: those who read it see the old one or the new one.
 
+    A link stays a link, a device a device.
+
     Raises:
         ClickException: it cannot be written.
     """
-    import tempfile  # noqa: PLC0415 - only for output files
-
+    content = text.encode("utf-8", "backslashreplace")
     try:
-        descriptor, beside = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-                file.write(text)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(beside).chmod(0o666 & ~mask)  # a temporary file is its owner's only
-            Path(beside).replace(path)
-        except BaseException:
-            Path(beside).unlink(missing_ok=True)
-            raise
+            mode = path.stat().st_mode
+        except FileNotFoundError:
+            mode = stat.S_IFREG | (0o666 & ~_umask())
+        if stat.S_ISREG(mode):
+            _replace(Path(os.path.realpath(path)), content, stat.S_IMODE(mode))
+        else:
+            path.write_bytes(content)
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror}"
         raise click.ClickException(message) from None
+
+
+def _replace(path: Path, content: bytes, mode: int) -> None:
+    import tempfile  # noqa: PLC0415 - only for output files
+
+    descriptor, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(beside).chmod(mode)  # a temporary file is its owner's only
+        Path(beside).replace(path)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

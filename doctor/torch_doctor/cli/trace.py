@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +17,12 @@ from torch_doctor.report.paint import Paint
 from torch_doctor.report.trace_text import render, render_json
 
 
-@click.command("trace", cls=ProbeCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(
+    "trace",
+    cls=ProbeCommand,
+    short_help="Show what a script does: the events that rules judge.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.argument("file")
 @click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
@@ -26,9 +31,10 @@ from torch_doctor.report.trace_text import render, render_json
 def command(ctx: click.Context, /, file: str, output_format: str, color: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Show what a script does, as far as the static witness can tell: the events that rules judge.
 
-    With --probe, also what it did when it ran.
+    A loop is followed for two passes: what the first leaves behind is what the second finds. With --probe, also what the
+    script did when it ran.
     """
-    if Path(file).is_dir():
+    if os.path.isdir(file):  # noqa: PTH112 - never raises
         message = f"{file} is a folder; `torch-doctor trace` reads one file"
         raise click.UsageError(message)
     run = probing(given, (file,), ctx)

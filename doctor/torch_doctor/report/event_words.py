@@ -20,26 +20,30 @@ LONGEST_NAME = 50
 
 
 class Words:
-    """Puts events into words; remembers what things are called on the way."""
+    """Puts events into words; things are called as in the events that it is given first.
 
-    def __init__(self) -> None:
+    A module goes by the name it has furthest outside: `model` in the script, and not `self.net` of a method.
+    """
+
+    def __init__(self, events: Iterable[t.Event] = ()) -> None:
         self._names: dict[int, str] = {}
         self._classes: dict[int, str] = {}
+        depths: dict[int, int] = {}
+        for event in events:
+            if isinstance(event, t.ModuleBuilt):
+                self._classes[event.module] = short(event.class_name)
+            elif isinstance(event, t.OptimizerBuilt):
+                self._classes[event.optimizer] = short(event.class_name)
+            elif isinstance(event, t.SchedulerBuilt):
+                self._classes[event.scheduler] = short(event.class_name)
+            elif isinstance(event, (t.ModeSet, t.Forward, t.Moved)) and event.module and PLAIN_NAME.match(event.name):
+                depth = len(event.scope.chain())
+                if depth < depths.get(event.module, depth + 1):
+                    depths[event.module], self._names[event.module] = depth, event.name
 
     def of(self, event: t.Event) -> str:
         """The event in words."""
-        self._learn(event)
         return self._said(event)
-
-    def _learn(self, event: t.Event) -> None:
-        if isinstance(event, t.ModuleBuilt):
-            self._classes[event.module] = short(event.class_name)
-        elif isinstance(event, (t.ModeSet, t.Forward, t.Moved)):
-            if event.module and PLAIN_NAME.match(event.name):
-                self._names[event.module] = event.name
-        elif isinstance(event, (t.OptimizerBuilt, t.SchedulerBuilt)):
-            number = event.optimizer if isinstance(event, t.OptimizerBuilt) else event.scheduler
-            self._classes[number] = short(event.class_name)
 
     def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing in sight") -> str:
         """What modules, optimizers and the like are called; `whole` is False when there may be more.
@@ -55,7 +59,7 @@ class Words:
 
     def _thing(self, number: int) -> str:
         name, kind = self._names.get(number), self._classes.get(number)
-        return f"`{name}`" if name else kind or f"#{number}"
+        return f"`{name}`" if name else kind or "something"
 
     @functools.singledispatchmethod
     def _said(self, event: t.Event) -> str:
@@ -67,7 +71,7 @@ class Words:
     def _(self, event: t.ModuleBuilt) -> str:
         traits = []
         if event.sensitive:
-            traits.append("its parts depend on the mode")
+            traits.append("mode-sensitive")
         if event.base_initialised is False:
             traits.append("nn.Module.__init__ never ran")
         if event.early_member is not None:
@@ -80,7 +84,7 @@ class Words:
 
     @_said.register
     def _(self, event: t.Held) -> str:
-        what = "parameters" if event.parameters else "modules"
+        what = f"{'parameter' if event.parameters else 'module'}{'s' * (len(event.members) != 1)}"
         fate = "registered elsewhere" if event.registered else "not registered"
         where = f"the plain {event.container} `{event.name}` of {event.owner_class}"
         return f"keep {len(event.members)} {what} in {where}: {fate}"
@@ -110,16 +114,19 @@ class Words:
     @_said.register
     def _(self, event: t.Forward) -> str:
         mode = {True: "training mode", False: "evaluation mode", None: "mode not known"}[event.training]
-        traits = [mode if event.sensitive is not False else "no part depends on the mode", _autograd(event.grad)]
-        return f"forward {_name(event.name)} ({short(event.class_name)}): {', '.join(traits)} → {_fact(event.output)}"
+        traits = [*[mode] * (event.sensitive is not False), _autograd(event.grad)]
+        what = f"{_name(event.name)} ({short(event.class_name)})"
+        return f"forward {what}: {', '.join(traits)} → {_fact(event.output)}"
 
     @_said.register
     def _(self, event: t.LossCalled) -> str:
-        expects = f", expects {event.expects.value}" if event.expects is not t.Kind.UNKNOWN else ""
+        expects = f"expects {event.expects.value}" if event.expects is not t.Kind.UNKNOWN else ""
         target = (
             f"; target {_fact(event.target)}" if event.target.name or event.target.kind is not t.Kind.UNKNOWN else ""
         )
-        return f"loss {_name(event.name)} ({short(event.loss)}{expects}) gets {_fact(event.input)}{target}"
+        kind = "" if event.name.endswith(short(event.loss)) else short(event.loss)
+        traits = _in_brackets(part for part in (kind, expects) if part)
+        return f"loss {_name(event.name)}{traits} gets {_fact(event.input)}{target}"
 
     @_said.register
     def _(self, event: t.Backward) -> str:
@@ -133,7 +140,8 @@ class Words:
         if event.context:
             traits.append("into a distributed context")
         reached = self.things(event.modules, whole=event.whole)
-        return f"backward {_name(event.name)}: gradients for {reached}{_in_brackets(traits)}"
+        start = f"backward {_name(event.name)}" if event.name else "backward"
+        return f"{start}: gradients for {reached}{_in_brackets(traits)}"
 
     @_said.register
     def _(self, event: t.OptimizerBuilt) -> str:
@@ -188,11 +196,11 @@ class Words:
 
     @_said.register
     def _(self, event: t.GradModeEntered) -> str:
-        return f"{short(event.context)} begins: {_autograd(event.enabled)}"
+        return f"{short(event.context)}: {_autograd(event.enabled)}"
 
     @_said.register
     def _(self, event: t.GradModeExited) -> str:
-        return f"{short(event.context)} ends: {_autograd(event.enabled)}"
+        return f"{_autograd(event.enabled)} again"
 
     @_said.register
     def _(self, event: t.Kept) -> str:
@@ -205,7 +213,7 @@ class Words:
 
     @_said.register
     def _(self, event: t.Saved) -> str:
-        whole = f": whole objects of {self.things(event.modules)}" if event.modules else ""
+        whole = f": the object of {self.things(event.modules)} itself, and not its state" if event.modules else ""
         return f"save {_name(event.what)}{whole}"
 
     @_said.register
@@ -268,9 +276,9 @@ def _autograd(enabled: t.Tri) -> str:
 def _fact(fact: t.TensorFact) -> str:
     kind = fact.kind.value if fact.kind is not t.Kind.UNKNOWN else ""
     graph = {True: "with its graph", False: "without a graph", None: ""}[fact.graph]
-    said = ", ".join(part for part in (kind, graph) if part)
-    name = _name(fact.name) if fact.name else ""
-    return f"{name} ({said})" if name and said else name or said or "something"
+    if fact.name:
+        return f"{_name(fact.name)}{_in_brackets(part for part in (kind, graph) if part)}"
+    return f"{kind or 'a tensor'} {graph}" if graph else kind or "something"
 
 
 def _in_brackets(traits: Iterable[str]) -> str:

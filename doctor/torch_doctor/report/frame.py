@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 TAB = "    "
 MOST_ROWS = 4  # of a place that goes over many
 LEAST_WIDTH = 20
+MOST_WIDTH = 300  # where nobody says how wide a row may be: data, or a notebook in one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def frame(site: Site, source: Source, look: Look, underline: Underline, gutter: 
         begin += 1
     while end > last and not rows[end - 1].strip():
         end -= 1
-    room = None if look.width is None else max(look.width - gutter - 3, LEAST_WIDTH)
+    room = max((look.width or MOST_WIDTH) - gutter - 3, LEAST_WIDTH)
     bar = f"{' ' * gutter} {paint('|', 'blue')}"
     start, stop = _columns(site, rows[first - 1])
     offset = _offset(rows[first - 1], start, stop, room)
@@ -50,9 +51,8 @@ def frame(site: Site, source: Source, look: Look, underline: Underline, gutter: 
         if row == first:
             before, marked = _cells(rows[row - 1][:start]), max(_cells(rows[row - 1][start:stop]), 1)
             lead = before - offset
-            if room is not None:
-                lead = min(lead, room - 1)  # a mark of no width, behind the last column, stands in it
-                marked = max(min(marked, room - lead), 1)
+            lead = min(lead, room - 1)  # a mark of no width, behind the last column, stands in it
+            marked = max(min(marked, room - lead), 1)
             result.append(f"{bar} {' ' * lead}{paint(underline.mark * marked, 'bold', underline.style)}")
     return result
 
@@ -84,16 +84,16 @@ def _cells(text: str) -> int:
     return cell_len(text)
 
 
-def _offset(line: str, start: int, stop: int, room: int | None) -> int:
+def _offset(line: str, start: int, stop: int, room: int) -> int:
     """How many columns are cut off on the left, so that the mark is seen."""
-    if room is None or _cells(line) <= room or _cells(line[:stop]) <= room:
+    if _cells(line) <= room or _cells(line[:stop]) <= room:
         return 0
     begin, end = _cells(line[:start]), _cells(line[:stop])
     return min(begin, max(end - room, 0)) if end - begin < room else begin
 
 
-def _clip(text: str, offset: int, room: int | None) -> str:
-    if room is None or (offset == 0 and text.isascii() and len(text) <= room):
+def _clip(text: str, offset: int, room: int) -> str:
+    if offset == 0 and text.isascii() and len(text) <= room:
         return text
     from rich.cells import set_cell_size  # noqa: PLC0415 - only for rows that are too long
 

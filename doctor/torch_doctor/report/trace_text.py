@@ -1,4 +1,4 @@
-"""A trace to read: what the script does, indented by loop and function; and the same for programs."""
+"""A trace to read: what the script does, indented by call, loop and condition; and the same for programs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor import trace as t
 from torch_doctor.report.event_words import Words
+from torch_doctor.report.trace_blocks import Block, nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,20 +17,12 @@ if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Source
 
 LONGEST_TEST = 60
-STRUCTURE = (t.CallEntered, t.LoopEntered, t.LoopIterated)
-
-
-@dataclasses.dataclass(slots=True)
-class Block:
-    """An event and what happened within it: a call, a loop, one pass of it. The outermost has no event."""
-
-    event: t.Event | None = None
-    inner: list[Block] = dataclasses.field(default_factory=list)
+EMPHASIZED = (t.CallEntered, t.LoopEntered)
 
 
 def render(traces: Sequence[t.Trace], sources: Mapping[str, Source], look: Look) -> str:
-    """The traces in which something happens, one after the other; calls and loops around nothing are left out."""
-    shown = [(trace, block) for trace in traces if (block := _pruned(blocks(trace))).inner]
+    """The traces in which something happens, one after the other."""
+    shown = [(trace, block) for trace in traces if (block := nested(trace)).inner]
     return "\n".join(_Text(trace, sources, look).render(block) for trace, block in shown)
 
 
@@ -38,48 +31,12 @@ def render_json(traces: Sequence[t.Trace]) -> str:
     return json.dumps([_trace_record(trace) for trace in traces], indent=2, ensure_ascii=False) + "\n"
 
 
-def blocks(trace: t.Trace) -> Block:
-    """The events as they lie within each other."""
-    top = Block()
-    stack = [top]
-    for event in trace.events:
-        if isinstance(event, (t.CallExited, t.LoopExited)):
-            _leave(stack, event)
-            continue
-        if isinstance(event, t.LoopIterated):
-            _leave(stack, event)
-        block = Block(event)
-        stack[-1].inner.append(block)
-        if isinstance(event, STRUCTURE):
-            stack.append(block)
-    return top
-
-
-def _pruned(block: Block) -> Block:
-    """The block without calls, loops and passes in which nothing happens."""
-    inner = [_pruned(each) for each in block.inner]
-    return Block(block.event, [each for each in inner if each.inner or not isinstance(each.event, STRUCTURE)])
-
-
-def _leave(stack: list[Block], event: t.CallExited | t.LoopExited | t.LoopIterated) -> None:
-    """Go out to where the event happens: out of its call or loop, or only out of the loop's last pass."""
-    for depth in range(len(stack) - 1, 0, -1):
-        entered = stack[depth].event
-        if isinstance(event, t.CallExited):
-            if isinstance(entered, t.CallEntered) and entered.function == event.function:
-                del stack[depth:]
-                return
-        elif isinstance(entered, t.LoopEntered) and entered.loop == event.loop:
-            del stack[depth + isinstance(event, t.LoopIterated) :]
-            return
-
-
 class _Text:
     def __init__(self, trace: t.Trace, sources: Mapping[str, Source], look: Look) -> None:
         self._trace = trace
         self._sources = sources
         self._paint = look.paint
-        self._words = Words()
+        self._words = Words(trace.events)
         self._gutter = max((len(_position(event.site)) for event in trace.events), default=0)
 
     def render(self, block: Block) -> str:
@@ -88,54 +45,75 @@ class _Text:
             outside = " (what happened when it ran)"
         name = self._trace.events[0].scope.chain()[0].name if self._trace.events else ""
         lines = [f"{self._paint(self._trace.path, 'bold')}{f', {name}' if name else ''}{outside}"]
-        lines += self._block(block, 0, self._trace.path, frozenset())
+        lines += self._within(block, 0, self._trace.path)
         return "\n".join(lines) + "\n"
 
-    def _block(self, block: Block, depth: int, path: str, known: t.Guards) -> Iterator[str]:
+    def _within(self, block: Block, depth: int, path: str) -> Iterator[str]:
         previous: list[str] = []
         for inner in block.inner:
-            event = inner.event
-            if event is None:
+            lines = list(self._block(inner, depth, path))
+            if isinstance(inner.event, t.LoopIterated) and lines[1:] and lines[1:] == previous:
+                yield f"{lines[0]}: the same again"
                 continue
-            line = self._line(event, depth, path, known)
-            within = event.function_site.path if isinstance(event, t.CallEntered) else path
-            lines = list(self._block(inner, depth + 1, within, known | event.guards))
-            if isinstance(event, t.LoopIterated) and lines and lines == previous:
-                yield f"{line}: the same again"
-                continue
-            previous = lines
-            yield line
+            previous = lines[1:]
             yield from lines
 
-    def _line(self, event: t.Event, depth: int, path: str, known: t.Guards) -> str:
-        paint = self._paint
+    def _block(self, block: Block, depth: int, path: str) -> Iterator[str]:
+        """The block's own line, and those of what lies within it; a condition of one line stands behind that."""
+        notes = []
+        while block.condition is not None and len(block.inner) == 1:
+            notes.append(f"[{self._condition(*block.condition)}]")
+            (block,) = block.inner
+        if block.condition is not None:
+            site = self._trace.branches[block.condition[0]].site
+            yield self._line(site, depth, self._condition(*block.condition), notes, "yellow")
+        elif block.event is not None:
+            words = self._event_words(block.event, path)
+            yield self._line(block.event.site, depth, words, notes, *["bold"] * isinstance(block.event, EMPHASIZED))
+        if isinstance(block.event, t.CallEntered):
+            path = block.event.function_site.path
+        yield from self._within(block, depth + 1, path)
+
+    def _line(self, site: t.Site, depth: int, words: str, notes: Sequence[str], *style: str) -> str:
+        where = self._paint(f"{_position(site):>{self._gutter}}", "dim")
+        shown = self._paint(words, *style) if style else words
+        return f"{where}  {'  ' * depth}{shown}{''.join('  ' + self._paint(note, 'yellow') for note in notes)}"
+
+    def _event_words(self, event: t.Event, path: str) -> str:
         words = self._words.of(event)
         if isinstance(event, t.CallEntered):
             site = event.function_site
-            words += f" ({site})" if site.path != path else f" (row {site.row})"
-        elif event.site.path != path:
-            words += f" (in {event.site.path})"
-        style = ("bold",) if isinstance(event, (t.CallEntered, t.LoopEntered)) else ()
-        where = paint(f"{_position(event.site):>{self._gutter}}", "dim")
-        conditions = "".join(f"  {paint(note, 'yellow')}" for note in self._conditions(event.guards - known))
-        return f"{where}  {'  ' * depth}{paint(words, *style) if style else words}{conditions}"
+            if event.function == "__init__":
+                words = f"call {self._built(event.site)}"
+            return f"{words} ({site})" if site.path != path else f"{words} (row {site.row})"
+        if isinstance(event, t.LoopEntered) and self._row(event.site).lstrip().startswith("while"):
+            words = words.replace("loop over", "loop while", 1)
+        return f"{words} (in {event.site.path})" if event.site.path != path else words
 
-    def _conditions(self, guards: t.Guards) -> Iterator[str]:
-        for number, arm in sorted(guards):
-            branch = self._trace.branches[number]
-            test = self._text_at(branch.site) or f"the test in row {branch.site.row}"
-            often = ", every so many passes" if branch.kind is t.BranchKind.PERIODIC else ""
-            yield f"[{'if' if arm else 'unless'} {test}{often}]"
+    def _built(self, site: t.Site) -> str:
+        """The constructor that a call runs, with its class where the source names it."""
+        name = self._row(site)[site.column - 1 :].partition("(")[0].removesuffix(".__init__")
+        if name == "super":
+            return "super().__init__"
+        return f"{name}.__init__" if name.replace(".", "").isidentifier() else "__init__"
 
-    def _text_at(self, site: t.Site) -> str:
-        source = self._sources.get(site.path)
-        row = source.row_of(site) if source is not None else 0
-        if source is None or not 0 < row <= len(source.shown):
-            return ""
+    def _condition(self, number: int, arm: bool) -> str:  # noqa: FBT001 - the arm of a branch is one
+        branch = self._trace.branches[number]
+        test = self._test(branch.site) or f"the test in row {branch.site.row}"
+        often = ", every so many passes" if branch.kind is t.BranchKind.PERIODIC else ""
+        return f"{'if' if arm else 'unless'} {test}{often}"
+
+    def _test(self, site: t.Site) -> str:
         end = site.end_column - 1 if site.end_row == site.row else None
-        text = source.shown[row - 1][site.column - 1 : end].strip()
+        text = self._row(site)[site.column - 1 : end].strip()
         text = text.removeprefix("if ").removeprefix("elif ").removesuffix(":")
         return text if len(text) <= LONGEST_TEST else text[: LONGEST_TEST - 1] + "…"
+
+    def _row(self, site: t.Site) -> str:
+        """The row of source that the site begins in, if it is at hand."""
+        source = self._sources.get(site.path)
+        row = source.row_of(site) if source is not None else 0
+        return source.shown[row - 1] if source is not None and 0 < row <= len(source.shown) else ""
 
 
 def _position(site: t.Site) -> str:

@@ -9,6 +9,12 @@ HELP = re.compile(r"\s*[%\w.*]+\?{1,2}\s*(?:#.*)?$")
 ASSIGNED = re.compile(r"(?P<target>[\w.,\s\[\]*]+)=\s*(?P<magic>[!%].*)$")
 ASSIGNED_TIMED = re.compile(r"(?P<target>[\w.,\s\[\]*]+=\s*)(?P<magic>%time\s+)(?=[^\s-])")
 TIMED = re.compile(r"\s*(?P<magic>%time(?:it)?\s+)(?=[^\s-])")
+AUTOMATIC = re.compile(
+    r"\s*(?:alias|autoreload|bookmark|cat|cd|conda|config|cp|dhist|env|gui|history|ldir|less|lf|ll|ls|lsmagic|lx|magic|mamba|man"
+    r"|matplotlib|micromamba|mkdir|more|mv|pdoc|pip|popd|prun|psource|pushd|pwd|quickref|rehashx|reset|rm|rmdir|run|save|time"
+    r"|timeit|uv|who|whos|writefile|xmode)(?:\s+(?![=.,*<>|&^%@]|[-+/]\s)\S.*)?$"
+)
+"""Magics that need no `%` (https://ipython.readthedocs.io/en/stable/interactive/magics.html), where no operator follows."""
 LEXEME = re.compile(r"'''|\"\"\"|'|\"|#|[(\[{]|[)\]}]")
 
 
@@ -18,8 +24,17 @@ def is_foreign(source: str) -> bool:
     return first.startswith("%%") and not TIMING_MAGIC.match(first)
 
 
-def blank_magics(lines: list[str]) -> list[str]:
-    """The lines of a cell with what is IPython's replaced; a line of Python stays byte for byte."""
+def leading_indent(lines: list[str]) -> str:
+    """What IPython takes off every row of a cell: the white space before its first row."""
+    first = next((line for line in lines if line.strip()), "")
+    return first[: len(first) - len(first.lstrip())]
+
+
+def blank_magics(lines: list[str], *, automatic: bool = False) -> list[str]:
+    """The lines of a cell with what is IPython's replaced; a line of Python stays byte for byte.
+
+    `automatic`: magics without their `%` too.
+    """
     result: list[str] = []
     nesting = Nesting()
     continued = False  # the line belongs to a magic that a backslash continued
@@ -29,6 +44,8 @@ def blank_magics(lines: list[str]) -> list[str]:
             continued = line.rstrip().endswith("\\")
             continue
         replaced = None if nesting.inside else _replacement(line)
+        if automatic and replaced is None and not nesting.inside and AUTOMATIC.match(line):
+            replaced = f"{line[: len(line) - len(line.lstrip())]}pass"
         if replaced is None:
             nesting.read(line)
             result.append(line)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,23 +32,33 @@ def discover(paths: Iterable[Path], ignores: Ignores) -> Discovered:
     found = Discovered()
     seen: set[str] = set()
     for path in paths:
-        if path.is_dir():
+        try:
+            mode = path.stat().st_mode
+        except OSError as error:
+            found.errors.append(_missing(path, error))
+            continue
+        if stat.S_ISDIR(mode):
             files = list(walk(path, ignores, found.errors))
             if not files:
                 found.warnings.append(f"no Python files or notebooks found under {display(path)}")
-        elif path.is_file():
+        elif stat.S_ISREG(mode):
             files = [path]
-        elif path.exists():
-            found.errors.append(f"{display(path)} is neither a file nor a folder")
-            continue
         else:
-            found.errors.append(f"{display(path)} does not exist")
+            found.errors.append(f"{display(path)} is neither a file nor a folder")
             continue
         for file in files:
             if (real := os.path.realpath(file)) not in seen:
                 seen.add(real)
                 found.files.append(file)
     return found
+
+
+def _missing(path: Path, error: OSError) -> str:
+    if os.path.islink(path):  # noqa: PTH114 - never raises
+        return f"{display(path)} is a link that leads nowhere"
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return f"{display(path)} does not exist"
+    return f"{display(path)} cannot be read: {error.strerror}"
 
 
 def walk(
@@ -68,7 +79,7 @@ def walk(
         for name in sorted(names):
             if name.endswith(SUFFIXES) and not ignores.skips(directory, name, folder=False):
                 path = Path(directory, name)
-                if path.is_file():
+                if os.path.isfile(path):  # noqa: PTH113 - never raises
                     yield path
 
 
@@ -81,7 +92,7 @@ def display(path: Path) -> str:
 
 def common_directory(paths: Iterable[Path]) -> Path:
     """The deepest folder that holds all the absolute paths."""
-    folders = [str(path if path.is_dir() else path.parent) for path in paths]
+    folders = [str(path if os.path.isdir(path) else path.parent) for path in paths]  # noqa: PTH112 - never raises
     try:
         return Path(os.path.commonpath(folders))
     except ValueError:  # several drives, or no path at all
@@ -96,7 +107,7 @@ def outer_root(paths: Iterable[Path]) -> Path:
     """
     common = common_directory(paths)
     for folder in (common, *common.parents):
-        if any((folder / marker).is_file() for marker in PROJECT_MARKERS):
+        if any(os.path.isfile(folder / marker) for marker in PROJECT_MARKERS):  # noqa: PTH113
             return folder
     cwd = Path.cwd()
     at_home = cwd == Path(cwd.anchor) or cwd == Path(os.path.expanduser("~"))  # noqa: PTH111 - never raises
@@ -106,6 +117,6 @@ def outer_root(paths: Iterable[Path]) -> Path:
 def root_of(directory: Path, outer: Path) -> Path:
     """The project that a folder belongs to: its repository, else `outer`."""
     for folder in (directory, *directory.parents):
-        if (folder / ".git").exists():
+        if os.path.exists(folder / ".git"):  # noqa: PTH110
             return folder
     return outer if directory.is_relative_to(outer) else directory

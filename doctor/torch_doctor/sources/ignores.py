@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ DEFAULT_EXCLUDE = frozenset({
     ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__",
     "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
 })  # fmt: skip
+
+FOLDER = "ps_d"  # the group in pathspec's expressions that stands where a folder ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,8 @@ class Ignores:
 
     def skips(self, directory: str, name: str, *, folder: bool) -> bool:
         """Whether the entry `name` of `directory` is left out."""
-        if self.excludes is None and name in DEFAULT_EXCLUDE:
-            return True
         path = os.path.join(directory, name)  # noqa: PTH118 - called for every entry of a tree
-        if folder and os.path.isfile(os.path.join(path, "pyvenv.cfg")):  # noqa: PTH113, PTH118
-            return True
-        if any(_matches(spec, base, path, folder=folder) for base, spec in self._exclude_specs()):
+        if self.excludes_entry(path, name, folder=folder):
             return True
         if not self.respect_gitignore:
             return False
@@ -56,6 +55,21 @@ class Ignores:
             if (verdict := _matches(spec, base, path, folder=folder)) is not None:
                 return verdict
         return False
+
+    def excludes_entry(self, path: str, name: str, *, folder: bool) -> bool:
+        """Whether an exclude pattern, and not git, leaves the entry out."""
+        if self.excludes is None and name in DEFAULT_EXCLUDE:
+            return True
+        if folder and os.path.isfile(os.path.join(path, "pyvenv.cfg")):  # noqa: PTH113, PTH118
+            return True
+        return any(_matches(spec, base, path, folder=folder) for base, spec in self._exclude_specs())
+
+    def excludes_path(self, path: Path, root: Path) -> bool:
+        """Whether an exclude pattern leaves out the file, or a folder above it and below `root`."""
+        above = [folder for folder in path.parents if root in folder.parents]
+        return self.excludes_entry(str(path), path.name, folder=False) or any(
+            self.excludes_entry(str(folder), folder.name, folder=True) for folder in above
+        )
 
     def skips_path(self, path: Path, root: Path) -> bool:
         """Whether a walk that starts at `root` would not come to the file."""
@@ -94,34 +108,52 @@ class Ignores:
 
 def _lines(path: str) -> list[str]:
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - one call less per folder
+        with open(path, encoding="utf-8-sig", errors="replace") as file:  # noqa: PTH123 - one call less per folder
             return [line for line in file.read().splitlines() if line.strip() and not line.startswith("#")]
     except OSError:
         return []
 
 
 def _compile(lines: Sequence[str]) -> GitIgnoreSpec:
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there are patterns
-
     try:
-        return GitIgnoreSpec.from_lines(lines)
-    except ValueError:
-        return GitIgnoreSpec.from_lines([line for line in lines if _valid(line)])
+        return _spec(lines)
+    except (ValueError, re.error):
+        return _spec([line for line in lines if is_pattern(line)])
 
 
-def _valid(line: str) -> bool:
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415
-
+def is_pattern(text: str) -> bool:
+    """Whether the text can be a line of a gitignore file."""
     try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
+        _spec([text])
+    except (ValueError, re.error):  # old versions of pathspec let both through
         return False
     return True
 
 
+def _spec(lines: Sequence[str]) -> GitIgnoreSpec:
+    import warnings  # noqa: PLC0415 - only where there are patterns
+
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # `[[a]` is odd, and not ours
+        return GitIgnoreSpec.from_lines(lines)
+
+
 def _matches(spec: GitIgnoreSpec, base: str, path: str, *, folder: bool) -> bool | None:
+    """What the last pattern says that matches the entry itself, as git does it.
+
+    The library's own answer is about files and speaks for the folders above them too; here these were asked before.
+    """
     prefix = base if base.endswith(os.sep) else base + os.sep
     if not path.startswith(prefix):
         return None
-    relative = path[len(prefix) :].replace(os.sep, "/")
-    return spec.check_file(relative + "/" if folder else relative).include
+    relative = path[len(prefix) :].replace(os.sep, "/") + "/" * folder
+    for pattern in reversed(spec.patterns):
+        include, regex = pattern.include, getattr(pattern, "regex", None)
+        if include is None or regex is None:
+            continue
+        for found in regex.finditer(relative):
+            if found.groupdict().get(FOLDER) is None or found.end(FOLDER) == len(relative):
+                return include
+    return None

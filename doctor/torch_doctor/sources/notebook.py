@@ -8,8 +8,8 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.sources.cells import blank_magics, is_foreign
-from torch_doctor.sources.python import Failure, Unsupported, parse
+from torch_doctor.sources.cells import blank_magics, is_foreign, leading_indent
+from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.source import NEWLINE, Cell, Problem, SourceFile
 from torch_doctor.trace.site import Site
 
@@ -21,7 +21,11 @@ CURRENT_MAJOR = 4
 
 
 class BrokenNotebookError(ValueError):
-    """The file is no notebook; the message says why."""
+    """The file is no notebook; the message says why, `row` and `column` where, from 1, in code points."""
+
+    def __init__(self, reason: str, row: int = 1, column: int = 1) -> None:
+        super().__init__(reason)
+        self.row, self.column = row, column
 
 
 def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, list[Problem]]:
@@ -38,13 +42,15 @@ def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, lis
     row = 1
     for number, source in _code_cells(content):
         lines = NEWLINE.split(source)
-        text, problem = _readable(source, lines)
+        indent = leading_indent(lines)
+        text, problem = _readable(source, [line.removeprefix(indent) for line in lines])
         if isinstance(problem, Failure):
-            site = Site(display, problem.row, problem.column, problem.end_row, problem.end_column, number)
+            column, end_column = problem.column + len(indent), problem.end_column + len(indent)
+            site = Site(display, problem.row, column, problem.end_row, end_column, number)
             problems.append(Problem(site, problem.reason))
         elif problem is not None:
             problems.append(Problem(Site(display, 1, 1, 1, 1, number), problem.reason, wrong=False))
-        cells.append(Cell(number, row, len(lines), blanked=text is None))
+        cells.append(Cell(number, row, len(lines), blanked=text is None, indent=len(indent)))
         texts.append("\n" * (len(lines) - 1) if text is None else text)
         originals.append("\n".join(lines))
         row += len(lines)
@@ -57,18 +63,28 @@ def _readable(source: str, lines: list[str]) -> tuple[str | None, Failure | Unsu
         return None, None
     text = "\n".join(blank_magics(lines))
     parsed = parse(text)
+    if isinstance(parsed, Failure):
+        # Only where it is no Python does IPython take `pip install torch` for a magic.
+        text = "\n".join(blank_magics(lines, automatic=True))
+        parsed = parse(text)
     return (text, None) if isinstance(parsed, ast.Module) else (None, parsed)
 
 
 def _content(raw: bytes) -> dict[str, Any]:
     """The notebook in format 4; nbformat is asked only to bring older ones up to it."""
+    text, failure = decode(raw, "utf-8")
+    if failure is not None:
+        raise BrokenNotebookError(failure.reason, failure.row, failure.column)
     try:
-        content = json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        message = f"not UTF-8: the byte 0x{raw[error.start]:02x} fits no character"
-        raise BrokenNotebookError(message) from None
-    except (ValueError, RecursionError) as error:
-        message = f"not JSON: {str(error).partition(':')[0]}"
+        content = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
+        raise BrokenNotebookError(message, error.lineno, error.colno) from None
+    except ValueError as error:  # a number of too many digits
+        message = "not JSON that can be read"
+        raise BrokenNotebookError(message) from error
+    except RecursionError:
+        message = "JSON nested too deeply to be read"
         raise BrokenNotebookError(message) from None
     if isinstance(content, dict) and content.get("nbformat") == CURRENT_MAJOR and "cells" in content:
         return content

@@ -18,7 +18,7 @@ from torch_doctor.sources.source import Problem, SourceFile
 from torch_doctor.trace.site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from torch_doctor.sources.ignores import Ignores
 
@@ -63,7 +63,7 @@ class Project:
     # --- one file ---
 
     def raw(self, path: Path) -> bytes:
-        """The bytes of a file.
+        """The bytes of a file; of one that is too large, as many as tell that it is.
 
         Raises:
             OSError: it cannot be read.
@@ -73,7 +73,8 @@ class Project:
         if path not in self._raw:
             start = time.perf_counter()
             try:
-                self._raw[path] = path.read_bytes()
+                with path.open("rb") as file:
+                    self._raw[path] = file.read(_largest(path) + 1)
             except OSError as error:
                 self._raw[path] = error
             self.seconds["read"] += time.perf_counter() - start
@@ -131,7 +132,7 @@ class Project:
             size = len(self.raw(path))
         except OSError:
             return False
-        return size > (LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON)
+        return size > _largest(path)
 
     # --- all files ---
 
@@ -143,19 +144,19 @@ class Project:
             self.seconds["read"] += time.perf_counter() - start
         return self._listing
 
-    def mentions(self, name: str) -> list[Path]:
-        """The project's files that contain the identifier somewhere."""
-        needle = name.encode()
-        whole = re.compile(rb"(?<!\w)" + re.escape(needle) + rb"(?!\w)")
+    def mentions(self, names: Sequence[str], among: Iterable[Path]) -> list[Path]:
+        """Those of the files that contain one of the identifiers somewhere, in their order."""
+        needles = [name.encode() for name in names]
+        whole = re.compile(rb"(?<!\w)(?:" + b"|".join(map(re.escape, needles)) + rb")(?!\w)")
         found = []
-        for path in self.python_files():
+        for path in among:
             try:
                 if path not in self._raw and path.stat().st_size > LARGEST_SEARCHED:
                     continue
                 raw = self.raw(path)
             except OSError:
                 continue
-            if needle in raw and whole.search(raw):
+            if any(needle in raw for needle in needles) and whole.search(raw):
                 found.append(path)
         return found
 
@@ -188,8 +189,10 @@ class Project:
                 file, problems = read_notebook(path, shown, raw)
             except BrokenNotebookError as error:
                 self._treeless.add(path)
-                self._problems[path] = [Problem(Site(shown, 1, 1, 1, 1), str(error))]
-                return SourceFile(path, shown, "", ())
+                self._problems[path] = [
+                    Problem(Site(shown, error.row, error.column, error.row, error.column), str(error))
+                ]
+                return SourceFile(path, shown, "", (), original=decode(raw, "utf-8")[0])
             self._problems[path] = problems
             return file
         text, failure = decode(raw)
@@ -231,6 +234,10 @@ def _same_file(path: Path, other: Path) -> bool:
         return path.samefile(other)
     except OSError:
         return False
+
+
+def _largest(path: Path) -> int:
+    return LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON
 
 
 def _is_notebook(path: Path) -> bool:

@@ -8,10 +8,14 @@ import re
 import warnings
 from dataclasses import dataclass
 
+from torch_doctor.sources.newer_grammar import valid_for_a_newer_python
 from torch_doctor.sources.source import NEWLINE
 
+ODD = re.compile("[\0\ud800-\udfff]")
 COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+NEWLINE_BYTES = re.compile(rb"\r\n|\r|\n")
 BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+LIMIT_OF_DIGITS = "Exceeds the limit"
 NOT_A_MATTER_OF_VERSION = ("(unicode error)", "(value error)", "bytes can only contain")
 
 
@@ -33,12 +37,16 @@ class Unsupported:
     reason: str
 
 
-def decode(raw: bytes) -> tuple[str, Failure | None]:
-    """The text of Python source (PEP 263), or as much of it as can be shown and where it fails."""
+def decode(raw: bytes, encoding: str | None = None) -> tuple[str, Failure | None]:
+    """The text, or as much of it as can be shown and where it fails.
+
+    Without an `encoding`, that of Python source (PEP 263): what a comment declares, else UTF-8.
+    """
+    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return raw.decode("utf-16", "replace"), Failure("in UTF-16, which Python does not read; save it as UTF-8")
     if raw.startswith(codecs.BOM_UTF8):
         raw, encoding = raw[len(codecs.BOM_UTF8) :], "utf-8"
-    else:
-        encoding = declared_encoding(raw)
+    encoding = encoding or declared_encoding(raw)
     if b"\0" in raw:
         return _shown(raw, Failure("binary data, not text", *_row_and_column(raw, raw.index(b"\0"))))
     try:
@@ -53,10 +61,10 @@ def decode(raw: bytes) -> tuple[str, Failure | None]:
 
 def declared_encoding(raw: bytes) -> str:
     """The encoding that a comment in the first two lines names, else UTF-8."""
-    for line in raw.split(b"\n", 2)[:2]:
+    for line in NEWLINE_BYTES.split(raw, maxsplit=2)[:2]:
         if found := COOKIE.match(line):
             return found[1].decode("ascii", "replace").lower().replace("_", "-")
-        if not BLANK_OR_COMMENT.match(line.rstrip(b"\r")):
+        if not BLANK_OR_COMMENT.match(line):
             break
     return "utf-8"
 
@@ -78,25 +86,31 @@ def parse(text: str) -> ast.Module | Failure | Unsupported:
             warnings.simplefilter("ignore")  # of other people's escapes and literals
             return ast.parse(text)
     except SyntaxError as error:
-        if _valid_for_a_newer_python(text, error):
-            return Unsupported(f"written for a newer Python than the one that runs torch-doctor ({error.msg})")
-        return _failure(text, error)
-    except ValueError as error:  # null bytes, lone surrogates
-        return Failure(str(error))
+        return _odd_character(text) or _refused(text, error)
+    except ValueError as error:
+        return _odd_character(text) or Failure(str(error))
     except (RecursionError, MemoryError):
         return Unsupported("nested too deeply to be parsed")
 
 
-def _valid_for_a_newer_python(text: str, error: SyntaxError) -> bool:
-    if isinstance(error, IndentationError) or (error.msg or "").startswith(NOT_A_MATTER_OF_VERSION):
-        return False
-    import libcst  # noqa: PLC0415 - its parser knows more grammar than an old interpreter, and is rarely needed
+def _refused(text: str, error: SyntaxError) -> Failure | Unsupported:
+    message = error.msg or ""
+    if message.startswith(LIMIT_OF_DIGITS):
+        return Unsupported("a number of too many digits")
+    certain = isinstance(error, IndentationError) or message.startswith(NOT_A_MATTER_OF_VERSION)
+    if not certain and valid_for_a_newer_python(text):
+        return Unsupported(f"written for a newer Python than the one that runs torch-doctor ({message})")
+    return _failure(text, error)
 
-    try:
-        libcst.parse_module(text)
-    except Exception:  # noqa: BLE001 - whatever it dislikes, it is no evidence that the source is right
-        return False
-    return True
+
+def _odd_character(text: str) -> Failure | None:
+    """What no file holds, but a string of JSON can: a null character, or half of a character."""
+    found = ODD.search(text)
+    if found is None:
+        return None
+    before = NEWLINE.split(text[: found.start()])
+    row, column = len(before), len(before[-1]) + 1
+    return Failure(f"the character U+{ord(found[0]):04X} stands in no source", row, column, row, column + 1)
 
 
 def _failure(text: str, error: SyntaxError) -> Failure:

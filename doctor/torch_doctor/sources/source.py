@@ -20,13 +20,15 @@ NEWLINE = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of a line; 
 class Cell:
     """A code cell: its `number` among all cells of the notebook (from 1) and the rows it fills in the joined text.
 
-    `blanked` tells that none of its code is in the joined text: it is not Python, or no valid Python.
+    `blanked` tells that none of its code is in the joined text: it is not Python, or no valid Python. `indent`: so many
+    code points stand before each of its rows that the joined text leaves out.
     """
 
     number: int
     first_row: int
     rows: int
     blanked: bool = False
+    indent: int = 0
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class SourceFile:
     """A file that was read: `path` is absolute, `display` is what users see and what a `Site` carries.
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is
-    not Python blanked in place. `original` is what stands in the file, row for row.
+    not Python blanked in place. `original` is what stands in the file, row for row; of a notebook that is none, its JSON.
     """
 
     path: Path
@@ -55,10 +57,8 @@ class SourceFile:
 
     def place(self, row: int) -> tuple[int | None, int]:
         """The cell number and the row in it of a row of `text`; (None, row) in a plain file."""
-        if not self.cells:
-            return None, row
-        cell = self.cells[max(bisect_right(self.cells, row, key=lambda cell: cell.first_row) - 1, 0)]
-        return cell.number, row - cell.first_row + 1
+        cell = self._cell(row)
+        return (None, row) if cell is None else (cell.number, row - cell.first_row + 1)
 
     def row_of(self, site: Site) -> int:
         """The row of `text` that a site in this file lies on: the inverse of `place`."""
@@ -69,12 +69,19 @@ class SourceFile:
         for cell in self.cells or ():
             if cell.number == site.cell:
                 return range(cell.first_row, cell.first_row + cell.rows)
-        return range(1, len(self.lines) + 1)
+        return range(1, len(self.shown) + 1)
 
     def site(self, row: int, column: int, end_row: int, end_column: int) -> Site:
         """A site of this file, from rows of `text` and columns from 1 in code points."""
-        cell, placed = self.place(row)
-        return Site(self.display, placed, column, end_row - row + placed, end_column, cell)
+        number, placed = self.place(row)
+        cell = self._cell(row)
+        indent = 0 if cell is None else cell.indent
+        return Site(self.display, placed, column + indent, end_row - row + placed, end_column + indent, number)
+
+    def _cell(self, row: int) -> Cell | None:
+        if not self.cells:
+            return None
+        return self.cells[max(bisect_right(self.cells, row, key=lambda cell: cell.first_row) - 1, 0)]
 
     def _offset(self, number: int | None) -> int:
         for cell in self.cells or ():

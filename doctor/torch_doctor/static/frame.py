@@ -67,3 +67,10 @@ class Frame(Object):
                 return frame
             frame = frame.closure
         return self.globals if name in self.globals.fields else None
+
+
+def top_frame(unit: Unit, namespace: Namespace) -> Frame:
+    """The frame of a file's top level: its variables are the file's globals."""
+    frame = Frame(unit, namespace)
+    frame.fields = namespace.fields
+    return frame

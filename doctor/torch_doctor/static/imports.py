@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.lower import lower
+from torch_doctor.static.lowering import lower
 from torch_doctor.static.unit import Unit
 
 if TYPE_CHECKING:

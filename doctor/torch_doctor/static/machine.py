@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch_doctor.static.heap import Changes, Heap
 from torch_doctor.static.values import (
-    NOTHING,
     Const,
     Either,
     Object,
     Symbol,
     Tensor,
-    Unknown,
     Value,
-    fresh_symbol,
 )
 from torch_doctor.trace import (
     Branch,
@@ -44,8 +41,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Object)
 
-STEPS = 60_000
-"""Statements and calls that one root may take: a few seconds at most."""
+STEPS = 12_000
+"""Statements and calls that the longest script may take: less than a second."""
 DEPTH = 24
 """Project functions that may be inside each other."""
 RECURSIONS = 2
@@ -69,6 +66,7 @@ class Machine:
         self.assumed: dict[Symbol, bool] = {}
         self.guards: Guards = frozenset()
         self.fork_depth = 0
+        self.dead_end = False  # the function entered last raised on all paths
         self.stack: list[FunctionValue] = []
         self.modules_called: list[Module] = []
         self.building: list[Object] = []
@@ -254,26 +252,6 @@ class Machine:
         self.objects[thing.id] = thing
         return thing
 
-    # --- what the other parts provide ---
-
-    def evaluate(self, node: p.Expr) -> Value:
-        """The value of an expression."""
-        raise NotImplementedError
-
-    def call(
-        self, func: Value, args: tuple[Value, ...], keywords: dict[str, Value], node: p.Node, name: str = ""
-    ) -> Value:
-        """Call a value; `name` is the user's spelling of it."""
-        raise NotImplementedError
-
-    def attribute(self, value: Value, name: str, node: p.Node) -> Value:
-        """Take an attribute."""
-        raise NotImplementedError
-
-    def block(self, body: tuple[p.Stmt, ...]) -> bool:
-        """Execute statements; False when the path does not go on after them."""
-        raise NotImplementedError
-
 
 def _branch_kind(symbol: Symbol) -> BranchKind:
     if _mentions(symbol, "%"):
@@ -290,6 +268,3 @@ def _mentions(symbol: Any, word: str) -> bool:  # noqa: ANN401 - symbols nest
 def constant(value: Value) -> object:
     """The Python value of a constant, None for anything else."""
     return value.value if isinstance(value, Const) else None
-
-
-__all__ = ["DEPTH", "NOTHING", "RECURSIONS", "Machine", "OutOfBudget", "Unknown", "constant", "fresh_symbol"]

@@ -6,11 +6,13 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import alone
+from torch_doctor.static import program as p
 from torch_doctor.static.executor import Executor
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.machine import STEPS, OutOfBudget
+from torch_doctor.static.training import framework_loops
 from torch_doctor.static.values import (
-    Bound,
     ClassValue,
     FunctionValue,
     Instance,
@@ -29,13 +31,18 @@ if TYPE_CHECKING:
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.static import program as p
     from torch_doctor.static.unit import Unit
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
-LEAST_STEPS = 3_000
-"""Steps for each function that nobody calls, once a file's are used up."""
+STEPS_SCRIPT = (4_000, 4)
+"""Steps that a script may take, and those that each of its lines adds, up to `STEPS`: 99 in 100 end long before."""
+STEPS_TRAINING = (STEPS, 0)
+"""The same for one whose own text names what a training loop does."""
+STEPS_UNCALLED = (2_000, 4)
+"""The same for all together that nobody calls in one file."""
+LEAST_STEPS = 1_000
+"""Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
 _RECURSION = 12_000
 
 
@@ -59,7 +66,7 @@ class _Witness:
         self._ran: set[Path] = set()
         self._shared: dict[Path, Namespace] = {}
         self._objects: dict[int, Object] = {}
-        self._left = STEPS  # steps that what nobody calls in one file may take in all
+        self._left = 0  # of STEPS_UNCALLED, in the current file
 
     def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
         limit = sys.getrecursionlimit()
@@ -72,22 +79,33 @@ class _Witness:
                 unit = self._imports.unit(file.path)
                 if unit is not None:
                     units.append(unit)
-                    yield self._script(unit)
+                    yield from self._script(unit)
             for unit in units:
                 yield from self._uncalled(unit)
         finally:
             sys.setrecursionlimit(limit)
 
-    def _script(self, unit: Unit) -> Trace:
-        self._ran.add(unit.source.path)
+    def _script(self, unit: Unit) -> Iterator[Trace]:
+        path = unit.source.path
+        self._ran.add(path)
+        if self._imported(path) and "__name__" not in unit.source.text:
+            return  # the importing script's run had all of it
         executor = self._executor(unit)
         self._guarded(executor, executor.run)
         executor.heap.undo(0)
-        return executor.trace
+        yield executor.trace
+
+    def _imported(self, path: Path) -> Namespace | None:
+        """The globals of a file whose top level some run has executed to its end."""
+        namespace = self._shared.get(path)
+        return namespace if namespace is not None and namespace.whole else None
 
     def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
         trace = Trace(unit.source.display, begins_outside=outside)
-        return Executor(trace, unit, self._imports, STEPS, self._shared, self._objects)
+        home = self._imported(unit.source.path) if outside else None
+        trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
+        steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
+        return Executor(trace, unit, self._imports, steps, self._shared, self._objects, home)
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
@@ -117,16 +135,25 @@ class _Witness:
         executor = self._executor(unit, outside=True)
         self._guarded(executor, executor.run)
         begin = executor.heap.mark()
-        self._left = STEPS
+        self._left = _steps(unit, STEPS_UNCALLED)
         made = dict(executor.objects)
+        passed_over = []
         for name, cls in waiting:
             executor.objects = dict(made)
-            if cls is None and names[name] not in self._entered:
+            if self._left <= 0 and not any(map(_may_train, [names[name]] if cls is None else self._unentered(cls))):
+                passed_over.append(name)
+            elif cls is None and names[name] not in self._entered:
                 yield from self._alone(unit, executor, name)
             elif cls is not None and self._unentered(cls):
                 yield from self._class_alone(unit, executor, name, cls)
             executor.heap.undo(begin)
         executor.heap.undo(0)
+        if passed_over:
+            trace = Trace(unit.source.display, begins_outside=True)
+            others = f" and {len(passed_over) - 1} more" if len(passed_over) > 1 else ""
+            reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
+            trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
+            yield trace
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
         return [function for function in _methods(cls) if function not in self._entered]
@@ -137,14 +164,14 @@ class _Witness:
         stem = path.parent.name if path.name == "__init__.py" else path.stem
         if path.suffix != ".py":
             return
-        users = {other for name in names[:20] for other in self._project.mentions(name)} - self._ran
-        importers = set(self._project.mentions(stem))
-        for other in sorted(users & importers - {path})[:_CALLERS]:
-            if other.suffix != ".py" or other in self._ran:
+        waiting = [other for other in self._project.python_files() if other not in self._ran and other.suffix == ".py"]
+        importers = self._project.mentions((stem,), waiting)
+        for other in self._project.mentions(names[:20], importers)[:_CALLERS]:
+            if other in self._ran:
                 continue
             caller = self._imports.unit(other)
             if caller is not None:
-                yield self._script(caller)
+                yield from self._script(caller)
 
     def _restarted(self, unit: Unit, executor: Executor) -> Trace:
         trace = Trace(unit.source.display, begins_outside=True)
@@ -155,7 +182,7 @@ class _Witness:
         trace = self._restarted(unit, executor)
         value = executor.home.fields.get(name)
         if isinstance(value, FunctionValue):
-            self._guarded(executor, lambda: _enter(executor, value))
+            self._guarded(executor, lambda: alone.enter(executor, value))
             yield trace
 
     def _class_alone(self, unit: Unit, executor: Executor, name: str, cls: p.Class) -> Iterator[Trace]:
@@ -165,90 +192,26 @@ class _Witness:
         begin = executor.heap.mark()
         trace = self._restarted(unit, executor)
         built: list[Value] = []
-        self._guarded(executor, lambda: built.append(_construct(executor, value)))
+        self._guarded(executor, lambda: built.append(alone.construct(executor, value)))
         if built and isinstance(built[0], Module):
             module = built[0]
-            self._guarded(executor, lambda: _use_module(executor, module))
+            self._guarded(executor, lambda: alone.use_module(executor, module))
         elif built and isinstance(built[0], Instance):
             thing = built[0]
-            self._guarded(executor, lambda: executor.drive_trainer(thing, cls))
+            self._guarded(executor, lambda: framework_loops.drive_trainer(executor, thing, cls))
         yield trace
         for function in sorted(self._unentered(cls), key=_drives):
             if function in self._entered:
                 continue
             executor.heap.undo(begin)
             trace = self._restarted(unit, executor)
-            self._guarded(executor, functools.partial(_method, executor, value, function))
+            self._guarded(executor, functools.partial(alone.method, executor, value, function))
             yield trace
 
 
-def _construct(executor: Executor, cls: ClassValue) -> Value:
-    """Construct an object with arguments of which only the role is known."""
-    found = cls.find("__init__")
-    args: tuple[Value, ...] = ()
-    if found is not None and isinstance(found[0], FunctionValue):
-        args = _arguments(executor, found[0], skip=1)
-    return executor.instantiate(cls, args, {}, cls.node)
-
-
-def _use_module(executor: Executor, module: Module) -> None:
-    """Call a module that nobody in sight calls."""
-    assert module.cls is not None
-    if executor.lightning(module.cls):
-        executor.drive_lightning(module, module.cls.node)
-        return
-    found = module.cls.find("forward")
-    if found is not None and isinstance(found[0], FunctionValue):
-        args = _arguments(executor, found[0], skip=1)
-        executor.forward(module, args, {}, module.cls.node, module.cls.name)
-
-
-def _method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
-    """Run one method of a fresh object, as somebody out of sight may."""
-    thing = _construct(executor, cls)
-    _forget(executor.trace)
-    attribute = executor.attribute(thing, function.name, cls.node)
-    if isinstance(attribute, Bound) and attribute.function.node is function:
-        _outside(executor)
-        args = _arguments(executor, attribute.function, skip=1)
-        result = executor.call(attribute, args, {}, function)
-        _returned(executor, result, function)
-    elif isinstance(attribute, FunctionValue):
-        _enter(executor, attribute)
-
-
-def _enter(executor: Executor, function: FunctionValue) -> None:
-    """Run a function whose callers are out of sight."""
-    _outside(executor)
-    args = _arguments(executor, function, skip=0)
-    target: Value = function
-    result = executor.call(target, args, {}, function.node)
-    _returned(executor, result, function.node)
-
-
-def _outside(executor: Executor) -> None:
-    """What the callers did with the modes is not known."""
-    executor.heap.set(executor.state.fields, "grad", None)
-    for thing in list(executor.objects.values()):
-        if isinstance(thing, Module) and "#registered" not in thing.fields:
-            executor.heap.set(thing.fields, "#mode", (next(executor.stamps), None))
-
-
-def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
-    plain = [parameter for parameter in function.node.parameters if parameter.kind == "plain"]
-    return tuple(executor.argument(parameter, function) for parameter in plain[skip:])
-
-
-def _returned(executor: Executor, value: Value, function: p.Function) -> None:
-    """What a function returns to callers out of sight is theirs to use."""
-    flow = value.flow
-    if flow.forwards or flow.kept:
-        executor.emit(Handed, function, to="the caller", forwards=flow.forwards, kept=flow.kept, returned=True)
-
-
-def _forget(trace: Trace) -> None:
-    """Begin the trace anew: what came before is reported by another run."""
-    trace.clear()
+def _steps(unit: Unit, budget: tuple[int, int]) -> int:
+    least, per_line = budget
+    return min(least + per_line * len(unit.source.lines), STEPS)
 
 
 def _lose(executor: Executor, reason: str) -> None:
@@ -274,9 +237,16 @@ def _lose(executor: Executor, reason: str) -> None:
 
 
 def _methods(cls: p.Class) -> list[p.Function]:
-    from torch_doctor.static.program import Define  # noqa: PLC0415 - at run time only here
+    return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
 
-    return [statement.function for statement in cls.body if isinstance(statement, Define)]
+
+_TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
+"""Methods that tell a training loop; they decide how much is looked at, never what is found."""
+
+
+def _may_train(function: p.Function) -> bool:
+    """Whether a function is worth steps that its file no longer has: it names what a training loop does."""
+    return any(not _TRAINS.isdisjoint(attributes) for attributes in function.uses.values())
 
 
 _FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")

@@ -45,6 +45,7 @@ class LoopKind(enum.Enum):
 
     BATCHES = "batches"  # a data loader (or what is used as one)
     PLAIN = "plain"
+    COUNTED = "counted"  # a few items that are all known: what it leaves does not grow
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -76,8 +76,8 @@ class MissingEvalMode(Rule):
     Unsafe: `model.eval()` is inserted before the pass, and `model.train()` after it where training goes on.
 
     ## When it stays silent
-    For models without dropout or batch norm, for models in a mode that is not known, for Monte-Carlo dropout and the
-    recalibration of batch norm, for smoke forwards on random input, and for passes that may go backward.
+    For models without dropout or batch norm, in a mode that is not known, for Monte-Carlo dropout and recalibration
+    (nobody takes the output), for smoke forwards on random input, and for passes that may go backward.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
@@ -99,6 +99,7 @@ class MissingEvalMode(Rule):
             for forward in passes.evaluations()
             if forward.sensitive is True
             and forward.training is True
+            and forward.used
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
             and not modes.in_training_step(forward)
             and not modes.trains_on_purpose(forward)

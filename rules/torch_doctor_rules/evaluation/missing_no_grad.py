@@ -75,7 +75,7 @@ class MissingNoGrad(Rule):
 
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
-    (of a teacher, a target network) goes into a training loss, when the model is frozen, and for smoke forwards.
+    goes into a training loss (teachers) or is dropped, when the model is frozen, and for smoke forwards.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -95,7 +95,10 @@ class MissingNoGrad(Rule):
         wrong = [
             forward
             for forward in passes.evaluations()
-            if forward.grad is True and forward.trainable is not False and self._is_pass(forward, passes, modes)
+            if forward.grad is True
+            and forward.trainable is not False
+            and forward.used
+            and self._is_pass(forward, passes, modes)
         ]
         for forward in passes.first_of_each(wrong):
             if not any(uncalled(trace, context, between=(None, forward)) for context in CONTEXTS):

@@ -9,6 +9,7 @@ import threading
 import pytest
 import torch.multiprocessing as workers
 
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.frameworks import (
     ACCELERATE,
     DEEPSPEED,
@@ -16,12 +17,11 @@ from torch_doctor.static.tables.frameworks import (
     ENGINE_TRAINERS,
     FACTORIES,
     FRAMEWORKS,
-    LAUNCHERS,
     MODULE_BASES,
     OWNERS,
     Framework,
 )
-from torch_doctor.static.tables.layers import canonical
+from torch_doctor.static.tables.launchers import LAUNCHERS
 
 
 @pytest.mark.parametrize("name", sorted({*MODULE_BASES, *OWNERS, *FACTORIES, *LAUNCHERS}))

@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
-from torch_doctor.static.tables.layers import LAYERS, canonical
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.layers import LAYERS
 from torch_doctor.static.tables.libraries import HARMFUL, HARMLESS, PASS_THROUGH, RANGES, harmless
-from torch_doctor.static.tables.training import CLIPS, OPTIMIZERS, WRAPPERS
+from torch_doctor.static.tables.models import WRAPPERS
+from torch_doctor.static.tables.training import CLIPS, OPTIMIZERS
 
 
 @pytest.mark.parametrize(

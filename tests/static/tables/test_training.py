@@ -10,15 +10,13 @@ import pytest
 import torch
 from torch import nn
 
-from torch_doctor.static.tables import training
-from torch_doctor.static.tables.layers import canonical
+from torch_doctor.static.tables import models, training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.models import WRAPPERS, LibraryModel, library_model
 from torch_doctor.static.tables.training import (
     GRAD_MODE_SWITCH,
     GRAD_MODES,
     OPTIMIZERS,
-    WRAPPERS,
-    LibraryModel,
-    library_model,
     loader_of,
     optimizer_of,
     scheduler_of,
@@ -27,7 +25,7 @@ from torch_doctor.static.tables.training import (
 
 def _names() -> set[str]:
     found: set[str] = set()
-    for name, table in vars(training).items():
+    for name, table in (vars(training) | vars(models)).items():
         if name.isupper() and isinstance(table, (frozenset, Mapping)) and not name.startswith("_"):
             found |= {str(item) for item in table}
     return found

@@ -9,7 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 # What imports run on: they read what is on the disk.
-UNTOUCHED = frozenset({"posix", "nt", "_io", "_frozen_importlib", "_frozen_importlib_external", "importlib._bootstrap", "zipimport"})
+UNTOUCHED = frozenset(
+    {"posix", "nt", "_io", "_frozen_importlib", "_frozen_importlib_external", "importlib._bootstrap", "zipimport"}
+)
 # Modules whose classes hold such functions (`_NormalAccessor.mkdir` in Python 3.10, `_StringGlobber.scandir` in 3.13).
 WITH_CLASSES = ("pathlib", "pathlib._local", "pathlib._abc", "pathlib._os", "pathlib.types", "glob", "tempfile")
 

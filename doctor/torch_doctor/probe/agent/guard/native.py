@@ -32,7 +32,11 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
     "torch.onnx": {"export": (2, "f", WRITES)},
     "torch.distributed": {"FileStore": (0, "file_name", CHANGES)},
     "torchvision.io.image": {"read_file": (0, "path", READS), "write_file": (0, "filename", WRITES)},
-    "cv2": {"imread": (0, "filename", READS), "imwrite": (0, "filename", WRITES), "VideoWriter": (0, "filename", WRITES)},
+    "cv2": {
+        "imread": (0, "filename", READS),
+        "imwrite": (0, "filename", WRITES),
+        "VideoWriter": (0, "filename", WRITES),
+    },
     "sqlite3": {"connect": (0, "database", CHANGES)},
     "safetensors": {
         "serialize_file": (1, "filename", WRITES),
@@ -68,7 +72,9 @@ def _patch(overlay: Overlay, functions: dict[str, tuple[int, str, str]], module:
         setattr(owner, name, _through(overlay, original, place, keyword, doing))
 
 
-def _through(overlay: Overlay, function: Callable[..., Any], place: int, keyword: str, doing: str) -> Callable[..., Any]:
+def _through(
+    overlay: Overlay, function: Callable[..., Any], place: int, keyword: str, doing: str
+) -> Callable[..., Any]:
     @functools.wraps(function)
     def through(*arguments: Any, **keywords: Any) -> Any:
         given = _moved(overlay, list(arguments), keywords, place, keyword, doing)
@@ -77,7 +83,9 @@ def _through(overlay: Overlay, function: Callable[..., Any], place: int, keyword
     return through
 
 
-def _moved(overlay: Overlay, given: list[Any], keywords: dict[str, Any], place: int, keyword: str, doing: str) -> list[Any]:
+def _moved(
+    overlay: Overlay, given: list[Any], keywords: dict[str, Any], place: int, keyword: str, doing: str
+) -> list[Any]:
     path = given[place] if len(given) > place else keywords.get(keyword)
     if not isinstance(path, (str, os.PathLike)) or path == ":memory:" or str(path).startswith("file:"):
         return given

@@ -197,7 +197,9 @@ class Overlay:
         with real.inside():
             os.makedirs(os.path.dirname(upper), exist_ok=True)
             real_folder = os.path.realpath(os.path.dirname(upper))
-        if not (real_folder + os.sep).startswith(self.scratch + os.sep):  # through a link of the script to a folder on the disk
+        if not (real_folder + os.sep).startswith(
+            self.scratch + os.sep
+        ):  # through a link of the script to a folder on the disk
             return self._made_room(os.path.join(real_folder, os.path.basename(upper)), path)
         return upper
 

@@ -127,7 +127,11 @@ class Processes:
     # --- events ---
 
     def _popen(self, executable: Any, arguments: Any, *_: Any) -> None:
-        words = [os.fsdecode(word) for word in arguments] if isinstance(arguments, (list, tuple)) else [os.fsdecode(arguments)]
+        words = (
+            [os.fsdecode(word) for word in arguments]
+            if isinstance(arguments, (list, tuple))
+            else [os.fsdecode(arguments)]
+        )
         spelled = shlex.join(words)
         if len(words) == 3 and words[1] == "-c" and os.path.basename(words[0]) in {"sh", "bash"}:  # noqa: PLR2004
             spelled = words[2]
@@ -224,4 +228,10 @@ def _touch(words: list[str]) -> int:
     return 0
 
 
-FILE_COMMANDS: dict[str, Callable[[list[str]], int]] = {"mkdir": _mkdir, "rm": _rm, "cp": _cp, "mv": _mv, "touch": _touch}
+FILE_COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "mkdir": _mkdir,
+    "rm": _rm,
+    "cp": _cp,
+    "mv": _mv,
+    "touch": _touch,
+}

@@ -38,7 +38,9 @@ IDLE = {
         "setproctitle better_exceptions nvitop jupyter google ipykernel".split(),
         "looking at a running program",
     ),
-    **dict.fromkeys("yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "sending messages"),
+    **dict.fromkeys(
+        "yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "sending messages"
+    ),
     **dict.fromkeys("nni kaggle gdown wget dotenv google.colab".split(), "fetching and launching"),
 }
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
@@ -74,11 +76,18 @@ def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
     elif name != top:
         return None
     frame = importing_frame()
-    if frame is None or not sources.is_users(frame.f_code.co_filename) or is_only_asking() or has_fallback(sources, frame):
+    if (
+        frame is None
+        or not sources.is_users(frame.f_code.co_filename)
+        or is_only_asking()
+        or has_fallback(sources, frame)
+    ):
         return None
     if top not in IDLE:
         if name == top and top not in sys.stdlib_module_names:
-            teller.missing(top, f"the script imports {top}, which is not installed: install {INSTALLED_AS.get(top, top)}")
+            teller.missing(
+                top, f"the script imports {top}, which is not installed: install {INSTALLED_AS.get(top, top)}"
+            )
         return None
     teller.stand_in(top, f"{IDLE[top]} with a package that is not installed", "calls that do nothing", [told.LOG])
     return imports.spec_of(name, MADE.get(top, SilentModule))

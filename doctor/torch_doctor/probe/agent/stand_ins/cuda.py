@@ -178,7 +178,11 @@ class Cuda:
             if map_location is None:
                 map_location = "cpu"
             elif isinstance(map_location, dict):
-                map_location = {**{key: str(on_cpu(value)) for key, value in map_location.items()}, "cuda:0": "cpu", "cuda": "cpu"}
+                map_location = {
+                    **{key: str(on_cpu(value)) for key, value in map_location.items()},
+                    "cuda:0": "cpu",
+                    "cuda": "cpu",
+                }
             else:
                 map_location = on_cpu(map_location)
             return load(f, map_location, *arguments, **keywords)

@@ -172,5 +172,11 @@ class Device(contextlib.nullcontext):  # type: ignore[type-arg]
 
 def _properties() -> types.SimpleNamespace:
     return types.SimpleNamespace(
-        name=NAME, major=8, minor=0, total_memory=16 * GIB, multi_processor_count=1, is_integrated=False, is_multi_gpu_board=False
+        name=NAME,
+        major=8,
+        minor=0,
+        total_memory=16 * GIB,
+        multi_processor_count=1,
+        is_integrated=False,
+        is_multi_gpu_board=False,
     )

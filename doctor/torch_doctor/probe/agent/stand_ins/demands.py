@@ -26,7 +26,9 @@ def demanded(sources: Sources, frame: FrameType, name: str) -> bool:
         return True
     held = targets(statement)
     tree = sources.tree(frame.f_code.co_filename)
-    return bool(held) and tree is not None and any(_gives_up_without(node, word) for node in _tests(tree) for word in held)
+    return (
+        bool(held) and tree is not None and any(_gives_up_without(node, word) for node in _tests(tree) for word in held)
+    )
 
 
 def least(sources: Sources, frame: FrameType, name: str) -> int:
@@ -64,7 +66,11 @@ def gives_up(body: list[ast.stmt]) -> bool:
             return True
         if isinstance(statement, ast.Return) and statement.value is None:
             return True
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and spelled(statement.value) in LEAVING:
+        if (
+            isinstance(statement, ast.Expr)
+            and isinstance(statement.value, ast.Call)
+            and spelled(statement.value) in LEAVING
+        ):
             return True
     return False
 

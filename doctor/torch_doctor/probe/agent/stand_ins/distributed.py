@@ -53,7 +53,9 @@ def with_torch(torch: ModuleType, teller: Teller, *, on_cpu: bool) -> None:
 
     @functools.wraps(begin)
     def init_process_group(backend: Any = None, *_: Any, timeout: Any = None, **__: Any) -> None:
-        teller.stand_in("init_process_group", f"the backend {backend or 'of the launcher'}", "gloo, one rank", [told.PROCESSES])
+        teller.stand_in(
+            "init_process_group", f"the backend {backend or 'of the launcher'}", "gloo, one rank", [told.PROCESSES]
+        )
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
         keywords = {} if timeout is None else {"timeout": timeout}
         begin("gloo", store=distributed.HashStore(), rank=0, world_size=1, **keywords)
@@ -69,7 +71,9 @@ def _without_devices(torch: Any) -> None:
     build = parallel.__init__
 
     @functools.wraps(build)
-    def built(self: Any, module: Any, device_ids: Any = None, output_device: Any = None, *rest: Any, **keywords: Any) -> None:
+    def built(
+        self: Any, module: Any, device_ids: Any = None, output_device: Any = None, *rest: Any, **keywords: Any
+    ) -> None:
         del device_ids, output_device
         build(self, module, None, None, *rest, **keywords)
 

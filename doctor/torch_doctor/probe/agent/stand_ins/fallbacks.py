@@ -49,7 +49,11 @@ def has_fallback(sources: Sources, frame: FrameType | None) -> bool:
     while frame is not None:
         if sources.is_users(frame.f_code.co_filename):
             for statement in sources.statements(frame):
-                if isinstance(statement, ast.Try) and _is_in(statement.body, frame.f_lineno) and _handled(statement, direct=direct):
+                if (
+                    isinstance(statement, ast.Try)
+                    and _is_in(statement.body, frame.f_lineno)
+                    and _handled(statement, direct=direct)
+                ):
                     return True
                 if isinstance(statement, (ast.With, ast.AsyncWith)) and _suppresses(statement):
                     return True

@@ -39,10 +39,14 @@ def install(torch: ModuleType, teller: Teller, *, on_cpu: bool) -> None:
         rest = given.pop("kwargs", {})
         workers = given.get("num_workers", 0)
         if isinstance(workers, int) and workers > 0:
-            teller.stand_in("DataLoader workers", f"num_workers={workers}", "the data is loaded in this process", [told.WORKERS])
+            teller.stand_in(
+                "DataLoader workers", f"num_workers={workers}", "the data is loaded in this process", [told.WORKERS]
+            )
             given.update({name: value for name, value in WITHOUT_WORKERS.items() if name in given})
         if on_cpu:
-            given.update({name: value for name, value in (("pin_memory", False), ("pin_memory_device", "")) if name in given})
+            given.update(
+                {name: value for name, value in (("pin_memory", False), ("pin_memory_device", "")) if name in given}
+            )
         given.pop("self")
         build(self, **given, **rest)
 

@@ -37,7 +37,9 @@ class tqdm:  # noqa: N801
     def nothing(self, *_: Any, **__: Any) -> None:
         """What concerns the bar alone."""
 
-    set_description = set_description_str = set_postfix = set_postfix_str = close = clear = refresh = reset = unpause = nothing
+    set_description = set_description_str = set_postfix = set_postfix_str = close = clear = refresh = reset = (
+        unpause
+    ) = nothing
 
     @classmethod
     def write(cls, text: str, *_: Any, **__: Any) -> None:

@@ -145,7 +145,12 @@ class Manager:
         import multiprocessing.dummy  # noqa: PLC0415
         import types  # noqa: PLC0415
 
-        plain: dict[str, Any] = {"dict": dict, "list": list, "Namespace": types.SimpleNamespace, "shutdown": lambda: None}
+        plain: dict[str, Any] = {
+            "dict": dict,
+            "list": list,
+            "Namespace": types.SimpleNamespace,
+            "shutdown": lambda: None,
+        }
         return plain.get(name) or getattr(multiprocessing.dummy, name)
 
     def __enter__(self) -> Manager:
@@ -159,7 +164,9 @@ def _executors(sources: Sources, teller: Teller, module: ModuleType) -> None:
 
     build = module.ProcessPoolExecutor
 
-    def executor(max_workers: int | None = None, mp_context: Any = None, initializer: Any = None, initargs: Any = ()) -> Any:
+    def executor(
+        max_workers: int | None = None, mp_context: Any = None, initializer: Any = None, initargs: Any = ()
+    ) -> Any:
         if sources.innermost() is None:
             return build(max_workers, mp_context, initializer, initargs)
         teller.stand_in("ProcessPoolExecutor", f"{max_workers or 'several'} processes", "one thread", [told.PROCESSES])

@@ -8,7 +8,9 @@ import types
 from typing import Any
 
 UNPACK = dis.opmap["UNPACK_SEQUENCE"]
-HIDDEN = frozenset({"__path__", "__file__", "__wrapped__", "__array__", "__array_interface__", "__cuda_array_interface__"})
+HIDDEN = frozenset(
+    {"__path__", "__file__", "__wrapped__", "__array__", "__array_interface__", "__cuda_array_interface__"}
+)
 
 
 class Silent:
@@ -86,7 +88,9 @@ class Silent:
     def __add__(self, _: Any) -> Any:
         return self
 
-    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __mod__ = __or__ = __and__ = __add__
+    __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __mod__ = __or__ = (
+        __and__
+    ) = __add__
 
     def __neg__(self) -> Any:
         return self

@@ -122,5 +122,7 @@ def targets(statement: ast.stmt) -> list[str]:
         given = [statement.target]
     else:
         return []
-    flat = [part for target in given for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])]
+    flat = [
+        part for target in given for part in (target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target])
+    ]
     return [spelled(target) for target in flat]

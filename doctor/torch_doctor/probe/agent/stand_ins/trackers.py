@@ -42,7 +42,10 @@ def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
 
 
 def _is_installed(name: str) -> bool:
-    return imports.Finder._found_by_others(name, getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", None), None) is not None
+    return (
+        imports.Finder._found_by_others(name, getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", None), None)
+        is not None
+    )
 
 
 class Config(dict[str, Any]):

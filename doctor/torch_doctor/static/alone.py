@@ -1,0 +1,84 @@
+"""Runs what nobody in sight calls: a function, a class or a method, with arguments of which only the role is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import instances
+from torch_doctor.static.training import forwards, framework_loops, roles
+from torch_doctor.static.values import Bound, ClassValue, FunctionValue, Module, Value
+from torch_doctor.trace import Handed
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Trace
+
+
+def construct(executor: Executor, cls: ClassValue) -> Value:
+    """Construct an object with arguments of which only the role is known."""
+    found = cls.find("__init__")
+    args: tuple[Value, ...] = ()
+    if found is not None and isinstance(found[0], FunctionValue):
+        args = _arguments(executor, found[0], skip=1)
+    return instances.instantiate(executor, cls, args, {}, cls.node)
+
+
+def use_module(executor: Executor, module: Module) -> None:
+    """Call a module that nobody in sight calls."""
+    assert module.cls is not None
+    if framework_loops.is_lightning(executor, module.cls):
+        framework_loops.drive_lightning(executor, module, module.cls.node)
+        return
+    found = module.cls.find("forward")
+    if found is not None and isinstance(found[0], FunctionValue):
+        args = _arguments(executor, found[0], skip=1)
+        forwards.call_module(executor, module, args, {}, module.cls.node, module.cls.name)
+
+
+def method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
+    """Run one method of a fresh object, as somebody out of sight may."""
+    thing = construct(executor, cls)
+    _forget(executor.trace)
+    attribute = executor.attribute(thing, function.name, cls.node)
+    if isinstance(attribute, Bound) and attribute.function.node is function:
+        _outside(executor)
+        args = _arguments(executor, attribute.function, skip=1)
+        result = executor.call(attribute, args, {}, function)
+        _returned(executor, result, function)
+    elif isinstance(attribute, FunctionValue):
+        enter(executor, attribute)
+
+
+def enter(executor: Executor, function: FunctionValue) -> None:
+    """Run a function whose callers are out of sight."""
+    _outside(executor)
+    args = _arguments(executor, function, skip=0)
+    target: Value = function
+    result = executor.call(target, args, {}, function.node)
+    _returned(executor, result, function.node)
+
+
+def _outside(executor: Executor) -> None:
+    """What the callers did with the modes is not known."""
+    executor.heap.set(executor.state.fields, "grad", None)
+    for thing in list(executor.objects.values()):
+        if isinstance(thing, Module) and "#registered" not in thing.fields:
+            executor.heap.set(thing.fields, "#mode", (next(executor.stamps), None))
+
+
+def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
+    plain = [parameter for parameter in function.node.parameters if parameter.kind == "plain"]
+    return tuple(roles.argument_for(executor, parameter, function) for parameter in plain[skip:])
+
+
+def _returned(executor: Executor, value: Value, function: p.Function) -> None:
+    """What a function returns to callers out of sight is theirs to use."""
+    flow = value.flow
+    if flow.forwards or flow.kept:
+        executor.emit(Handed, function, to="the caller", forwards=flow.forwards, kept=flow.kept, returned=True)
+
+
+def _forget(trace: Trace) -> None:
+    """Begin the trace anew: what came before is reported by another run."""
+    trace.clear()

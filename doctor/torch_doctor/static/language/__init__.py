@@ -1,0 +1,1 @@
+"""What Python's statements and expressions do in an abstract execution: functions that take the executor."""

@@ -1,0 +1,88 @@
+"""Executes assignments, plain and augmented."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import operators, outside, targets
+from torch_doctor.static.training import container_methods, keeping, parameters, roles
+from torch_doctor.static.values import (
+    Const,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace.words import Holding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+
+
+def _assign(run: Executor, node: p.Assign) -> bool:
+    before = len(run.trace.events)
+    value = run.evaluate(node.value)
+    if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
+        outside.dropped(run, before, node.value)
+    for target in node.targets:
+        named = roles.named(run, value, target, node.value)
+        if isinstance(target, p.Name) and isinstance(named, Tensor) and named.made_by in JOINS:
+            named = _concatenated(run, node, target, named)
+        targets.bind(run, target, named, node)
+    return True
+
+
+def _concatenated(run: Executor, node: p.Assign, target: p.Name, value: Tensor) -> Value:
+    """`outputs = torch.cat([outputs, new])`: the name keeps what it had and more."""
+    if run.modules_called or not isinstance(node.value, p.Call) or not _reads(node.value, target.id):
+        return value
+    holder = run.frame.holder(target.id)
+    old = holder.fields.get(target.id) if holder is not None else None
+    carried = old.flow.kept if isinstance(old, Value) else frozenset()
+    return keeping.keep(run, value, Holding.CONCATENATED, target.id, carried, node)
+
+
+def _augment(run: Executor, node: p.Augment) -> bool:
+    old = run.evaluate(node.target)
+    value = run.evaluate(node.value)
+    old = run.resolve(old)
+    if isinstance(old, Sequence):
+        container_methods.extend_sequence(run, old, value, node, run.text(node.target))
+        if not node.rebinds:
+            return True
+        targets.bind(run, node.target, old, node)
+        return True
+    if parameters.updates_by_hand(run, node, old, value):
+        return True
+    result = operators.operate(run, node.op, (old, value), node)
+    if run.loop_depth and isinstance(result, Const) and not isinstance(result.value, str):
+        result = Plain()  # a counter: two passes stand for many, so its value is not what it was counted to
+    if node.op in "+-" and value.flow.graph is not False and not run.modules_called:
+        plain = isinstance(old, (Const, Plain)) or (isinstance(old, (Tensor, Unknown)) and old.flow.graph is False)
+        if plain or old.flow.kept:
+            kept = keeping.keep(run, value, Holding.ACCUMULATED, run.text(node.target), old.flow.kept, node)
+            result = operators.operate(run, node.op, (old, kept), node)
+    targets.bind(run, node.target, result, node)
+    return True
+
+
+def _reads(node: p.Call, name: str) -> bool:
+    """Whether a name is among a call's arguments, on its own or in a list."""
+    for argument in node.args:
+        parts = argument.items if isinstance(argument, p.Display) else (argument,)
+        if any(isinstance(part, p.Name) and part.id == name for part in parts):
+            return True
+    return False
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.Assign: _assign,
+    p.Augment: _augment,
+}

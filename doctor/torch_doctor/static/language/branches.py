@@ -1,0 +1,82 @@
+"""Executes what runs one way or another: `if`, `try` and the conditional expression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import conditions, targets
+from torch_doctor.static.values import (
+    Plain,
+    Value,
+    fresh_symbol,
+    join,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+
+def _if(run: Executor, node: p.If) -> bool:
+    truth, yes, no, symbol = conditions.decide(run, node.test)
+    if truth is True:
+        return run.block(node.body)
+    if truth is False:
+        return run.block(node.other)
+    return run.fork(((yes, lambda: run.block(node.body)), (no, lambda: run.block(node.other))), node.test, symbol)
+
+
+def _try(run: Executor, node: p.Try) -> bool:
+    alive = run.block(node.body)
+    if alive:
+        alive = run.block(node.other)
+    for handler in node.handlers:
+        body = handler.body
+        if not body or (all(isinstance(statement, p.Raise) for statement in body[-1:]) and alive):
+            continue
+        before = alive
+        symbol = fresh_symbol("raised")
+
+        def handled(handler: p.Handler = handler) -> bool:
+            if handler.name is not None:
+                targets.bind_name(run, handler.name, Plain())
+            return run.block(handler.body)
+
+        def passed(before: bool = before) -> bool:  # noqa: FBT001, FBT002 - bound now, the loop goes on
+            return before
+
+        alive = run.fork((({symbol: True}, handled), ({symbol: False}, passed)), node, symbol)
+    final = run.block(node.final)
+    return alive and final
+
+
+def _choice(run: Executor, node: p.Choice) -> Value:
+    truth, yes, no, symbol = conditions.decide(run, node.test)
+    if truth is not None:
+        return run.evaluate(node.then if truth else node.other)
+    result: list[Value] = []
+
+    def arm(branch: p.Expr) -> Callable[[], bool]:
+        def evaluated() -> bool:
+            result.append(run.evaluate(branch))
+            return True
+
+        return evaluated
+
+    run.fork(((yes, arm(node.then)), (no, arm(node.other))), node, symbol)
+    joined: Value = join(result[0], result[1], symbol)
+    return joined
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.If: _if,
+    p.Try: _try,
+}
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Choice: _choice,
+}

@@ -1,0 +1,271 @@
+"""Calls Python's built-in functions and the containers of `collections`."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.iteration import PASSES, UNROLLED
+from torch_doctor.static.language import containers, operators, outside, streams, targets
+from torch_doctor.static.tables import layers, libraries
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import (
+    COUNTER,
+    NOTHING,
+    Args,
+    ClassValue,
+    Const,
+    Content,
+    Either,
+    Instance,
+    Keywords,
+    Lib,
+    Mapping,
+    Module,
+    Object,
+    Params,
+    Plain,
+    Sequence,
+    Stream,
+    Symbol,
+    Tensor,
+    Unknown,
+    Value,
+    fresh_symbol,
+    summary,
+)
+from torch_doctor.trace import (
+    BatchTaken,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:  # noqa: C901, PLR0911, PLR0912, PLR0915 - one branch per function
+    """Call a built-in function of Python's by its bare name."""
+    first = args[0] if args else NOTHING
+    if name in ("list", "tuple", "set", "frozenset", "sorted", "reversed"):
+        kind = name if name in ("tuple", "set") else "list"
+        if not args:
+            return run.own(Sequence(kind, Content(), run.site(node), run.frame.what))
+        if isinstance(first, Params):
+            return first
+        stream = streams.stream_of(run, first)
+        content = stream.content or Content((), stream.item)
+        made: Sequence = run.own(Sequence(kind, content, run.site(node), run.frame.what))
+        return made
+    if name in ("enumerate", "zip"):
+        return streams.passed_through(run, libraries.PASS_THROUGH[name], args, keywords)
+    if name == "iter":
+        return streams.stream_of(run, first)
+    if name == "next":
+        stream = streams.stream_of(run, first)
+        if stream.loader:
+            run.emit(BatchTaken, node, loader=stream.loader, name=run.text_of_argument(node, 0))
+        return stream.item
+    if name == "range":
+        return _range(run, args)
+    if name == "dict":
+        return dictionary(run, args, keywords, node)
+    if name == "isinstance" and len(args) == 2:  # noqa: PLR2004 - its two arguments
+        outcome = _is_instance(run, first, args[1])
+        if isinstance(args[1], Lib) and canonical(args[1].name) == "torch.Tensor":
+            narrow_to_tensor(run, first, outcome, node)
+        return outcome
+    if name in ("getattr", "hasattr") and len(args) > 1:
+        return _get_attribute(run, name, args, node)
+    if name == "setattr" and len(args) > 2:  # noqa: PLR2004 - its three arguments
+        key = args[1]
+        attribute = p.Attribute(node.at, p.Const(node.at, None), "")
+        text = str(key.value) if isinstance(key, Const) else f"?{len(first.fields) if isinstance(first, Object) else 0}"
+        targets.set_attribute(run, first, text, args[2], node, attribute)
+        return NOTHING
+    if name in ("map", "filter"):
+        return _mapped(run, name, args, node)
+    if name in ("sum", "max", "min"):
+        return _reduced(run, name, args, node)
+    if name == "len":
+        if isinstance(first, Sequence) and first.content.rest is None and not run.loop_depth:
+            return Const(len(first.content.items))
+        return Plain(("len", first.id)) if isinstance(first, Object) else Plain()
+    if name == "type" and len(args) == 1:
+        return first.cls if isinstance(first, (Instance, Module)) and first.cls else Plain()
+    if name == "id":
+        return Plain()
+    if name in ("float", "int", "str", "bool", "abs", "round"):
+        if isinstance(first, Const):
+            try:
+                return Const(getattr(builtins, name)(first.value))
+            except (TypeError, ValueError, OverflowError):
+                return Plain()
+        if name in ("bool", "int") and isinstance(first, Plain):
+            return first
+        if name in ("abs", "round") and isinstance(first, Tensor):
+            return first
+        return Plain()
+    if name in ("super", "object"):
+        return Unknown()
+    if name == "print":
+        return NOTHING
+    if name in (
+        "vars",
+        "globals",
+        "locals",
+        "dir",
+        "input",
+        "open",
+        "repr",
+        "format",
+        "any",
+        "all",
+        "hash",
+        "callable",
+    ):
+        return Plain()
+    return outside.opaque(run, Lib(f"builtins.{name}"), args, keywords, node, spelling)
+
+
+def _range(run: Executor, args: Args) -> Value:
+    numbers = [value.value for value in args if isinstance(value, Const) and isinstance(value.value, int)]
+    if numbers and len(numbers) == len(args) and len(args) <= 3:  # noqa: PLR2004 - start, stop, step
+        try:
+            counted = range(*numbers)
+        except ValueError:
+            return Stream(Plain())
+        if len(counted) <= PASSES:
+            return Stream(Plain(), Content(tuple(Const(number) for number in counted)))
+    from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
+    return Stream(Plain((COUNTER, None)) if from_zero else Plain())
+
+
+def narrow_to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None:
+    """Something was asked whether it is a tensor: where it is not, its name stands for something without a graph."""
+    asked = node.args[0] if isinstance(node, p.Call) and node.args else None
+    if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)) or not isinstance(asked, p.Name):
+        return
+    holder = run.frame.holder(asked.id)
+    if holder is not None and (value.flow.forwards or value.flow.graph):
+        yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
+        options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
+        tensors = tuple((facts | yes, option) for facts, option in options)
+        run.heap.set(holder.fields, asked.id, Either((*tensors, (no, Plain()))))
+
+
+def _is_instance(run: Executor, value: Value, cls: Value) -> Value:
+    options = cls.content.items if isinstance(cls, Sequence) else (cls,)
+    names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]
+    if isinstance(value, (Instance, Module)) and value.cls is not None:
+        mro = value.cls.mro()
+        libs = [canonical(base.name) for base in mro if isinstance(base, Lib)]
+        if any(option in mro for option in options if isinstance(option, ClassValue)) or any(
+            n in libs for n in names if n
+        ):
+            return Const(value=True)
+        return Plain() if value.cls.opaque_base() else Const(value=False)
+    if isinstance(value, Module) and value.layer:
+        if value.layer in names or "torch.nn.Module" in names:
+            return Const(value=True)
+        if value.table is not None or value.layer in layers.CONTAINERS:
+            return Const(value=False)
+    if isinstance(value, Module) and "torch.nn.Module" in names:
+        return Const(value=True)
+    simple = {"builtins.list": "list", "builtins.tuple": "tuple", "builtins.set": "set"}
+    if isinstance(value, Sequence) and names:
+        return Const(any(simple.get(name) == value.kind for name in names))
+    if isinstance(value, Mapping) and names:
+        return Const("builtins.dict" in names)
+    if isinstance(value, Const) and names and all(n.startswith("builtins.") for n in names):
+        return Const(type(value.value).__name__ in [name[9:] for name in names])
+    if isinstance(value, Tensor) and "torch.Tensor" in names:
+        return Const(value=True)
+    return Plain(("isinstance", *([value.symbol] if isinstance(value, (Plain, Unknown)) else [fresh_symbol()]), *names))
+
+
+def _get_attribute(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+    thing, key = args[0], args[1]
+    if not isinstance(key, Const) or not isinstance(key.value, str):
+        return Plain() if name == "hasattr" else Unknown()
+    if name == "hasattr":
+        if isinstance(thing, (Instance, Module)) and thing.cls is not None and not thing.cls.opaque_base():
+            if key.value in thing.fields or thing.cls.find(key.value):
+                return Const(value=True)
+            return Plain() if thing.cls.libraries() else Const(value=False)
+        if isinstance(thing, Module) and key.value == "module":
+            return Plain(("flag", "wrapped"))
+        return Plain()
+    return run.attribute(thing, key.value, node)
+
+
+def _mapped(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+    function, *iterables = args
+    if not iterables:
+        return Unknown()
+    stream = streams.stream_of(run, iterables[0])
+    if name == "filter":
+        if isinstance(iterables[0], Params):
+            return iterables[0]
+        return Stream(stream.item, None, stream.loader)
+    if (
+        stream.content is not None
+        and stream.content.rest is None
+        and len(iterables) == 1
+        and len(stream.content.items) <= UNROLLED
+    ):
+        items = tuple(run.call(function, (item,), {}, node) for item in stream.content.items)
+        return Stream(summary(items) if items else Unknown(), Content(items))
+    return Stream(run.call(function, tuple(streams.stream_of(run, iterable).item for iterable in iterables), {}, node))
+
+
+def _reduced(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+    if name != "sum" and len(args) > 1:
+        values: tuple[Value, ...] = args
+    else:
+        stream = streams.stream_of(run, args[0]) if args else Stream(Plain())
+        values = stream.content.all() if stream.content is not None else (stream.item,)
+    if not values or all(isinstance(value, (Const, Plain)) for value in values):
+        return Plain()
+    result: Value = values[0]
+    for value in values[1:]:
+        result = operators.operate(run, "+", (result, value), node)
+    if isinstance(result, Params):
+        return Tensor(Flow(graph=run.grad, modules=result.modules))
+    return result
+
+
+def deque(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Make a `collections.deque`."""
+    content = containers.content_of(run, args[0]) if args else Content()
+    made: Sequence = run.own(Sequence("deque", content, run.site(node), run.frame.what))
+    made.bounded = "maxlen" in keywords or len(args) > 1
+    return made
+
+
+def dictionary(run: Executor, args: Args, keywords: Keywords, node: p.Node, factory: Args = ()) -> Value:
+    """Make a dict, or one of `collections`; `factory` is what a `defaultdict` was given."""
+    mapping: Mapping = run.own(Mapping(run.site(node), run.frame.what))
+    for value in args:
+        if isinstance(value, Mapping):
+            mapping.fields.update(value.fields)
+        elif isinstance(value, Sequence):
+            for item in value.content.all():
+                if (
+                    isinstance(item, Sequence)
+                    and len(item.content.items) == 2
+                    and isinstance(item.content.items[0], Const)
+                ):  # noqa: PLR2004 - key and value
+                    mapping.fields["key", item.content.items[0].value] = item.content.items[1]
+                else:
+                    mapping.fields["rest"] = containers.element_of(run, item)
+    for key, value in keywords.items():
+        mapping.fields["key", key] = value
+    if factory and isinstance(factory[0], Lib) and factory[0].name in ("builtins.list", "builtins.dict"):
+        empty = (
+            Sequence("list", Content(), run.site(node)) if factory[0].name.endswith("list") else Mapping(run.site(node))
+        )
+        mapping.fields["rest"] = run.own(empty)
+    elif factory:
+        mapping.fields["rest"] = Plain()
+    return mapping

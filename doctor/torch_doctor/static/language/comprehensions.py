@@ -1,0 +1,101 @@
+"""Evaluates comprehensions: their clauses are loops with variables of their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.frame import Frame
+from torch_doctor.static.iteration import PASSES
+from torch_doctor.static.language import conditions, streams, targets
+from torch_doctor.static.values import (
+    Const,
+    Content,
+    Mapping,
+    Plain,
+    Sequence,
+    Value,
+    hashable,
+    join,
+    summary,
+)
+from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+
+def _comprehension(run: Executor, node: p.Comprehension) -> Value:
+    outer = run.frame
+    frame = inner_frame(run)
+    run.frame = frame
+    items: list[Value] = []
+    exact = _clause(run, node, 0, items)
+    run.frame = outer
+    if node.kind == "dict":
+        mapping: Mapping = run.own(Mapping(run.site(node), outer.what))
+        for pair in items:
+            key, value = pair.content.items if isinstance(pair, Sequence) else (Plain(), pair)
+            if isinstance(key, Const) and exact and hashable(key.value):
+                mapping.fields["key", key.value] = value
+            else:
+                old = mapping.fields.get("rest")
+                mapping.fields["rest"] = value if old is None else join(old, value)
+        return mapping
+    kind = "list" if node.kind == "generator" else node.kind
+    content = Content(tuple(items)) if exact else Content((), summary(items) if items else None)
+    return run.own(Sequence(kind, content, run.site(node), outer.what))
+
+
+def _clause(run: Executor, node: p.Comprehension, depth: int, items: list[Value]) -> bool:
+    """Run the clauses from `depth` on and collect the elements; True when these are exactly the items."""
+    if depth == len(node.clauses):
+        value = run.evaluate(node.element)
+        if node.key is not None:
+            value = Sequence("tuple", Content((run.evaluate(node.key), value)))
+        items.append(value)
+        return True
+    clause = node.clauses[depth]
+    course = streams.course_of(run, clause.over)
+    loud = course.kind is LoopKind.BATCHES and not run.modules_called
+    exact = course.passes != PASSES or streams.counted(run, course)
+    passes = course.passes if exact or loud else 1
+    number_of_loop = next(run.loops) if loud else 0
+    outer_scope = run.scope
+    site = run.site(node)
+    if loud:
+        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over)
+    for number in range(1, passes + 1):
+        if loud:
+            run.scope = Scope(
+                ScopeKind.ITERATION, site, outer_scope, loop=number_of_loop, number=number, loop_kind=course.kind
+            )
+            run.emit(LoopIterated, site, loop=number_of_loop, number=number)
+        targets.bind(run, clause.target, course.item(number), p.Const(node.at, None))
+        skip = False
+        for test in clause.tests:
+            truth = conditions.decide(run, test)[0]
+            exact &= truth is not None
+            skip |= truth is False
+        if not skip:
+            exact &= _clause(run, node, depth + 1, items)
+    run.scope = outer_scope
+    if loud:
+        run.emit(LoopExited, site, loop=number_of_loop)
+    return exact
+
+
+def inner_frame(run: Executor) -> Frame:
+    """A frame for a comprehension's variables."""
+    frame = Frame(run.frame.unit, run.frame.globals, run.frame)
+    frame.what = run.frame.what
+    frame.self = run.frame.self
+    return frame
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Comprehension: _comprehension,
+}

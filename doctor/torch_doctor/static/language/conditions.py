@@ -1,0 +1,238 @@
+"""Decides tests: comparisons, `and`, `or`, `not`, and what each arm of a branch may assume."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import EMPTY, blend
+from torch_doctor.static.values import (
+    COUNTER,
+    ClassValue,
+    Const,
+    Either,
+    FunctionValue,
+    Grads,
+    Lib,
+    Mapping,
+    Object,
+    Optimizer,
+    Params,
+    Plain,
+    Sequence,
+    Symbol,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+    fresh_symbol,
+    hashable,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+Decision = tuple[bool | None, dict[Symbol, bool], dict[Symbol, bool], Symbol | None]
+_NEGATIVE = {"!=": "==", "is not": "is", "not in": "in"}
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "is": lambda left, right: left is right or left == right,
+    "in": lambda left, right: left in right,
+}
+
+
+_FIRST_PASS = {("==", 0): True, ("<=", 0): True, ("<", 1): True, (">", 0): False, (">=", 1): False}
+"""Comparisons of a loop's counter that tell its first pass (True) or the later ones (False)."""
+
+
+def _is_first(value: Value) -> bool | None:
+    """Whether a loop's counter stands at 0; None for any other value."""
+    if isinstance(value, Plain) and value.symbol[0] == COUNTER:
+        first: bool | None = value.symbol[1]
+        return first
+    return None
+
+
+def decide(run: Executor, node: p.Expr) -> Decision:
+    """Decide a test: the outcome (None: both), the facts in each arm, and the symbol that decides."""
+    if isinstance(node, p.Logic):
+        if node.op == "not":
+            truth, yes, no, symbol = decide(run, node.operands[0])
+            return (
+                (None if truth is None else not truth),
+                no,
+                yes,
+                symbol if truth is not None else _negated(symbol),
+            )
+        return _connective(run, node)
+    if isinstance(node, p.Compare):
+        value, negated = _compared(run, node)
+        return _decision(run, value, negated=negated)
+    return _decision(run, run.resolve(run.evaluate(node)))
+
+
+def _decision(run: Executor, value: Value, *, negated: bool = False) -> Decision:
+    truth = truth_of(run, value)
+    if truth is not None:
+        return truth is not negated, {}, {}, None
+    symbol = value.symbol if isinstance(value, (Plain, Unknown)) else fresh_symbol()
+    while symbol[0] == "not":
+        symbol, negated = symbol[1], not negated
+    assumed = run.decided(symbol)
+    if assumed is not None:
+        return assumed is not negated, {}, {}, None
+    if negated:
+        return None, {symbol: False}, {symbol: True}, _negated(symbol)
+    return None, {symbol: True}, {symbol: False}, symbol
+
+
+def _connective(run: Executor, node: p.Logic) -> Decision:
+    conjunction = node.op == "and"
+    facts: dict[Symbol, bool] = {}
+    single: Decision | None = None
+    symbols: list[Symbol] = []
+    for operand in node.operands:
+        decision = decide(run, operand)
+        truth, yes, no, symbol = decision
+        if truth is None:
+            facts.update(yes if conjunction else no)
+            symbols.append(symbol or fresh_symbol())
+            single = decision
+        elif truth is not conjunction:
+            return truth, {}, {}, None
+    if not symbols:
+        return conjunction, {}, {}, None
+    if len(symbols) == 1 and single is not None:
+        return single
+    whole: Symbol = (node.op, *symbols)
+    assumed = run.decided(whole)
+    if assumed is not None:
+        return assumed, {}, {}, None
+    strong = {**facts, whole: conjunction}
+    weak = {whole: not conjunction}
+    return (None, strong, weak, whole) if conjunction else (None, weak, strong, whole)
+
+
+def truth_of(run: Executor, value: Value) -> bool | None:  # noqa: PLR0911 - one line per sort of value
+    """Whether a value counts as true; None when that is not known."""
+    if isinstance(value, Const):
+        return bool(value.value)
+    if isinstance(value, Sequence):
+        content = value.content
+        return True if content.items else False if content.rest is None else None
+    if isinstance(value, Mapping):
+        return True if value.fields else None
+    if isinstance(value, Either):
+        found = {truth_of(run, option) for _, option in value.options}
+        return found.pop() if len(found) == 1 else None
+    if isinstance(value, (Object, Lib, FunctionValue)):
+        return True
+    first = _is_first(value)
+    return None if first is None else not first
+
+
+def _logic(run: Executor, node: p.Logic) -> Value:
+    if node.op == "not":
+        truth, yes, _, _ = decide(run, node.operands[0])
+        if truth is not None:
+            return Const(not truth)
+        symbol, arm = next(iter(yes.items()))
+        return Plain(("not", symbol) if arm else symbol)
+    truth, yes, no, _ = decide(run, node)
+    if truth is not None and all(isinstance(operand, (p.Compare, p.Logic)) for operand in node.operands):
+        return Const(truth)
+    values = [run.evaluate(operand) for operand in node.operands]
+    for value in values[:-1]:
+        known = truth_of(run, value)
+        if known is (node.op == "or"):
+            return value
+        if known is None:
+            break
+    else:
+        return values[-1]
+    if all(isinstance(value, (Plain, Const)) for value in values) and truth is None:
+        facts = yes if node.op == "and" else no
+        symbol = list(facts)[-1]
+        return Plain(symbol if node.op == "and" or not facts[symbol] else ("not", symbol))
+    return summary([value for value in values if not (isinstance(value, Const) and value.value is None)] or values)
+
+
+def _compare(run: Executor, node: p.Compare) -> Value:
+    value, negated = _compared(run, node)
+    if isinstance(value, Const):
+        return Const(bool(value.value) is not negated)
+    if isinstance(value, Plain) and negated:
+        return Plain(("not", value.symbol))
+    return value
+
+
+def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
+    """The outcome of the positive form of a comparison, and whether it is to be negated."""
+    left, right = run.resolve(run.evaluate(node.left)), run.resolve(run.evaluate(node.right))
+    op = _NEGATIVE.get(node.op, node.op)
+    negated = op != node.op
+    if isinstance(left, Const) and isinstance(right, Const):
+        try:
+            return Const(bool(_COMPARE[op](left.value, right.value))), negated
+        except (TypeError, ValueError):
+            return Plain(), negated
+    if op == "in" and isinstance(left, Const):
+        found = _contains(run, left, right)
+        if found is not None:
+            return Const(found), negated
+    first = _is_first(left) if isinstance(right, Const) and right.value in (0, 1) else None
+    if first is not None and (op, right.value) in _FIRST_PASS:  # type: ignore[attr-defined]  # a constant, see above
+        return Const(first is _FIRST_PASS[op, right.value]), negated  # type: ignore[attr-defined]
+    if op in ("is", "==") and isinstance(right, Const) and right.value is None and _never_none(left):
+        return Const(value=False), negated
+    if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
+        return Tensor(blend((left.flow, right.flow)).cut()), negated
+    return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated
+
+
+def _contains(run: Executor, item: Const, holder: Value) -> bool | None:
+    if isinstance(holder, Sequence):
+        content = holder.content
+        if content.rest is None and all(isinstance(value, Const) for value in content.items):
+            return any(isinstance(value, Const) and value.value == item.value for value in content.items)
+    if isinstance(holder, Mapping) and "rest" not in holder.fields and ("key", item.value) in holder.fields:
+        return True
+    return None
+
+
+def symbol_of(value: Value) -> Symbol:
+    """What identifies a value in a test."""
+    if isinstance(value, (Plain, Unknown)):
+        return value.symbol
+    if isinstance(value, Const):
+        return ("const", value.value if hashable(value.value) else repr(value.value))
+    if isinstance(value, Object):
+        return ("object", value.id)
+    if isinstance(value, Lib):
+        return ("lib", value.name)
+    return fresh_symbol()
+
+
+def _negated(symbol: Symbol | None) -> Symbol | None:
+    return None if symbol is None else symbol[1] if symbol[0] == "not" else ("not", symbol)
+
+
+def _never_none(value: Value) -> bool:
+    if isinstance(value, Either):
+        return all(_never_none(option) for _, option in value.options)
+    return isinstance(value, (Object, Tensor, Params, Grads, FunctionValue, ClassValue, Tool, Optimizer, Lib))
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Compare: _compare,
+    p.Logic: _logic,
+}

@@ -1,0 +1,155 @@
+"""What an iterable holds, and what `value[key]` is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import conditions, invocation
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import (
+    Const,
+    Content,
+    Either,
+    FunctionValue,
+    Instance,
+    Lib,
+    Loader,
+    Mapping,
+    Module,
+    Params,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    hashable,
+    held,
+    join,
+    summary,
+)
+from torch_doctor.trace import (
+    Source,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+
+def content_of(run: Executor, value: Value) -> Content:
+    """What an iterable holds."""
+    value = run.resolve(value)
+    if isinstance(value, Sequence):
+        return value.content
+    if isinstance(value, Module):
+        children = module_parts.listed(run, value)
+        if children is not None:
+            return children
+    if isinstance(value, Mapping):
+        keys = [key[1] for key in value.fields if isinstance(key, tuple)]
+        return Content(tuple(Const(key) for key in keys), Plain() if "rest" in value.fields else None)
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return Content((), Plain())
+    return Content((), element_of(run, value))
+
+
+def element_of(run: Executor, value: Value) -> Value:
+    """One item of something whose items are not told apart."""
+    value = run.resolve(value)
+    if isinstance(value, Tensor):
+        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail)
+    if isinstance(value, Params):
+        one = Params(value.modules, whole=value.whole)
+        if not value.named:
+            return one
+        return run.own(Sequence("tuple", Content((Plain(), one))))
+    if isinstance(value, Loader):
+        return Unknown(Flow(source=Source.LOADER, loader=value.id))
+    if isinstance(value, (Plain, Const)):
+        return Plain()
+    if isinstance(value, Either):
+        return summary(element_of(run, option) for _, option in value.options)
+    if isinstance(value, (Sequence, Mapping)):
+        content = content_of(run, value).all()
+        return summary(content) if content else Unknown()
+    if isinstance(value, Instance):
+        return item_of_instance(run, value)
+    return Unknown(value.flow, held((value,)))
+
+
+def _index(run: Executor, node: p.Index) -> Value:
+    value = run.resolve(run.evaluate(node.value))
+    key = run.resolve(run.evaluate(node.key))
+    return item_at(run, value, key, node)
+
+
+def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per sort of value
+    """`value[key]`."""
+    if isinstance(value, Either):
+        return summary(item_at(run, option, key, node) for _, option in value.options)
+    if isinstance(value, Sequence) or (isinstance(value, Module) and module_parts.listed(run, value) is not None):
+        content = content_of(run, value)
+        if isinstance(node.key, p.Slice):
+            if isinstance(value, Module):
+                return module_parts.sliced(run, value, content, node)
+            kept = Content((), summary(content.all()) if content.all() else None)
+            return run.own(Sequence(value.kind, kept, value.born, run.frame.what))
+        if isinstance(key, Const) and isinstance(key.value, int) and content.rest is None:
+            try:
+                return content.items[key.value]
+            except IndexError:
+                return Unknown()
+        if isinstance(key, Const) and key.value == 0 and content.items:
+            return content.items[0]
+        return run.resolve(summary(content.all())) if content.all() else Unknown()
+    if isinstance(value, Mapping):
+        if isinstance(key, Const) and hashable(key.value):
+            found = value.fields.get(("key", key.value))
+            if isinstance(found, Value):
+                return run.resolve(found)
+            return value.fields.get("rest") or Unknown()
+        everything = value.values()
+        return chosen(run, value, key) or (summary(everything) if everything else Unknown())
+    if isinstance(value, Tensor):
+        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail)
+    if isinstance(value, Module):
+        return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
+    if isinstance(value, Plain):
+        return Plain(("[]", value.symbol, conditions.symbol_of(key)))
+    if isinstance(value, Instance):
+        return item_of_instance(run, value, key, node)
+    if isinstance(value, Lib):
+        return value  # a generic alias: List[int]
+    if isinstance(value, Unknown):
+        return Unknown(value.flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
+    return Unknown(value.flow, held((value,)))
+
+
+def chosen(run: Executor, mapping: Mapping, key: Value) -> Value | None:
+    """A dict's value under a key that is not known: one option per key, told apart by the key."""
+    options = [(k[1], v) for k, v in mapping.fields.items() if isinstance(k, tuple) and isinstance(v, Value)]
+    if "rest" in mapping.fields or not options:
+        return None
+    result: Value = options[-1][1]
+    for name, value in reversed(options[:-1]):
+        result = join(value, result, ("==", conditions.symbol_of(key), ("const", name)))
+    return run.resolve(result)
+
+
+def item_of_instance(run: Executor, value: Instance, key: Value | None = None, node: p.Node | None = None) -> Value:
+    """One item of an object of a project class: what `__getitem__` or `__iter__` gives."""
+    for method in ("__getitem__",) if key is not None else ("__iter__", "__getitem__"):
+        found = value.cls.find(method)
+        if found is not None and isinstance(found[0], FunctionValue) and node is not None:
+            result = invocation.enter(run, found[0], (value, key) if key is not None else (value,), {}, node)
+            return result if method == "__getitem__" else element_of(run, result)
+    return Unknown(Flow(graph=None), held((value,)))
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Index: _index,
+}

@@ -1,0 +1,89 @@
+"""Executes `with`: grad modes, project context managers and generators made into them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import invocation, targets
+from torch_doctor.static.training import not_called
+from torch_doctor.static.values import (
+    NOTHING,
+    Bound,
+    Context,
+    Instance,
+    Lib,
+    Suspended,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+
+def _with(run: Executor, node: p.With) -> bool:
+    context = run.resolve(run.evaluate(node.context))
+    if isinstance(context, (Lib, Bound)) and isinstance(node.context, (p.Attribute, p.Name)):
+        not_called.mentioned(run, context, node.context)
+    if isinstance(context, Context):
+        before = context.previous if context.previous is not None else run.grad
+        restore = before[0] if isinstance(before, tuple) else before
+        if context.previous is None:
+            run.set_grad(context.name, context.enabled, node.context)
+        alive = run.block(node.body)
+        if alive:
+            run.set_grad(context.name, restore, node.context, leave=True)  # type: ignore[arg-type]
+        else:
+            _leave_dead(run, restore)
+        return alive
+    if isinstance(context, Suspended):
+        return _with_generator(run, node, context)
+    entered: Value = context
+    enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
+    if isinstance(enter, Bound):
+        entered = run.call(enter, (), {}, node)
+    if node.target is not None:
+        targets.bind(run, node.target, entered, node)
+    alive = run.block(node.body)
+    if isinstance(context, Instance):
+        leave = run.attribute(context, "__exit__", node)
+        if isinstance(leave, Bound):
+            run.call(leave, (NOTHING, NOTHING, NOTHING), {}, node)
+    return alive
+
+
+def _leave_dead(run: Executor, restore: Any) -> None:  # noqa: ANN401 - a Tri
+    """Restore the grad mode in the states that left the block by jumping: they are on their way to a landing."""
+    key = (id(run.state.fields), "grad")
+    run.heap.set(run.state.fields, "grad", restore)
+    for landing in (run.iteration, run.loop, run.frame.returns):
+        if landing is None:
+            continue
+        for arrival in landing.arrivals:
+            if key in arrival:
+                arrival[key] = (run.state.fields, "grad", restore)
+
+
+def _with_generator(run: Executor, node: p.With, context: Suspended) -> bool:
+    """`with` on a project generator made a context manager: the block runs where it yields."""
+    outer = run.frame
+    alive = [True]
+
+    def inside(value: Value) -> Value:
+        inner, run.frame = run.frame, outer
+        if node.target is not None:
+            targets.bind(run, node.target, value, node)
+        alive[0] = run.block(node.body)
+        run.frame = inner
+        return NOTHING
+
+    invocation.enter(run, context.function, context.args, context.keywords, node, on_yield=inside)
+    return alive[0]
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.With: _with,
+}

@@ -1,0 +1,118 @@
+"""Executes `def`, `lambda` and `class`, with what their decorators make of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.frame import Frame
+from torch_doctor.static.language import targets
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import grad_modes, methods
+from torch_doctor.static.values import (
+    Bound,
+    ClassValue,
+    Context,
+    FunctionValue,
+    Lib,
+    Method,
+    Partial,
+    Tool,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+_STYLES = {
+    "builtins.staticmethod": "static",
+    "builtins.classmethod": "class",
+    "builtins.property": "property",
+    "functools.cached_property": "property",
+    "contextlib.contextmanager": "contextmanager",
+}
+
+
+def define_function(run: Executor, node: p.Function) -> Value:
+    """The value of a `def` or lambda, its decorators applied."""
+    frame = run.frame
+    # A class body's names are not in sight of its methods.
+    closure = frame.closure if frame.owner is not None and frame.closure is not None else frame
+    result: Value = FunctionValue(node, frame.unit, closure, frame.owner)
+    for decorator in reversed(node.decorators):
+        result = decorated(run, result, decorator)
+    return result
+
+
+def _define(run: Executor, node: p.Define) -> bool:
+    targets.bind_name(run, node.function.name, define_function(run, node.function))
+    return True
+
+
+def _class(run: Executor, node: p.Class) -> bool:
+    bases = tuple(run.resolve(run.evaluate(base)) for base in node.bases)
+    cls = ClassValue(node.name, node, run.frame.unit, bases)
+    outer = run.frame
+    run.frame = Frame(outer.unit, outer.globals, outer)
+    run.frame.owner = cls
+    run.frame.fields = cls.fields
+    run.block(node.body)
+    run.frame = outer
+    for decorator in node.decorators:
+        applied = run.evaluate(decorator)
+        names = [applied.name] if isinstance(applied, Lib) else []
+        if isinstance(decorator, p.Call):
+            func = run.evaluate(decorator.func)
+            names = [func.name] if isinstance(func, Lib) else []
+        cls.dataclass |= any(
+            name in {"dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"} for name in names
+        )
+    targets.bind_name(run, node.name, cls)
+    return True
+
+
+def _lambda(run: Executor, node: p.Function) -> Value:
+    return define_function(run, node)
+
+
+def decorated(run: Executor, function: Value, decorator: p.Expr) -> Value:
+    """What a decorator makes of a function; one that is not in sight is taken to keep what the function does."""
+    applied = run.resolve(run.evaluate(decorator))
+    if isinstance(function, FunctionValue):
+        name = canonical(applied.name) if isinstance(applied, Lib) else ""
+        if name in _STYLES:
+            return _styled(function, style=_STYLES[name])
+        if isinstance(decorator, p.Attribute) and decorator.name in ("setter", "getter", "deleter"):
+            return function
+        if isinstance(applied, Context):
+            return _styled(function, context=applied)
+        context = grad_modes.grad_context(run, name) if name else None
+        if context is not None:
+            return _styled(function, context=context)
+    if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):
+        wrapped = run.call(applied, (function,), {}, decorator)
+        return wrapped if isinstance(wrapped, (FunctionValue, Partial, Bound, ClassValue)) else function
+    if isinstance(applied, Method) and isinstance(applied.of, Tool):
+        methods.call_method(run, applied.of, applied.name, (function,), {}, decorator, "")
+    return function
+
+
+def _styled(function: FunctionValue, style: str = "", context: Value | None = None) -> FunctionValue:
+    contexts = function.contexts if context is None else (context, *function.contexts)
+    return FunctionValue(
+        function.node, function.unit, function.closure, function.owner, style or function.style, contexts
+    )
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.Define: _define,
+    p.Class: _class,
+}
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Function: _lambda,
+}

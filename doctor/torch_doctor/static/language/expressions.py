@@ -1,0 +1,147 @@
+"""Evaluates names, attributes, literals and displays."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import containers, files, targets
+from torch_doctor.static.values import (
+    NOTHING,
+    Const,
+    Content,
+    Either,
+    Lib,
+    Mapping,
+    Plain,
+    Sequence,
+    Unknown,
+    Value,
+    hashable,
+    held,
+    join,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+_BUILTINS = frozenset(dir(builtins))
+
+
+def _const(run: Executor, node: p.Const) -> Value:
+    return Const(node.value)
+
+
+def _name(run: Executor, node: p.Name) -> Value:
+    name = node.id
+    holder = run.frame.holder(name)
+    if holder is not None:
+        value: Value = holder.fields[name]
+        return run.resolve(value) if isinstance(value, Either) else value
+    if name == "__name__":
+        return Const(files.module_name(run))
+    if name in _BUILTINS:
+        return Lib(f"builtins.{name}")
+    return Unknown()
+
+
+def _attribute(run: Executor, node: p.Attribute) -> Value:
+    value = run.attribute(run.evaluate(node.value), node.name, node)
+    return run.resolve(value) if isinstance(value, Either) else value
+
+
+def _opaque(run: Executor, _: p.Opaque) -> Value:
+    return Unknown()
+
+
+def _text(run: Executor, node: p.Text) -> Value:
+    values = [run.evaluate(part) for part in node.parts]
+    if values and all(isinstance(value, Plain) for value in values):
+        return Plain(("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
+    return Plain()
+
+
+def _star(run: Executor, node: p.Star) -> Value:
+    return run.evaluate(node.value)
+
+
+def _walrus(run: Executor, node: p.Walrus) -> Value:
+    value = run.evaluate(node.value)
+    targets.bind_name(run, node.target.id, value)
+    return value
+
+
+def _slice(run: Executor, node: p.Slice) -> Value:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            run.evaluate(part)
+    return Plain()
+
+
+def _display(run: Executor, node: p.Display) -> Value:
+    items: list[Value] = []
+    rest: list[Value] = []
+    for item in node.items:
+        if isinstance(item, p.Star):
+            content = containers.content_of(run, run.evaluate(item.value))
+            if content.rest is None and not rest:
+                items.extend(content.items)
+            else:
+                rest.extend(content.all())
+        elif rest:
+            rest.append(run.evaluate(item))
+        else:
+            items.append(run.evaluate(item))
+    content = Content(tuple(items), summary(rest) if rest else None)
+    return run.own(Sequence(node.kind, content, run.site(node), run.frame.what))
+
+
+def _dict(run: Executor, node: p.Dict) -> Value:
+    mapping: Mapping = run.own(Mapping(run.site(node), run.frame.what))
+    for key_node, value_node in node.pairs:
+        value = run.evaluate(value_node)
+        if key_node is None:
+            value = run.resolve(value)
+            if isinstance(value, Mapping):
+                mapping.fields.update(value.fields)
+            else:
+                mapping.fields["rest"] = Unknown(value.flow, held((value,)))
+            continue
+        key = run.evaluate(key_node)
+        if isinstance(key, Const) and hashable(key.value):
+            mapping.fields["key", key.value] = value
+        else:
+            old = mapping.fields.get("rest")
+            mapping.fields["rest"] = value if old is None else join(old, value)
+    return mapping
+
+
+def _yield(run: Executor, node: p.Yield) -> Value:
+    value = NOTHING if node.value is None else run.evaluate(node.value)
+    if run.frame.on_yield is not None:
+        return run.frame.on_yield(value)
+    if node.many:
+        run.frame.yielded.extend(containers.content_of(run, value).all())
+    else:
+        run.frame.yielded.append(value)
+    return Unknown()
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Const: _const,
+    p.Name: _name,
+    p.Attribute: _attribute,
+    p.Slice: _slice,
+    p.Display: _display,
+    p.Dict: _dict,
+    p.Text: _text,
+    p.Star: _star,
+    p.Walrus: _walrus,
+    p.Yield: _yield,
+    p.Opaque: _opaque,
+}

@@ -1,0 +1,173 @@
+"""The project's files to each other: imports, their globals, and the names of libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.frame import top_frame
+from torch_doctor.static.language import targets
+from torch_doctor.static.machine import OutOfBudget
+from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import (
+    Lib,
+    Namespace,
+    Package,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.unit import Unit
+
+_IMPORT_DEPTH = 12
+IMPORT_STEPS = 4_000
+"""Steps that the top level of an imported file may take; it is executed once for all runs."""
+LATER_STEPS = 50
+"""Steps for each of its statements after that: what defines a name still does."""
+
+
+def namespace_at(run: Executor, path: Path) -> Namespace | None:
+    """A project file's globals; the file is executed when it is first asked for."""
+    if path == run.main.source.path:
+        return run.home
+    if path in run.units:
+        return run.units[path]
+    unit = run.imports.unit(path)
+    if unit is None or run.importing >= _IMPORT_DEPTH:
+        return None
+    namespace = Namespace(unit)
+    run.units[path] = namespace
+    grad, log = run.grad, run.heap.aside()
+    steps = run.steps_left
+    outer_objects, run.objects = run.objects, dict(run.lasting)
+    run.importing += 1
+    _execute_top(run, unit, namespace)
+    run.importing -= 1
+    run.lasting.update(run.objects)
+    run.objects = outer_objects
+    run.objects.update(run.lasting)
+    run.steps_left = steps
+    run.heap.set(run.state.fields, "grad", grad)
+    run.heap.back(log)
+    return namespace
+
+
+def _execute_top(run: Executor, unit: Unit, namespace: Namespace) -> None:
+    """Execute a file's top level; a statement that takes too much is passed over, so that the names after it are there."""
+    outer = (run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building)
+    here = (run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth)
+    left = IMPORT_STEPS
+    whole = True
+    for statement in unit.program.body:
+        run.frame, run.iteration, run.loop = top_frame(unit, namespace), None, None
+        run.modules_called, run.stack, run.building = [], list(outer[4]), list(outer[5])
+        before = run.steps_left = max(left, LATER_STEPS)
+        try:
+            goes_on = run.block((statement,))
+        except OutOfBudget:
+            run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
+            goes_on, whole = True, False
+        left -= before - max(run.steps_left, 0)
+        if not goes_on:
+            break
+    namespace.whole = whole
+    run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building = outer
+    run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
+
+
+def namespace_of(run: Executor, value: Namespace, name: str) -> Any:  # noqa: ANN401 - a value or nothing
+    """A name of a project file: its global, or the file of that name in its package."""
+    found = value.fields.get(name)
+    if found is not None:
+        return run.resolve(found) if isinstance(found, Value) else found
+    path = value.unit.source.path
+    if path.name == "__init__.py":
+        inner = run.imports.find(path, name, level=1)
+        if inner is not None:
+            return imported(run, inner)
+    return None
+
+
+def imported(run: Executor, path: Path) -> Value:
+    """What importing a path of the project gives: its globals, or the folder."""
+    if path.suffix != ".py":
+        return Package(path)
+    return namespace_at(run, path) or Unknown()
+
+
+def _import(run: Executor, node: p.Import) -> bool:
+    path = run.frame.unit.source.path
+    found = run.imports.find(path, node.module)
+    first = node.module.partition(".")[0]
+    if node.alias is not None:
+        targets.bind_name(run, node.alias, imported(run, found) if found is not None else Lib(node.module))
+        return True
+    top = run.imports.find(path, first)
+    if top is None:
+        targets.bind_name(run, first, Lib(first))
+        return True
+    if found is not None:
+        imported(run, found)
+    targets.bind_name(run, first, imported(run, top))
+    return True
+
+
+def _import_from(run: Executor, node: p.ImportFrom) -> bool:
+    path = run.frame.unit.source.path
+    found = run.imports.find(path, node.module, node.level)
+    if found is None:
+        for name, alias in node.names:
+            if name != "*":
+                known = not node.level and node.module
+                targets.bind_name(run, alias, Lib(f"{node.module}.{name}") if known else Unknown())
+        if not node.level and any(name == "*" for name, _ in node.names):
+            _all_of_library(run, node.module)
+        return True
+    package: Value | None = None
+    for name, alias in node.names:
+        if not node.level and canonical(f"{node.module}.{name}") in frameworks.DECLARED:
+            targets.bind_name(run, alias, Lib(f"{node.module}.{name}"))
+            continue
+        package = package or imported(run, found)
+        if name == "*":
+            if isinstance(package, Namespace):
+                for key, value in list(package.fields.items()):
+                    if isinstance(key, str) and not key.startswith("_"):
+                        targets.bind_name(run, key, value)
+            continue
+        value = (
+            run.attribute(package, name, node)
+            if not isinstance(package, Namespace)
+            else namespace_of(run, package, name)
+        )
+        targets.bind_name(run, alias, value if isinstance(value, Value) else Unknown())
+    return True
+
+
+def _all_of_library(run: Executor, module: str) -> None:
+    """`from torch.nn import *`: what the tables know of it."""
+    from torch_doctor.static.tables import functions, layers, losses  # noqa: PLC0415 - rarely needed
+
+    prefix = f"{canonical(module)}."
+    for table in (layers.LAYERS, losses.LOSSES, functions.FUNCTIONS, layers.CONTAINERS, layers.MODULE_BASES):
+        for name in table:
+            if name.startswith(prefix) and "." not in name[len(prefix) :]:
+                targets.bind_name(run, name[len(prefix) :], Lib(name))
+
+
+def module_name(run: Executor) -> str:
+    """`__name__` of the current file."""
+    return "__main__" if run.frame.unit is run.main else run.frame.unit.source.path.stem
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.Import: _import,
+    p.ImportFrom: _import_from,
+}

@@ -1,0 +1,81 @@
+"""Constructs objects of project classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import invocation
+from torch_doctor.static.tables import training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import construction, module_building, parameters
+from torch_doctor.static.values import (
+    Args,
+    ClassValue,
+    FunctionValue,
+    Instance,
+    Keywords,
+    Loader,
+    Module,
+    Tool,
+    Unknown,
+    Value,
+    held,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def instantiate(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Construct an object of a project class."""
+    if module_building.is_module_class(run, cls):
+        return module_building.build_module(run, cls, args, keywords, node)
+    special = special_instance(run, cls, args, keywords, node)
+    if special is not None:
+        return special
+    thing: Instance = run.own(Instance(cls, run.site(node)))
+    initialise(run, thing, cls, args, keywords, node)
+    return thing
+
+
+def initialise(
+    run: Executor, thing: Instance | Module, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node
+) -> None:
+    """Run the constructor that a class finds."""
+    found = cls.find("__init__")
+    if found is not None and isinstance(found[0], FunctionValue):
+        invocation.enter(run, found[0], (thing, *args), keywords, node)
+        return
+    if any(isinstance(base, ClassValue) and base.dataclass for base in cls.mro()):
+        _fill_dataclass(run, thing, cls, args, keywords)
+        after = cls.find("__post_init__")
+        if after is not None and isinstance(after[0], FunctionValue):
+            invocation.enter(run, after[0], (thing,), {}, node)
+
+
+def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, args: Args, keywords: Keywords) -> None:
+    names: list[str] = []
+    for base in reversed(cls.mro()):
+        if isinstance(base, ClassValue):
+            names += [key[1] for key in base.fields if isinstance(key, tuple) and key[1] not in names]
+    given = dict(zip(names, args, strict=False)) | keywords
+    for name in names:
+        default = cls.find(name)
+        value = given.get(name) or (default[0] if default else Unknown())
+        run.heap.set(thing.fields, name, value)
+
+
+def special_instance(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """Construct an object of a project class that derives from a library's optimizer, loader or scheduler; else None."""
+    names = [canonical(name) for name in cls.libraries()]
+    thing: Value | None = None
+    if any(training.optimizer_of(name) or name in training.OPTIMIZER_BASES for name in names):
+        modules, whole = parameters.parameters_in(run, args[:1] or keywords.values())
+        thing = construction.make_optimizer(run, cls.name, modules, node, whole=whole)
+    elif any(training.loader_of(name) for name in names):
+        thing = run.own(Loader(run.site(node), cls.name))
+    elif any(training.scheduler_of(name) or name in training.SCHEDULER_BASES for name in names):
+        thing = run.own(Tool(run.site(node), "torch.optim.lr_scheduler.LRScheduler", held((*args, *keywords.values()))))
+    return thing

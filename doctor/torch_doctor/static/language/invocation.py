@@ -1,0 +1,163 @@
+"""Executes a project function: its parameters are bound, its body runs, its paths join in what it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.frame import Frame, Landing
+from torch_doctor.static.machine import DEPTH, RECURSIONS
+from torch_doctor.static.training import roles
+from torch_doctor.static.values import (
+    NOTHING,
+    Args,
+    Content,
+    Context,
+    FunctionValue,
+    Keywords,
+    Mapping,
+    Module,
+    Sequence,
+    Spread,
+    Suspended,
+    Unknown,
+    Value,
+    fresh_symbol,
+    held,
+    join,
+    summary,
+)
+from torch_doctor.trace import CallEntered, CallExited, Scope, ScopeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.values import Facts
+
+
+def called(run: Executor, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Call a project function; one that was made a context manager waits for its `with`."""
+    if function.style == "contextmanager":
+        return Suspended(function, args, keywords)
+    return enter(run, function, args, keywords, node)
+
+
+def enter(
+    run: Executor,
+    function: FunctionValue,
+    args: Args,
+    keywords: Keywords,
+    node: p.Node,
+    on_yield: Callable[[Value], Value] | None = None,
+) -> Value:
+    """Execute a project function; what it returns, or an unknown value where it is not followed."""
+    run.spend()
+    repeated = sum(1 for entered in run.stack if entered.node is function.node)
+    if len(run.stack) >= DEPTH or repeated >= RECURSIONS:
+        run.give_up(node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other")
+        _may_initialise(run)
+        return Unknown(blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values())))
+    run.entered.add(function.node)
+    frame = Frame(function.unit, function.closure.globals, function.closure)
+    frame.what = function
+    frame.on_yield = on_yield
+    frame.loops_before = run.loop_depth
+    if function.owner is not None and args and function.style != "static":
+        frame.self = args[0]
+    if function.node.name == "__init__" and isinstance(frame.self, Module):
+        run.heap.set(frame.self.fields, "#constructor", function)
+    _bind_parameters(run, frame, function, args, keywords)
+    outer = (run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop)
+    quiet = bool(run.modules_called)
+    where = function.unit.site(function.node.name_at)
+    if not quiet:
+        run.emit(CallEntered, node, function=function.node.name, function_site=where)
+        run.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer[1], name=function.node.name)
+    run.frame = frame
+    run.iteration = run.loop = None
+    grad = run.grad
+    for context in function.contexts:
+        if isinstance(context, Context):
+            run.set_grad(context.name, context.enabled, function.node)
+    run.stack.append(function)
+    frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
+    falls_through = run.block(function.node.body)
+    alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
+    run.stack.pop()
+    run.dead_end = not alive
+    if not alive:
+        _may_initialise(run)  # what is raised on all paths here is not, in a script that works
+    if function.contexts and alive:
+        run.set_grad("decorator", grad, function.node, leave=True)
+    run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop = outer
+    if not quiet:
+        run.emit(CallExited, node, function=function.node.name)
+    if function.node.generator and on_yield is None:
+        items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
+        return run.own(Sequence("list", items, run.site(node), function))
+    return _result(run, frame, falls_through=falls_through)
+
+
+def _may_initialise(run: Executor) -> None:
+    """What is not followed may have initialised the modules under construction."""
+    for module in run.building:
+        run.heap.set(module.fields, "#initialised", value=True)
+
+
+def _result(run: Executor, frame: Frame, *, falls_through: bool) -> Value:
+    """What a function returns: one value, or one of a few that are told apart by what each path assumed."""
+    returned = list(frame.returned)
+    if falls_through:
+        returned.append((frozenset(run.assumed.items()), NOTHING))
+    if not returned:
+        return NOTHING
+    before = frozenset(run.assumed.items())
+    result: Value | None = None
+    for facts, value in reversed(returned):
+        if result is None:
+            result = value
+            continue
+        own: Facts = facts - before
+        symbol, arm = min(own, key=repr) if len(own) == 1 else (fresh_symbol("returned"), True)
+        result = join(value, result, symbol) if arm else join(result, value, symbol)
+    assert result is not None
+    return run.resolve(result)
+
+
+def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, args: Args, keywords: Keywords) -> None:
+    fields = frame.fields
+    positional = list(args)
+    spread: Value | None = None
+    if positional and isinstance(positional[-1], Spread):
+        content = positional.pop().content  # type: ignore[attr-defined]  # checked just above
+        positional.extend(content.items)
+        spread = content.rest
+    left = dict(keywords)
+    open_ = left.pop("**", None)
+    for parameter in function.node.parameters:
+        name = parameter.name
+        if parameter.kind == "args":
+            rest = spread
+            fields[name] = run.own(Sequence("tuple", Content(tuple(positional), rest)))
+            positional = []
+        elif parameter.kind == "kwargs":
+            mapping: Mapping = run.own(Mapping())
+            for key, value in left.items():
+                mapping.fields["key", key] = value
+            if open_ is not None:
+                mapping.fields["rest"] = open_
+            fields[name] = mapping
+        elif parameter.kind == "plain" and positional:
+            fields[name] = roles.given(run, positional.pop(0), parameter, function)
+        elif name in left:
+            fields[name] = roles.given(run, left.pop(name), parameter, function)
+        elif spread is not None and parameter.kind == "plain":
+            fields[name] = spread
+        elif parameter.default is not None and open_ is None:
+            outer, run.frame = run.frame, Frame(function.unit, function.closure.globals, function.closure)
+            fields[name] = run.evaluate(parameter.default)
+            run.frame = outer
+        else:
+            fields[name] = roles.argument_for(run, parameter, function) if open_ is None else Unknown()

@@ -1,0 +1,91 @@
+"""Executes `for` and `while`, each pass in its own scope."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.frame import Landing
+from torch_doctor.static.language import conditions, streams, targets
+from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, Scope, ScopeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.iteration import Course
+
+
+def _for(run: Executor, node: p.For) -> bool:
+    course = streams.course_of(run, node.over)
+
+    def begin(number: int) -> bool:
+        item = course.item(number)
+        targets.bind(run, node.target, item, node)
+        return True
+
+    alive = iterate(run, node, node.head, course, begin, lambda: run.block(node.body))
+    return alive and run.block(node.other)
+
+
+def _while(run: Executor, node: p.While) -> bool:
+    course = streams.endless_course(run, node)
+    stopped = [False]
+
+    def begin(number: int) -> bool:
+        truth, _, _, _ = conditions.decide(run, node.test)
+        if truth is False:
+            stopped[0] = True
+            return False
+        return True
+
+    alive = iterate(run, node, node.head, course, begin, lambda: run.block(node.body))
+    return alive and run.block(node.other)
+
+
+def iterate(
+    run: Executor, node: p.Node, head: p.At, course: Course, begin: Callable[[int], bool], body: Callable[[], bool]
+) -> bool:
+    """Run a loop's passes, each in its own scope; False when no path leaves the loop."""
+    site = run.frame.unit.site(head)
+    outer_scope, assumed, guards = run.scope, run.assumed, run.guards
+    outer_landings = (run.iteration, run.loop)
+    number_of_loop = next(run.loops)
+    quiet = bool(run.modules_called)
+    if not quiet:
+        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over)
+    run.loop = Landing(run.heap.mark(), run.fork_depth)
+    run.loop_depth += 1
+    alive = True
+    for number in range(1, course.passes + 1):
+        run.scope = Scope(
+            kind=ScopeKind.ITERATION,
+            site=site,
+            parent=outer_scope,
+            loop=number_of_loop,
+            number=number,
+            loop_kind=course.kind,
+        )
+        if not quiet:
+            run.emit(LoopIterated, site, loop=number_of_loop, number=number)
+        run.iteration = Landing(run.heap.mark(), run.fork_depth)
+        if not begin(number):
+            break
+        alive = run.land(run.iteration, alive=body())
+        run.assumed, run.guards = assumed, guards
+        if not alive:
+            break
+    run.loop_depth -= 1
+    run.scope = outer_scope
+    alive = run.land(run.loop, alive=alive)
+    run.iteration, run.loop = outer_landings
+    if not quiet:
+        run.emit(LoopExited, site, loop=number_of_loop)
+    return alive
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.For: _for,
+    p.While: _while,
+}

@@ -1,0 +1,162 @@
+"""Applies arithmetic operators to values of every sort."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.iteration import UNROLLED
+from torch_doctor.static.language import conditions
+from torch_doctor.static.training import keeping
+from torch_doctor.static.values import (
+    Const,
+    Content,
+    Grads,
+    ParameterValue,
+    Params,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    held,
+    summary,
+)
+from torch_doctor.trace import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+_ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+}
+_LARGE = 1_000_000
+
+
+def _operation(run: Executor, node: p.Operation) -> Value:
+    return operate(run, node.op, tuple(run.resolve(run.evaluate(operand)) for operand in node.operands), node)
+
+
+def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value:
+    """Apply an operator."""
+    if all(isinstance(value, Const) for value in operands):
+        return _computed(op, [value.value for value in operands if isinstance(value, Const)])
+    if isinstance(operands[0], Sequence):
+        made = _on_sequence(run, op, operands, node)
+        if made is not None:
+            return made
+    if all(isinstance(value, (Const, Plain)) for value in operands):
+        return Plain((op, *(conditions.symbol_of(value) for value in operands)))
+    flow = recorded(run, blend(value.flow for value in operands))
+    holds = held(operands)
+    arithmetic = (Tensor, ParameterValue, Params, Grads, Const, Plain)
+    if any(isinstance(value, (Tensor, ParameterValue)) for value in operands) or (
+        all(isinstance(value, arithmetic) for value in operands)
+    ):
+        params = frozenset().union(*(value.modules for value in operands if isinstance(value, Params)))
+        if params and run.grad is not False:
+            flow = Flow(
+                run.grad,
+                flow.forwards,
+                flow.graph_forwards,
+                flow.kept,
+                flow.modules | params,
+                flow.source,
+                flow.loader,
+            )
+        made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands))
+        if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
+            made.made_by = "gradient"
+        return made
+    return Unknown(flow, holds)
+
+
+def recorded(run: Executor, flow: Flow) -> Flow:
+    """What the current grad mode leaves of a computation's history."""
+    grad = run.grad
+    if grad is True or flow.graph is False:
+        return flow
+    if grad is False:
+        return Flow(False, flow.forwards, source=flow.source, loader=flow.loader)
+    return Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader)
+
+
+def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
+    first = operands[0]
+    assert isinstance(first, Sequence)
+    if op == "+" and isinstance(operands[1], Sequence):
+        carries = first.flow.kept
+        added = operands[1].content
+        if operands[1].flow.graph is not False:
+            name = run.text(node.operands[0]) if isinstance(node, p.Operation) else run.text(node)
+            items = tuple(keeping.keep_item(run, item, carries, node, name, bounded=False) for item in added.items)
+            added = Content(items, added.rest)
+        content = _appended(first.content, added)
+        return run.own(Sequence(first.kind, content, run.site(node), run.frame.what))
+    if op == "*":
+        times = operands[1]
+        content = first.content
+        if isinstance(times, Const) and isinstance(times.value, int) and times.value <= UNROLLED:
+            made = Content(content.items * times.value, content.rest)
+        else:
+            made = Content(content.items, summary(content.all()) if content.all() else None)
+        return run.own(Sequence(first.kind, made, run.site(node), run.frame.what))
+    return None
+
+
+def _computed(op: str, values: list[Any]) -> Value:
+    if any(isinstance(value, (int, float)) and abs(value) > _LARGE for value in values):
+        return Plain()
+    try:
+        if len(values) == 1:
+            return Const(-values[0]) if op == "-" else Plain()
+        if op not in _ARITHMETIC or (op in "*%" and any(isinstance(value, (str, bytes)) for value in values)):
+            return Plain()
+        return Const(_ARITHMETIC[op](*values))
+    except (TypeError, ValueError, ArithmeticError):
+        return Plain()
+
+
+def _appended(left: Content, right: Content) -> Content:
+    if left.rest is None:
+        return Content((*left.items, *right.items), right.rest)
+    return Content(left.items, summary((left.rest, *right.all())))
+
+
+def _kind_of(op: str, operands: tuple[Value, ...]) -> Kind:
+    kinds = [value.kind for value in operands if isinstance(value, Tensor)]
+    if Kind.LOSS in kinds:
+        return Kind.LOSS
+    others = [value for value in operands if not isinstance(value, Tensor)]
+    scaled = op in "*/+-" and len(kinds) == 1 and all(isinstance(value, (Const, Plain)) for value in others)
+    return kinds[0] if scaled and kinds[0] in (Kind.LOGITS, Kind.NOISE) else Kind.UNKNOWN
+
+
+def _origin(op: str, operands: tuple[Value, ...]) -> tuple[Any, str]:
+    if _kind_of(op, operands) in (Kind.UNKNOWN, Kind.LOSS):
+        return None, ""
+    first = next(value for value in operands if isinstance(value, Tensor))
+    return first.made_at, first.made_by
+
+
+def _scalar(operands: tuple[Value, ...]) -> bool | None:
+    found = [
+        True if isinstance(value, (Const, Plain)) else value.scalar if isinstance(value, Tensor) else None
+        for value in operands
+    ]
+    return True if all(found) else None if None in found else False
+
+
+EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
+    p.Operation: _operation,
+}

@@ -1,0 +1,131 @@
+"""What goes out of sight: opaque calls, what they are handed, and the functions that they call back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import UNSEEN, blend
+from torch_doctor.static.language import containers, invocation, operators
+from torch_doctor.static.tables import launchers, libraries
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import (
+    Args,
+    Bound,
+    FunctionValue,
+    Keywords,
+    Lib,
+    Mapping,
+    Module,
+    Optimizer,
+    ParameterValue,
+    Partial,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    fresh_symbol,
+    held,
+)
+from torch_doctor.trace import Forward, Handed, Kind
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+    """A call that cannot be followed: what it gets is handed over, what it returns may hold on to all of it."""
+    values = [*args, *keywords.values()]
+    holders = [*values, func]
+    holds = held(holders)
+    library = canonical(func.name) if isinstance(func, Lib) else ""
+    harmless = bool(library) and libraries.harmless(library)
+    flows = blend(value.flow for value in values)
+    if not harmless:
+        hand_over(run, name or library, holders, values, node)
+        for value in values:
+            call_back(run, value, node)
+    if isinstance(func, (Unknown, Lib)) and flows.graph is False and run.grad is not False and holds:
+        flows = replace(flows, graph=None)
+    if flows.graph is True:
+        flows = replace(flows, graph=None)
+    flows = operators.recorded(run, flows) if flows.graph is not False else flows
+    if not values and isinstance(func, Unknown):
+        flows = blend((func.flow, UNSEEN))
+    return Unknown(
+        flows if flows.graph is not False or flows.forwards or flows.source.value != "unknown" else UNSEEN, holds
+    )
+
+
+def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value], node: p.Node) -> None:
+    """Write that what these values hold went out of sight."""
+    reached = held(holders)
+    optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
+    modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
+    losses = [value for value in values if optimizers or _may_go_backward(value)]
+    forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
+    kept = frozenset[int]().union(*(value.flow.kept for value in values))
+    if optimizers or modules or forwards or kept:
+        run.emit(
+            Handed,
+            node,
+            to=to,
+            optimizers=optimizers,
+            modules=module_parts.with_parts(run, modules),
+            forwards=forwards,
+            kept=kept,
+        )
+
+
+def call_back(run: Executor, value: Value, node: p.Node) -> None:
+    """A project function was handed out: it is run once, in a grad mode that nobody knows."""
+    value = run.resolve(value)
+    function = value.function if isinstance(value, Bound) else value
+    if not isinstance(function, FunctionValue) or function.node in run.entered:
+        return
+    mode = run.grad
+    run.heap.set(run.state.fields, "grad", None)
+    invocation.enter(run, function, (value.self,) if isinstance(value, Bound) else (), {}, node)
+    run.heap.set(run.state.fields, "grad", mode)
+
+
+def dropped(run: Executor, before: int, call: p.Call) -> None:
+    """Say of a forward that this call made since event `before` that nobody takes its result."""
+    site = run.site(call)
+    for event in run.trace.events[before:]:
+        if isinstance(event, Forward) and event.site == site:
+            event.used = False
+
+
+def launched(run: Executor, launcher: launchers.Launcher, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """A function of a library that runs the user's function; None when there is none to run."""
+    function: Value | None = keywords.get(launcher.name)
+    if function is None and launcher.function is not None and launcher.function < len(args):
+        function = args[launcher.function]
+    if function is None:
+        return None
+    passed: Value | None = keywords.get(launcher.args_name)
+    if passed is None and launcher.args is not None and launcher.args < len(args):
+        passed = args[launcher.args]
+    given = containers.content_of(run, passed).items if isinstance(passed, Sequence) else ()
+    target = function.function if isinstance(function, Bound) else function
+    if not isinstance(target, FunctionValue):
+        return run.call(function, given, {}, node) if isinstance(function, Partial) else None
+    extra = tuple(Plain(fresh_symbol("flag")) for _ in range(launcher.prepended))
+    wanted = sum(parameter.kind == "plain" for parameter in target.node.parameters)
+    return run.call(function, (extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, node)
+
+
+def _may_go_backward(value: Value) -> bool:
+    """Whether a function that gets this value may call backward on it: a loss, or something that is not known."""
+    if value.flow.graph is False:
+        return False
+    if isinstance(value, Tensor):
+        return value.kind is Kind.LOSS or value.scalar is True
+    if isinstance(value, (Sequence, Mapping)):
+        values = value.content.all() if isinstance(value, Sequence) else value.values()
+        return any(_may_go_backward(item) for item in values)
+    return isinstance(value, Unknown) and value.flow.source.value != "loader" and bool(value.flow.forwards)

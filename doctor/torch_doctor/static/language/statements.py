@@ -1,0 +1,100 @@
+"""Executes the statements that are no assignment, branch, loop or definition: jumps, deletions, expressions on their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import outside
+from torch_doctor.static.training import container_methods, not_called
+from torch_doctor.static.values import (
+    NOTHING,
+    Instance,
+    Sequence,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    from torch_doctor.static.executor import Executor
+
+
+def _annotate(run: Executor, node: p.Annotate) -> bool:
+    if run.frame.owner is not None:
+        run.heap.set(run.frame.owner.fields, ("annotation", node.name), node.annotation)
+    return True
+
+
+def _evaluate(run: Executor, node: p.Evaluate) -> bool:
+    before = len(run.trace.events)
+    value = run.evaluate(node.value)
+    if isinstance(node.value, p.Call) and len(run.trace.events) > before:
+        outside.dropped(run, before, node.value)
+    if isinstance(node.value, (p.Attribute, p.Name)):
+        not_called.mentioned(run, value, node.value)
+    return True
+
+
+def _return(run: Executor, node: p.Return) -> bool:
+    value = NOTHING if node.value is None else run.evaluate(node.value)
+    frame = run.frame
+    landing = frame.returns
+    if landing is not None:
+        frame.returned.append((frozenset(run.assumed.items()), value))
+        if run.fork_depth == landing.depth and run.loop_depth == landing.loops:
+            landing.direct = True
+        else:
+            run.jump(landing)
+    return False
+
+
+def _raise(run: Executor, _: p.Raise) -> bool:
+    return False
+
+
+def _break(run: Executor, _: p.Break) -> bool:
+    if run.loop is not None:
+        run.jump(run.loop)
+    return False
+
+
+def _continue(run: Executor, _: p.Continue) -> bool:
+    if run.iteration is not None:
+        run.jump(run.iteration)
+    return False
+
+
+def _delete(run: Executor, node: p.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, p.Name):
+            holder = run.frame.holder(target.id)
+            if holder is run.frame or holder is run.frame.globals:
+                run.heap.drop(holder.fields, target.id)
+        elif isinstance(target, p.Index):
+            value = run.resolve(run.evaluate(target.value))
+            if isinstance(value, Sequence) and isinstance(target.key, p.Slice):
+                container_methods.clear_sequence(run, value)
+        elif isinstance(target, p.Attribute):
+            value = run.resolve(run.evaluate(target.value))
+            if isinstance(value, Instance):
+                run.heap.drop(value.fields, target.name)
+    return True
+
+
+def _outer(run: Executor, node: p.Outer) -> bool:
+    for name in node.names:
+        run.frame.outer[name] = node.is_global
+    return True
+
+
+STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
+    p.Annotate: _annotate,
+    p.Evaluate: _evaluate,
+    p.Return: _return,
+    p.Raise: _raise,
+    p.Break: _break,
+    p.Continue: _continue,
+    p.Delete: _delete,
+    p.Outer: _outer,
+}

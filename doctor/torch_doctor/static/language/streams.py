@@ -1,0 +1,137 @@
+"""What loops go through, and in how many passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.iteration import PASSES, UNROLLED, Course
+from torch_doctor.static.language import containers
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import (
+    COUNTER,
+    NOTHING,
+    Args,
+    Const,
+    Content,
+    Either,
+    Keywords,
+    Loader,
+    Mapping,
+    Module,
+    Plain,
+    Sequence,
+    Stream,
+    Tool,
+    Unknown,
+    Value,
+    fresh_symbol,
+    summary,
+)
+from torch_doctor.trace import (
+    BatchTaken,
+    LoopKind,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.tables import libraries
+
+
+def stream_of(run: Executor, value: Value) -> Stream:
+    """What a loop over a value goes through."""
+    value = run.resolve(value)
+    if isinstance(value, Stream):
+        return value
+    if isinstance(value, Loader):
+        return Stream(containers.element_of(run, value), None, value.id)
+    if isinstance(value, (Sequence, Mapping)) or (
+        isinstance(value, Module) and module_parts.listed(run, value) is not None
+    ):
+        content = containers.content_of(run, value)
+        everything = content.all()
+        return Stream(summary(everything) if everything else Unknown(), content)
+    if isinstance(value, Either):
+        streams = [stream_of(run, option) for _, option in value.options]
+        return Stream(summary(s.item for s in streams), None, next((s.loader for s in streams if s.loader), 0))
+    if isinstance(value, Tool) and value.name.startswith("torch.utils.data."):
+        return Stream(Unknown(Flow(source=Source.DATA)))
+    item = containers.element_of(run, value)
+    loader = value.flow.loader if isinstance(value, Unknown) else 0
+    return Stream(item, None, loader)
+
+
+def course_of(run: Executor, over: p.Expr) -> Course:
+    """How a `for` goes through something."""
+    stream = stream_of(run, run.evaluate(over))
+    text = run.text(over)
+    content = stream.content
+    batches = bool(stream.loader)
+    if content is not None and content.rest is None and len(content.items) <= UNROLLED:
+        items = content.items
+        return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED)
+    kind = LoopKind.BATCHES if batches else LoopKind.PLAIN
+    turn = fresh_symbol("turn")
+
+    def item(number: int) -> Value:
+        if batches:
+            run.emit(BatchTaken, over, loader=stream.loader, name=text)
+        return renewed(stream.item, turn, number if passes > 1 else 0)
+
+    passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
+    return Course(passes, item, text, kind)
+
+
+def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
+    """A pass's item: its numbers are decided anew in each pass; one that counts from 0 knows the first pass.
+
+    `number` is 0 where the only pass stands for all of them.
+    """
+    if isinstance(item, Plain):
+        counts = bool(number) and item.symbol[0] == COUNTER
+        return Plain((COUNTER, number == 1, *turn, number) if counts else (*turn, number))
+    if isinstance(item, Sequence) and item.kind == "tuple":
+        content = item.content
+        items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))
+        return Sequence("tuple", Content(items, content.rest))
+    return item
+
+
+def endless_course(run: Executor, node: p.While) -> Course:
+    """How a `while` goes."""
+    return Course(PASSES, lambda _: NOTHING, run.text(node.test), endless=True)
+
+
+def counted(run: Executor, course: Course) -> bool:
+    """Whether the passes of a course are exactly the loop's items."""
+    return course.kind is not LoopKind.BATCHES and course.passes < PASSES
+
+
+def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, keywords: Keywords) -> Value:
+    """What `zip`, `enumerate`, `cycle` and their like make of what they are given: a stream of it."""
+    if passed.position >= len(args):
+        given = keywords.get("iterable") or keywords.get("sequence")
+        return stream_of(run, given) if given is not None else Stream(Plain())
+    if passed.style == "zip":
+        streams = [stream_of(run, value) for value in args]
+        item = Sequence("tuple", Content(tuple(stream.item for stream in streams)))
+        exact = [stream.content for stream in streams]
+        content: Content | None = None
+        if exact and all(c is not None and c.rest is None for c in exact):
+            rows = zip(*(c.items for c in exact if c is not None), strict=False)
+            content = Content(tuple(Sequence("tuple", Content(tuple(row))) for row in rows))
+        loader = next((stream.loader for stream in streams if stream.loader), 0)
+        return Stream(item, content, loader)
+    stream = stream_of(run, args[passed.position])
+    if passed.style == "enumerate":
+        content = stream.content
+        if content is not None and content.rest is None:
+            content = Content(
+                tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
+            )
+        from_zero = len(args) == 1 and "start" not in keywords
+        index = Plain((COUNTER, None)) if from_zero else Plain()
+        return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
+    return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle")

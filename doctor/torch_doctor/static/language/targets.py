@@ -1,0 +1,193 @@
+"""What assigning does to each sort of target: names, attributes, items, several at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import containers, invocation
+from torch_doctor.static.training import keeping, module_parts, parameters
+from torch_doctor.static.values import (
+    ClassValue,
+    Const,
+    Content,
+    Either,
+    FunctionValue,
+    Instance,
+    Loader,
+    Mapping,
+    Module,
+    Namespace,
+    Optimizer,
+    ParameterValue,
+    Params,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+    hashable,
+    join,
+    summary,
+)
+from torch_doctor.trace import (
+    Backward,
+    ZeroGrad,
+)
+from torch_doctor.trace.words import Holding
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+def bind_name(run: Executor, name: str, value: Value) -> None:
+    """Assign a variable of the current frame."""
+    frame = run.frame
+    outer = frame.outer.get(name)
+    fields = frame.fields
+    if outer is True:
+        fields = frame.globals.fields
+    elif outer is False and frame.closure is not None:
+        holder = frame.closure.holder(name)
+        fields = fields if holder is None else holder.fields
+    run.heap.set(fields, name, value)
+
+
+def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
+    """Assign to a target: a name, attribute, item, or several at once."""
+    if isinstance(target, p.Name):
+        bind_name(run, target.id, value)
+    elif isinstance(target, p.Attribute):
+        set_attribute(run, run.resolve(run.evaluate(target.value)), target.name, value, node, target)
+    elif isinstance(target, p.Index):
+        holder = run.resolve(run.evaluate(target.value))
+        set_item(run, holder, run.evaluate(target.key), value, node, target)
+    elif isinstance(target, p.Display):
+        for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
+            bind(run, part.value if isinstance(part, p.Star) else part, item, node)
+    elif isinstance(target, p.Star):
+        bind(run, target.value, value, node)
+
+
+def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
+    """Take a value apart for several targets."""
+    value = run.resolve(value)
+    if isinstance(value, Either):
+        parts = [unpack(run, option, targets, node) for _, option in value.options]
+        return [summary(column) for column in zip(*parts, strict=True)]
+    if isinstance(value, (Sequence, Module)):
+        content = containers.content_of(run, value)
+        starred = next((i for i, target in enumerate(targets) if isinstance(target, p.Star)), None)
+        if content.rest is None and starred is None and len(content.items) == len(targets):
+            return list(content.items)
+        if content.rest is None and starred is not None and len(content.items) >= len(targets) - 1:
+            tail = len(targets) - starred - 1
+            items = content.items
+            middle = items[starred : len(items) - tail]
+            rest = run.own(Sequence("list", Content(middle), run.site(node), run.frame.what))
+            return [*items[:starred], rest, *items[len(items) - tail :]]
+        one = summary(content.all()) if content.all() else Unknown()
+        return [one] * len(targets)
+    one = containers.element_of(run, value)
+    if isinstance(one, Sequence) and isinstance(value, Unknown):
+        one = Unknown(value.flow, value.holds)
+    return [one] * len(targets)
+
+
+def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+    """Assign an attribute."""
+    if isinstance(value, Module):
+        if name == "training":
+            run.heap.set(value.fields, "#mode", (next(run.stamps), new.value if isinstance(new, Const) else None))
+        elif name == "requires_grad":
+            pass  # an attribute that freezes nothing
+        else:
+            module_parts.set_module_attribute(run, value, name, new, node)
+    elif isinstance(value, (Params, ParameterValue)):
+        _set_on_parameters(run, value, name, new, node)
+    elif isinstance(value, (Instance, Tool, Loader, ClassValue, Namespace, Optimizer)):
+        run.heap.set(value.fields, name, new)
+    elif isinstance(value, Either):
+        for _, option in value.options:
+            set_attribute(run, option, name, new, node, target)
+    elif name == "requires_grad" and isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
+        make_leaf(run, value, target.value)
+
+
+def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
+    """`x.requires_grad = True`: gradients flow to this tensor from now on."""
+    if value.flow.graph is True:
+        return value
+    leaf: ParameterValue = run.own(ParameterValue(None, declared=False, flow=value.flow))
+    bind(run, where, leaf, where)
+    return leaf
+
+
+def _set_on_parameters(run: Executor, value: Params | ParameterValue, name: str, new: Value, node: p.Node) -> None:
+    modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
+    if name == "requires_grad":
+        frozen = not new.value if isinstance(new, Const) else None
+        whole = isinstance(value, ParameterValue) or value.whole
+        for number in modules:
+            thing = run.objects.get(number)
+            if thing is not None:
+                run.heap.set(thing.fields, "#frozen", frozen if whole else None)
+    elif name == "grad" and isinstance(new, Const) and new.value is None:
+        run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
+    elif name == "grad":
+        run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
+        run.emit(
+            Backward,
+            node,
+            name=run.text(node),
+            through="assigned",
+            loss=run.fact(new),
+            modules=modules,
+            whole=True,
+            forwards=new.flow.forwards,
+        )
+    elif name == "data":
+        parameters.update_by_hand(run, modules, new, node)
+
+
+def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node, target: p.Index) -> None:
+    """Assign an item."""
+    key = run.resolve(key)
+    if isinstance(holder, Mapping):
+        if isinstance(key, Const) and hashable(key.value):
+            run.heap.set(holder.fields, ("key", key.value), new)
+            return
+        old = holder.fields.get("rest")
+        carries = old.flow.kept if isinstance(old, Value) else frozenset[int]()
+        kept = keeping.keep(run, new, Holding.STORED, run.text(target), carries, node)
+        run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
+        _note(run, holder, node)
+    elif isinstance(holder, Sequence):
+        content = holder.content
+        if (
+            isinstance(key, Const)
+            and isinstance(key.value, int)
+            and -len(content.items) <= key.value < len(content.items)
+        ):
+            items = list(content.items)
+            items[key.value] = new
+            run.heap.set(holder.fields, "items", Content(tuple(items), content.rest))
+        else:
+            everything = (*content.all(), new)
+            run.heap.set(holder.fields, "items", Content(content.items, summary(everything)))
+        _note(run, holder, node)
+    elif isinstance(holder, Module):
+        module_parts.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else "?", new, node)
+        content_ = module_parts.listed(run, holder)
+        if content_ is not None:
+            module_parts.add_to_list(run, holder, (new,), node)
+    elif isinstance(holder, Instance):
+        found = holder.cls.find("__setitem__")
+        if found is not None and isinstance(found[0], FunctionValue):
+            invocation.enter(run, found[0], (holder, key, new), {}, node)
+
+
+def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:
+    site = run.site(node)
+    if site not in holder.sites:
+        holder.sites.append(site)

@@ -1,0 +1,55 @@
+"""Functions and their parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.program.node import Expr
+
+if TYPE_CHECKING:
+    from torch_doctor.static.program.node import At, Stmt
+
+
+class Parameter:
+    """A function's parameter; `kind` is "plain", "keyword", "args" or "kwargs"."""
+
+    __slots__ = ("annotation", "default", "kind", "name")
+
+    def __init__(self, name: str, kind: str, default: Expr | None, annotation: Expr | None) -> None:
+        self.name = name
+        self.kind = kind
+        self.default = default
+        self.annotation = annotation
+
+
+class Function(Expr):
+    """A `def` or a lambda. `uses` says which attributes are taken of which names in its body; `calls` which names are called.
+
+    An attribute that is called with positional arguments is in `uses` as `name(...)` too.
+
+    `inner` marks a function defined inside another one.
+    """
+
+    __slots__ = ("body", "calls", "decorators", "generator", "inner", "name", "name_at", "parameters", "uses")
+
+    def __init__(
+        self,
+        at: At,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        body: tuple[Stmt, ...],
+        decorators: tuple[Expr, ...],
+        *,
+        generator: bool,
+        inner: bool,
+    ) -> None:
+        self.at = at
+        self.name = name
+        self.name_at = at
+        self.parameters = parameters
+        self.body = body
+        self.decorators = decorators
+        self.generator = generator
+        self.inner = inner
+        self.uses: dict[str, set[str]] = {}
+        self.calls: set[str] = set()

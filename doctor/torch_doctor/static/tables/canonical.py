@@ -1,0 +1,198 @@
+"""One spelling for every name: where a library shows the same thing in several places, the tables know one."""
+
+from __future__ import annotations
+
+import functools
+
+_AUTOCAST = (
+    "torch.amp.autocast",
+    "torch.amp.autocast_mode.autocast",
+    "torch.cpu.amp.autocast",
+    "torch.cuda.amp.autocast",
+)
+_SCALER = (
+    "torch.amp.grad_scaler",
+    "torch.cpu.amp",
+    "torch.cuda.amp",
+    "torch.cuda.amp.grad_scaler",
+    "torch.cpu.amp.grad_scaler",
+)
+_GRAD_MODES = ("no_grad", "enable_grad", "inference_mode", "set_grad_enabled")
+_FUNCTIONAL = (
+    "softmax",
+    "log_softmax",
+    "sigmoid",
+    "tanh",
+    "relu",
+    "relu_",
+    "logsigmoid",
+    "celu",
+    "selu",
+    "rrelu",
+    "prelu",
+)
+_FULLY_SHARDED = "torch.distributed.fsdp.FullyShardedDataParallel"
+_DISTRIBUTED = "torch.distributed.optim"
+_TRAINERS = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
+
+ALIASES: dict[str, str] = {
+    **dict.fromkeys(
+        (*_AUTOCAST, "torch.cuda.amp.autocast_mode.autocast", "torch.cpu.amp.autocast_mode.autocast"), "torch.autocast"
+    ),
+    "torch.autocast_mode.autocast": "torch.autocast",
+    **{f"{module}.GradScaler": "torch.amp.GradScaler" for module in _SCALER},
+    **{f"torch.autograd.{name}": f"torch.{name}" for name in _GRAD_MODES},
+    **{f"torch.autograd.grad_mode.{name}": f"torch.{name}" for name in _GRAD_MODES},
+    # torch and torch.special repeat these with the same arguments (torch.dropout and torch.embedding take others).
+    **{f"torch.{name}": f"torch.nn.functional.{name}" for name in _FUNCTIONAL if name != "logsigmoid"},
+    "torch.special.softmax": "torch.nn.functional.softmax",
+    "torch.special.log_softmax": "torch.nn.functional.log_softmax",
+    "torch.special.expit": "torch.nn.functional.sigmoid",
+    **{f"torch.special.{name}": f"torch.{name}" for name in ("erf", "expm1", "exp2", "log1p", "logsumexp", "round")},
+    "torch.autograd.variable.Variable": "torch.autograd.Variable",
+    "torch._tensor.Tensor": "torch.Tensor",
+    "torch.serialization.save": "torch.save",
+    "torch.serialization.load": "torch.load",
+    "torch.random.manual_seed": "torch.manual_seed",
+    "torch.concat": "torch.cat",
+    "torch.concatenate": "torch.cat",
+    "torch.jit._script.script": "torch.jit.script",
+    "torch.jit._trace.trace": "torch.jit.trace",
+    "torch.nn.parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.data_parallel.DataParallel": "torch.nn.DataParallel",
+    "torch.nn.parallel.distributed.DistributedDataParallel": "torch.nn.parallel.DistributedDataParallel",
+    "torch.nn.utils.clip_grad.clip_grad_norm_": "torch.nn.utils.clip_grad_norm_",
+    "torch.nn.utils.clip_grad.clip_grad_norm": "torch.nn.utils.clip_grad_norm",
+    "torch.nn.utils.clip_grad.clip_grad_value_": "torch.nn.utils.clip_grad_value_",
+    "torch.optim.lr_scheduler._LRScheduler": "torch.optim.lr_scheduler.LRScheduler",
+    "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel": _FULLY_SHARDED,
+    "torch.distributed._composable.fsdp.fully_shard": "torch.distributed.fsdp.fully_shard",
+    f"{_DISTRIBUTED}.zero_redundancy_optimizer.ZeroRedundancyOptimizer": f"{_DISTRIBUTED}.ZeroRedundancyOptimizer",
+    "torch.utils.data.dataset.random_split": "torch.utils.data.random_split",
+    "torch.utils.data.dataloader.default_collate": "torch.utils.data.default_collate",
+    "torch.utils.data._utils.collate.default_collate": "torch.utils.data.default_collate",
+    "torch.utils.tensorboard.writer.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
+    **{
+        f"tqdm.{module}.tqdm": "tqdm.tqdm"
+        for module in ("auto", "std", "notebook", "autonotebook", "rich", "asyncio", "_tqdm", "gui")
+    },
+    **{f"tqdm.{module}.trange": "tqdm.trange" for module in ("auto", "std", "notebook", "autonotebook", "rich")},
+    "tqdm.tqdm_notebook": "tqdm.tqdm",
+    "tqdm.tqdm_gui": "tqdm.tqdm",
+    "tqdm.tnrange": "tqdm.trange",
+    "timm.models.create_model": "timm.create_model",
+    "timm.models.factory.create_model": "timm.create_model",
+    "timm.models._factory.create_model": "timm.create_model",
+    "timm.models.factory.create_optimizer": "timm.optim.create_optimizer",
+    "timm.optim.optim_factory.create_optimizer": "timm.optim.create_optimizer",
+    "timm.optim.optim_factory.create_optimizer_v2": "timm.optim.create_optimizer_v2",
+    "timm.optim._optim_factory.create_optimizer_v2": "timm.optim.create_optimizer_v2",
+    "timm.scheduler.scheduler_factory.create_scheduler": "timm.scheduler.create_scheduler",
+    "timm.scheduler.scheduler_factory.create_scheduler_v2": "timm.scheduler.create_scheduler_v2",
+    "timm.utils.cuda.NativeScaler": "timm.utils.NativeScaler",
+    "timm.utils.cuda.ApexScaler": "timm.utils.ApexScaler",
+    "accelerate.launchers.notebook_launcher": "accelerate.notebook_launcher",
+    "accelerate.utils.set_seed": "accelerate.set_seed",
+    "torch.multiprocessing.spawn.spawn": "torch.multiprocessing.spawn",
+    "apex.parallel.distributed.DistributedDataParallel": "apex.parallel.DistributedDataParallel",
+    "apex.amp.handle.scale_loss": "apex.amp.scale_loss",
+    "apex.amp.frontend.initialize": "apex.amp.initialize",
+}
+"""Spellings that no rule below covers."""
+
+# Packages whose classes live in submodules and are public at the top, with those submodules that are public themselves.
+_ROOTS: dict[str, frozenset[str]] = {
+    "torch.nn.modules": frozenset(),
+    "torch.nn.parameter": frozenset(),
+    "torch.optim": frozenset({"lr_scheduler", "swa_utils"}),
+    "torch.utils.data": frozenset({"datapipes"}),
+    "torch.optim.lr_scheduler": frozenset(),
+    "torch_geometric.loader": frozenset(),
+    "ignite.engine": frozenset(),
+    "accelerate": frozenset({"utils", "state", "tracking"}),
+    "transformers": frozenset(),
+    "timm.optim": frozenset(),
+    "timm.scheduler": frozenset(),
+    "torch_optimizer": frozenset(),
+    "pytorch_optimizer": frozenset(),
+    "bitsandbytes.optim": frozenset(),
+    "apex.optimizers": frozenset(),
+    "segmentation_models_pytorch": frozenset({"losses", "utils", "metrics", "encoders"}),
+    "monai.data": frozenset(),
+    "skorch": frozenset(),
+    "composer": frozenset({"algorithms", "optim", "loggers", "callbacks"}),
+}
+_REPEATED = frozenset({"optimization", "trainer_utils"})  # of transformers: their functions too are public at the top
+_NN = frozenset({"torch.nn.modules", "torch.nn.parameter"})  # what these hold is public in torch.nn
+_FIRST = frozenset(root.partition(".")[0] for root in _ROOTS)
+
+# Public subpackages of torchvision.models; every other module in it is the home of functions that it repeats.
+_VISION = ("detection", "segmentation", "video", "quantization", "optical_flow", "feature_extraction")
+
+_TREES: tuple[tuple[str, str], ...] = (  # a whole tree under another name
+    ("pytorch_lightning.", "lightning."),
+    ("lightning.pytorch.", "lightning."),
+    ("lightning_fabric.", "lightning.fabric."),
+    ("torch.functional.", "torch."),
+    ("torch.nn.backends.thnn.", "torch.nn."),
+    ("datasets.load.", "datasets."),
+)
+
+
+@functools.lru_cache(maxsize=16384)
+def canonical(name: str) -> str:
+    """Return the one spelling under which the tables know this dotted name, or the name itself."""
+    if (alias := ALIASES.get(name)) is not None:
+        return alias
+    first, dot, _ = name.partition(".")
+    if not dot:
+        return name
+    for tree, public in _TREES:
+        if name.startswith(tree):
+            return canonical(public + name[len(tree) :])
+    if first == "lightning":
+        return _lightning(name)
+    if first == "torchvision":
+        return _vision(name)
+    return _collapsed(name) if first in _FIRST else name
+
+
+def _collapsed(name: str) -> str:
+    """Drop the private modules between a package and its class: torch.optim.adam.Adam is torch.optim.Adam."""
+    parts = name.split(".")
+    for length in (3, 2, 1):
+        root = ".".join(parts[:length])
+        public = _ROOTS.get(root)
+        if public is None or len(parts) <= length or parts[length] in public:
+            continue
+        home = "torch.nn" if root in _NN else root
+        for index in range(length, len(parts)):
+            if parts[index][:1].isupper():
+                return _aliased(home, parts[index:])
+        if root == "transformers" and parts[1] in _REPEATED:
+            return f"transformers.{parts[-1]}"
+    return name
+
+
+def _aliased(home: str, rest: list[str]) -> str:
+    found = f"{home}.{rest[0]}"
+    return ".".join((ALIASES.get(found, found), *rest[1:]))
+
+
+def _lightning(name: str) -> str:
+    parts = name.split(".")
+    for index, part in enumerate(parts):
+        if part in _TRAINERS:
+            return ".".join(("lightning", *parts[index:]))
+    return name
+
+
+def _vision(name: str) -> str:
+    """Drop the module between torchvision.models, or a public package in it, and what it repeats."""
+    match name.split("."):
+        case [_, "models", package, _, rest, *more] if package in _VISION:
+            return ".".join(("torchvision.models", package, rest, *more))
+        case [_, "models", module, rest, *more] if module not in _VISION and module[0].islower() and rest[0] != "_":
+            return ".".join(("torchvision.models", rest, *more))
+        case _:
+            return name

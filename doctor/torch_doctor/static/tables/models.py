@@ -1,0 +1,250 @@
+"""The models that libraries build, wrap and average.
+
+Sources: the documentation of each package named. All names are canonical (`canonical.canonical`).
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import words
+from torch_doctor.trace.words import Tri  # noqa: TC001 - annotations here can be resolved at run time
+
+if TYPE_CHECKING:
+    from torch_doctor.static.tables.training import Position
+
+# Wrappers ------------------------------------------------------------------------------------------------------------
+
+WRAPPERS: dict[str, Position] = {
+    "torch.nn.DataParallel": 0,
+    "torch.nn.parallel.DistributedDataParallel": 0,
+    "torch.nn.parallel.DistributedDataParallelCPU": 0,
+    "torch.distributed.fsdp.FullyShardedDataParallel": 0,
+    "torch.distributed.fsdp.fully_shard": 0,
+    "torch.distributed._composable.replicate": 0,
+    "torch.distributed.tensor.parallel.parallelize_module": 0,
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper.checkpoint_wrapper": 0,
+    "torch.compile": 0,
+    "torch.jit.script": 0,
+    "torch.jit.trace": 0,
+    "torch.jit.freeze": 0,
+    "torch.jit.optimize_for_inference": 0,
+    "torch.fx.symbolic_trace": 0,
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm": 0,
+    "torch.nn.utils.weight_norm": 0,
+    "torch.nn.utils.remove_weight_norm": 0,
+    "torch.nn.utils.spectral_norm": 0,
+    "torch.nn.utils.remove_spectral_norm": 0,
+    "torch.nn.utils.parametrizations.weight_norm": 0,
+    "torch.nn.utils.parametrizations.spectral_norm": 0,
+    "torch.nn.utils.parametrizations.orthogonal": 0,
+    "torch.nn.utils.parametrize.register_parametrization": 0,
+    "torch.nn.utils.convert_conv2d_weight_memory_format": 0,
+    "torch.ao.quantization.prepare": 0,
+    "torch.ao.quantization.prepare_qat": 0,
+    "torch.ao.quantization.convert": 0,
+    "torch.ao.quantization.quantize_dynamic": 0,
+    "torch.quantization.prepare": 0,
+    "torch.quantization.prepare_qat": 0,
+    "torch.quantization.convert": 0,
+    "torch.quantization.quantize_dynamic": 0,
+    "torch.ao.quantization.QuantWrapper": 0,
+    "apex.parallel.DistributedDataParallel": 0,
+    "apex.parallel.convert_syncbn_model": 0,
+    "fairscale.nn.FullyShardedDataParallel": 0,
+    "fairscale.nn.data_parallel.ShardedDataParallel": 0,
+    "fairscale.nn.data_parallel.FullyShardedDataParallel": 0,
+    "torch_geometric.nn.DataParallel": 0,
+    "torch_geometric.nn.to_hetero": 0,
+    "torch_geometric.compile": 0,
+    "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel": 0,
+    "peft.get_peft_model": 0,
+    "peft.prepare_model_for_kbit_training": 0,
+    "peft.prepare_model_for_int8_training": 0,
+    "transformers.BetterTransformer.transform": 0,
+    "optimum.bettertransformer.BetterTransformer.transform": 0,
+    "torch2trt.torch2trt": 0,
+    "ray.train.torch.prepare_model": 0,
+    "opacus.validators.ModuleValidator.fix": 0,
+}
+"""Calls that return the module at this position, wrapped or changed in place: the same layers in the same mode (peft
+freezes most of its parameters and adds its own)."""
+
+# Averaged copies -----------------------------------------------------------------------------------------------------
+
+AVERAGED: dict[str, Position] = {
+    "torch.optim.swa_utils.AveragedModel": 0,
+    "timm.utils.ModelEma": 0,
+    "timm.utils.ModelEmaV2": 0,
+    "timm.utils.ModelEmaV3": 0,
+    "timm.utils.model_ema.ModelEma": 0,
+    "timm.utils.model_ema.ModelEmaV2": 0,
+    "timm.utils.model_ema.ModelEmaV3": 0,
+    "ema_pytorch.EMA": 0,
+    "diffusers.training_utils.EMAModel": 0,
+}
+"""Averaged copies of the model at this position: modules of their own, which no optimizer trains."""
+BATCH_NORM_RECALIBRATION = frozenset({"torch.optim.swa_utils.update_bn"})
+"""Runs the model in training mode on purpose, without gradients, and restores its mode."""
+
+# Models of libraries -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryModel:
+    """What is known of a model that a library builds."""
+
+    sensitive: Tri  # it has layers that behave differently in training
+    training: Tri  # it is in training mode when it is returned
+
+
+_SENSITIVE = LibraryModel(sensitive=True, training=True)
+_INDIFFERENT = LibraryModel(sensitive=False, training=True)
+_UNSURE = LibraryModel(sensitive=None, training=True)  # dropout rates of 0, which arguments raise
+_OPAQUE = LibraryModel(sensitive=None, training=None)
+_EVALUATING = LibraryModel(sensitive=True, training=False)
+_EVALUATING_UNSURE = LibraryModel(sensitive=None, training=False)
+
+# https://docs.pytorch.org/vision/stable/models.html; what batch norm or dropout a builder has was read off its modules
+_VISION_SENSITIVE = (
+    *words(
+        """
+        alexnet densenet efficientnet googlenet inception mnasnet mobilenet regnet resnet resnext shufflenet
+        squeezenet vgg wide_resnet r3d_18 mc3_18 r2plus1d_18 maxvit s3d
+        """
+    ),
+)
+_VISION_UNSURE = (
+    "vit_",
+    "swin",
+    "convnext",
+    "mvit",
+    "raft_",
+)  # only by rates that arguments set; raft_large by batch norm
+_VISION_CLASSES = {
+    "AlexNet": _SENSITIVE,
+    "DenseNet": _SENSITIVE,
+    "EfficientNet": _SENSITIVE,
+    "GoogLeNet": _SENSITIVE,
+    "Inception3": _SENSITIVE,
+    "MNASNet": _SENSITIVE,
+    "MobileNetV2": _SENSITIVE,
+    "MobileNetV3": _SENSITIVE,
+    "RegNet": _SENSITIVE,
+    "ResNet": _SENSITIVE,
+    "ShuffleNetV2": _SENSITIVE,
+    "SqueezeNet": _SENSITIVE,
+    "VGG": _SENSITIVE,
+    "ConvNeXt": _UNSURE,
+    "SwinTransformer": _UNSURE,
+    "VisionTransformer": _UNSURE,
+    "MaxVit": _SENSITIVE,
+}
+_SEGMENTATION_MODELS = frozenset(
+    words("Unet UnetPlusPlus MAnet Linknet FPN PSPNet PAN DeepLabV3 DeepLabV3Plus UPerNet Segformer DPT create_model")
+)
+
+
+def _vision_model(rest: str) -> LibraryModel | None:
+    package, _, name = rest.rpartition(".")
+    if name.startswith(("get_", "list_")):
+        return _OPAQUE if name == "get_model" else None
+    if package == "quantization":
+        return LibraryModel(sensitive=True, training=None)  # quantize=True returns it evaluating
+    if name.startswith(_VISION_UNSURE):
+        return _UNSURE
+    if package in ("detection", "segmentation", "video", "optical_flow") and name[:1].islower():
+        return _SENSITIVE  # detection may freeze its batch norms, but what a detector returns depends on the mode
+    if not package and name.startswith(_VISION_SENSITIVE):
+        return _SENSITIVE
+    return None if package else _VISION_CLASSES.get(name)
+
+
+@functools.lru_cache(maxsize=4096)
+def library_model(name: str) -> LibraryModel | None:
+    """Return what is known of the model that a call of this name builds; None: it is no known builder."""
+    if (known := MODEL_FACTORIES.get(name)) is not None:
+        return known
+    first, _, rest = name.partition(".")
+    if first == "torchvision":
+        return _vision_model(rest.removeprefix("models.")) if rest.startswith("models.") else None
+    return _transformers_model(rest) if first == "transformers" else _package_model(first, rest)
+
+
+_TOKENIZERS = (
+    "Tokenizer",
+    "TokenizerFast",
+    "Config",
+    "Processor",
+    "FeatureExtractor",
+    "ImageProcessor",
+    "ProcessorFast",
+)
+_NO_MODELS = (
+    "AutoTokenizer",
+    "AutoConfig",
+    "GenerationConfig",
+    "AutoProcessor",
+    "AutoFeatureExtractor",
+    "AutoImageProcessor",
+)
+
+
+_HEADS = ("Model", "LM", "Classification", "QuestionAnswering", "ConditionalGeneration", "PreTraining")
+# Their configurations set every dropout to 0, or may (whichever model the name stands for).
+_WITHOUT_DROPOUT = (
+    *words("Llama Mistral Mixtral Qwen Gemma Phi3 Falcon Bloom MPT Mamba Olmo Cohere StableLm Starcoder2 DeepSeek"),
+    *words("AutoModelForCausalLM ViT Dinov2 CLIP Siglip Swin ConvNext"),
+)
+
+
+def _transformers_model(rest: str) -> LibraryModel | None:
+    # https://huggingface.co/docs/transformers/main_classes/model: from_pretrained returns the model in evaluation mode.
+    owner, _, method = rest.rpartition(".")
+    if not owner and method.endswith(_HEADS) and not method.startswith(("Auto", "DataCollator")):
+        return _UNSURE  # built from a configuration
+    if not owner or owner in _NO_MODELS or owner.endswith(_TOKENIZERS):
+        return None
+    if method == "from_pretrained":
+        return _EVALUATING_UNSURE if owner.startswith(_WITHOUT_DROPOUT) else _EVALUATING
+    if method in ("from_config", "_from_config") and owner.startswith("AutoModel"):
+        return _SENSITIVE
+    return None
+
+
+_DIFFUSERS = ("UNet", "Autoencoder", "ControlNet", "VQModel", "Transformer", "MotionAdapter")
+
+
+def _package_model(first: str, rest: str) -> LibraryModel | None:
+    owner, _, last = rest.rpartition(".")
+    match first:
+        case "segmentation_models_pytorch":
+            return _SENSITIVE if last in _SEGMENTATION_MODELS else None
+        case "pretrainedmodels" | "efficientnet_pytorch":
+            return _SENSITIVE if last.islower() or rest.startswith("EfficientNet") else None
+        case "diffusers" if last == "from_pretrained" and any(part in owner for part in _DIFFUSERS):
+            return _EVALUATING_UNSURE
+        case "pytorch_transformers" | "pytorch_pretrained_bert" if last == "from_pretrained":
+            return None if owner.endswith(_TOKENIZERS) else LibraryModel(sensitive=True, training=None)
+        case "timm" | "monai":
+            function = owner.startswith("models") and last.islower()
+            return _UNSURE if function or (owner.startswith("networks.nets") and last[:1].isupper()) else None
+        case _:
+            return None
+
+
+MODEL_FACTORIES: dict[str, LibraryModel] = {
+    "timm.create_model": _UNSURE,
+    "torch.hub.load": _OPAQUE,
+    "open_clip.create_model": _OPAQUE,
+    "clip.load": LibraryModel(sensitive=None, training=False),  # the first of a pair
+    "open_clip.create_model_and_transforms": _OPAQUE,
+    "sentence_transformers.SentenceTransformer": LibraryModel(sensitive=True, training=None),
+    "ultralytics.YOLO": _OPAQUE,
+    "facenet_pytorch.InceptionResnetV1": _SENSITIVE,
+    "resnest.torch.resnest50": _SENSITIVE,
+    "vit_pytorch.ViT": _UNSURE,
+}
+"""Builders of models outside torchvision, transformers and segmentation_models_pytorch; see `library_model`."""

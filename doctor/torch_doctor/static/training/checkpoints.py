@@ -1,0 +1,65 @@
+"""Writes that something is saved, and makes state dicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.tables import losses
+from torch_doctor.static.values import (
+    NOTHING,
+    Args,
+    Either,
+    Keywords,
+    Mapping,
+    Module,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import (
+    Saved,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Write what goes into a checkpoint."""
+    value = args[position] if position < len(args) else keywords.get("obj", Unknown())
+    found = list(_whole_modules(value))
+    run.emit(
+        Saved,
+        node,
+        what=run.text_of_argument(node, position),
+        modules=tuple(module.id for _, module in found),
+        names=tuple(name for name, _ in found),
+    )
+    return NOTHING
+
+
+def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa: ANN401 - pairs of a key and a module
+    """The module objects that lie in what is saved."""
+    if isinstance(value, Module):
+        if value.layer not in losses.LOSSES and "#by_name" not in value.fields:
+            yield name, value
+    elif isinstance(value, Either):
+        found = [list(_whole_modules(option, name, depth)) for _, option in value.options]
+        if all(found):
+            yield from found[0]
+    elif depth and isinstance(value, Mapping):
+        for key, item in value.fields.items():
+            if isinstance(key, tuple):
+                yield from _whole_modules(item, str(key[1]), depth - 1)
+    elif depth and isinstance(value, Sequence):
+        for item in value.content.all():
+            yield from _whole_modules(item, name, depth - 1)
+
+
+def state_dict(run: Executor, node: p.Node) -> Value:
+    """A state dict: tensors without a graph under names that are not known."""
+    mapping: Mapping = run.own(Mapping(run.site(node)))
+    mapping.fields["rest"] = Tensor()
+    return mapping

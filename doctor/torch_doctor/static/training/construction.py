@@ -1,0 +1,121 @@
+"""Constructs what takes part in training: optimizers, schedulers, loaders, and models of libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import models, training
+from torch_doctor.static.training import copies, parameters
+from torch_doctor.static.values import (
+    Args,
+    Bound,
+    Const,
+    Content,
+    Either,
+    FunctionValue,
+    Keywords,
+    Loader,
+    Module,
+    Optimizer,
+    Partial,
+    Sequence,
+    Spread,
+    Tool,
+    Unknown,
+    Value,
+    held,
+)
+from torch_doctor.trace import (
+    LoaderBuilt,
+    ModuleBuilt,
+    OptimizerBuilt,
+    SchedulerBuilt,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def optimizer_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Construct one of the optimizers that the tables know."""
+    given = args[:1] or tuple(value for key, value in keywords.items() if key in ("params", "parameters", "**"))
+    modules, whole = parameters.parameters_in(run, given)
+    return make_optimizer(run, name, modules, node, whole=whole and bool(given))
+
+
+def make_optimizer(run: Executor, name: str, modules: frozenset[int], node: p.Node, *, whole: bool) -> Optimizer:
+    """Make an optimizer."""
+    made: Optimizer = run.own(Optimizer(run.site(node), name, modules, whole=whole))
+    run.emit(OptimizerBuilt, node, optimizer=made.id, class_name=name, modules=modules, whole=whole)
+    return made
+
+
+def made_from_model(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+    """Construct what a library makes of a whole model: an optimizer, or an averaged copy."""
+    if name in training.OPTIMIZER_FACTORIES:
+        position = training.OPTIMIZER_FACTORIES[name]
+        modules, _ = parameters.parameters_in(run, args[position : position + 1])
+        return make_optimizer(run, name, modules, node, whole=False)
+    return copies.copied(run, args[0], node) if args else Unknown()
+
+
+def scheduler_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Construct a learning-rate scheduler."""
+    values = [*args, *keywords.values()]
+    owner = next((value.id for value in values if isinstance(value, Optimizer)), 0)
+    made: Tool = run.own(Tool(run.site(node), name, held(values)))
+    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=name)
+    return made
+
+
+def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Construct a data loader."""
+    loader: Loader = run.own(Loader(run.site(node), name))
+    for key, value in keywords.items():
+        loader.fields[key] = value
+    if args:
+        loader.fields["dataset"] = args[0]
+    shuffle, drop = keywords.get("shuffle"), keywords.get("drop_last")
+    run.emit(
+        LoaderBuilt,
+        node,
+        loader=loader.id,
+        shuffle=bool(shuffle.value)
+        if isinstance(shuffle, Const)
+        else None
+        if shuffle is not None or "**" in keywords
+        else False,
+        drop_last=bool(drop.value)
+        if isinstance(drop, Const)
+        else None
+        if drop is not None or "**" in keywords
+        else False,
+    )
+    return loader
+
+
+def wrapped(run: Executor, position: int, args: Args, keywords: Keywords) -> Value:
+    """What a wrapper returns: the module it was given."""
+    value = args[position] if position < len(args) else keywords.get("module") or keywords.get("model")
+    if isinstance(value, (FunctionValue, Bound, Partial, Module, Either, Unknown)):
+        return value
+    return Unknown() if value is None else value
+
+
+def library_module(run: Executor, name: str, model: models.LibraryModel, node: p.Node) -> Module:
+    """A model that a library builds."""
+    made: Module = run.own(Module(run.site(node), layer=name, sensitive=model.sensitive, name=name))
+    made.fields["#mode"] = (0, model.training)
+    made.fields["#initialised"] = True
+    run.emit(ModuleBuilt, node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
+    return made
+
+
+def arguments_again(run: Executor, args: Args, node: p.Node) -> Value:
+    """The arguments as they were given: one alone, several as a tuple."""
+    if len(args) == 1 and not isinstance(args[0], Spread):
+        return args[0]
+    items = tuple(value for value in args if not isinstance(value, Spread))
+    rest = next((value.content.rest for value in args if isinstance(value, Spread)), None)
+    return run.own(Sequence("tuple", Content(items, rest), run.site(node), run.frame.what))

@@ -1,0 +1,63 @@
+"""Copies objects as `copy.deepcopy` does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import (
+    Content,
+    Module,
+    Object,
+    ParameterValue,
+    Sequence,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+_HELD_OUT = 20
+
+
+def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | None = None) -> Value:
+    """`copy.deepcopy`: new objects of the same shape."""
+    seen = {} if seen is None else seen
+    if isinstance(value, Object) and value.id in seen:
+        return seen[value.id]
+    if isinstance(value, Module):
+        copy: Module = run.own(
+            Module(
+                run.site(node),
+                cls=value.cls,
+                layer=value.layer,
+                table=value.table,
+                sensitive=value.sensitive,
+                name=value.name,
+            )
+        )
+        copy.settings = value.settings
+        seen[value.id] = copy
+        for key, item in value.fields.items():
+            if isinstance(item, Content):
+                copy.fields[key] = Content(
+                    tuple(copied(run, i, node, seen) for i in item.items),
+                    None if item.rest is None else copied(run, item.rest, node, seen),
+                )
+            elif isinstance(key, tuple) or not isinstance(item, Value):
+                copy.fields[key] = item
+            else:
+                copy.fields[key] = copied(run, item, node, seen)
+        if len(seen) == 1:
+            copy.fields.pop("#registered", None)
+        return copy
+    if isinstance(value, ParameterValue):
+        leaf: ParameterValue = run.own(ParameterValue(value.born, declared=value.declared))
+        seen[value.id] = leaf
+        leaf.fields.update(value.fields)
+        return leaf
+    if isinstance(value, Sequence) and len(seen) < _HELD_OUT:
+        content = value.content
+        items = tuple(copied(run, item, node, seen) for item in content.items)
+        return run.own(Sequence(value.kind, Content(items, content.rest), run.site(node), value.function))
+    return value

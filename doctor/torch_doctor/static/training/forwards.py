@@ -1,0 +1,248 @@
+"""Calls modules: project modules are followed, layers answer by their table, outputs carry their history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.language import operators, outside
+from torch_doctor.static.tables import losses
+from torch_doctor.static.training import modes, module_parts, tensors
+from torch_doctor.static.values import (
+    VOLATILE,
+    Args,
+    Bound,
+    Const,
+    Content,
+    Either,
+    FunctionValue,
+    Keywords,
+    Lib,
+    Mapping,
+    Module,
+    Object,
+    Optimizer,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    latest,
+)
+from torch_doctor.trace import Forward, Kind, TensorFact
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.tables.layers import Layer
+    from torch_doctor.trace import Site, Tri
+
+
+def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+    """Call a module; the outermost call is a `Forward` event."""
+    if module.layer in losses.LOSSES and (module.cls is None or module.cls.find("forward") is None):
+        return tensors.compute_loss(run, module.layer, args, keywords, node, name, module)
+    if run.modules_called:
+        return _inner(run, module, args, keywords, node)
+    if module.cls is None and any(isinstance(value, Optimizer) for value in (*args, *keywords.values())):
+        return outside.opaque(run, module, args, keywords, node, name)  # what gets an optimizer is no module
+    sensitive, mode = modes.mode_of(run, module)
+    trainable = module_parts.trainable(run, module)
+    if sensitive is False and trainable is False and not _has_frozen(run, module):
+        return _inner(run, module, args, keywords, node)
+    values = [*args, *keywords.values()]
+    event: Forward = run.emit(
+        Forward,
+        node,
+        module=module.id,
+        name=name or module.name,
+        class_name=module.class_name,
+        sensitive=sensitive,
+        training=mode,
+        grad=None if any(isinstance(v, Tensor) and v.made_by == VOLATILE for v in values) else run.grad,
+        trainable=trainable,
+        inputs=_input_fact(run, values),
+        output=TensorFact(),
+    )
+    output = _inner(run, module, args, keywords, node)
+    # A custom module may have shown only now that it reads its mode.
+    event.sensitive, event.training = modes.mode_of(run, module)
+    flow = blend(value.flow for value in values)
+    output = marked(run, output, event.index, flow, module, trainable)
+    event.output = run.fact(output)
+    return output
+
+
+def _input_fact(run: Executor, values: list[Value]) -> TensorFact:
+    flow = blend(value.flow for value in values)
+    first = next((value for value in values if not isinstance(value, (Const, Plain))), None)
+    fact = run.fact(first) if first is not None else TensorFact()
+    return replace(fact, source=flow.source, forwards=flow.forwards, graph=flow.graph)
+
+
+def _has_frozen(run: Executor, module: Module) -> bool:
+    return len(module_parts.parts_of(run, module).owners) > 1 or module_parts.has_parameters(run, module) is not False
+
+
+def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module, trainable: Tri) -> Value:
+    """A module's output, with the forward event in its history."""
+    if isinstance(value, Either):
+        return Either(tuple((f, marked(run, v, index, inputs, module, trainable)) for f, v in value.options))
+    if isinstance(value, Sequence):
+        content = value.content
+        items = tuple(marked(run, item, index, inputs, module, trainable) for item in content.items)
+        rest = None if content.rest is None else marked(run, content.rest, index, inputs, module, trainable)
+        return run.own(Sequence(value.kind, Content(items, rest), value.born, value.function))
+    if isinstance(value, Mapping):
+        mapping: Mapping = run.own(Mapping(value.born, value.function))
+        for key, item in value.fields.items():
+            mapping.fields[key] = marked(run, item, index, inputs, module, trainable)
+        return mapping
+    if not isinstance(value, (Tensor, Unknown)):
+        return value
+    graph = value.flow.graph
+    grad = run.grad
+    if grad is False:
+        graph = False
+    elif graph is not False or trainable is not False:
+        known = trainable is True or inputs.graph is True
+        cut = isinstance(value, Tensor) and value.flow.graph is False and value.kind in (Kind.LABELS, Kind.NOISE)
+        graph = False if cut else grad if known else None
+    forwards = value.flow.forwards | inputs.forwards | {index}
+    if graph is False:
+        flow = Flow(False, forwards, source=inputs.source, loader=inputs.loader)
+    else:
+        modules = inputs.modules | value.flow.modules | module_parts.parts_of(run, module).owners
+        flow = Flow(
+            graph,
+            forwards,
+            inputs.graph_forwards | value.flow.graph_forwards | {index},
+            inputs.kept | value.flow.kept,
+            modules,
+            inputs.source,
+            inputs.loader,
+        )
+    return value.with_flow(flow) if isinstance(value, Tensor) else Unknown(flow, value.holds)
+
+
+def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """What calling a module returns."""
+    found = module.cls.find("forward") if module.cls is not None else None
+    if found is not None and isinstance(found[0], FunctionValue):
+        return _followed(run, module, found[0], args, keywords, node)
+    content = module_parts.listed(run, module)
+    if module.layer == "torch.nn.Sequential" and content is not None:
+        return chained(run, module, content, args, keywords, node)
+    if module.table is not None:
+        return layer_output(run, module, module.table, args, keywords, node)
+    values = [*args, *keywords.values()]
+    flow = blend(value.flow for value in values)
+    return Unknown(
+        Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
+    )
+
+
+def _followed(
+    run: Executor, module: Module, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node
+) -> Value:
+    """Execute a project module's `forward`, once for all calls that look alike."""
+    values = (*args, *keywords.values())
+    key = (
+        module.id,
+        run.heap.structure,
+        run.grad,
+        modes.current_mode(run, module),
+        tuple(keywords),
+        *map(_shape, values),
+    )
+    remembered = run.remembered.get(key)
+    if remembered is not None:
+        return remembered[0]  # type: ignore[no-any-return]  # a value
+    mark, number = run.heap.mark(), latest()
+    structure = run.heap.structure
+    run.modules_called.append(module)
+    result = run.call(Bound(function, module), args, keywords, node)
+    run.modules_called.pop()
+    if structure == run.heap.structure and run.heap.only_newer(mark, number):
+        run.remembered[key] = (result, number)
+    return result
+
+
+def chained(run: Executor, module: Module, content: Content, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Call the members of a `Sequential`, each with what the one before it returned."""
+    value: Value = args[0] if args else Unknown()
+    first = True
+    run.modules_called.append(module)
+    for item in content.items:
+        given = args if first else (value,)
+        value = run.call(item, given, keywords if first else {}, node)
+        first = False
+    if content.rest is not None:
+        value = run.call(content.rest, args if first else (value,), {}, node)
+    run.modules_called.pop()
+    return value
+
+
+def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """What one of torch's layers returns, by its table entry."""
+    values = [*args, *keywords.values()]
+    flow = blend(value.flow for value in values)
+    grad = run.grad
+    if table.parameters and grad is not False and module.fields.get("#frozen") is not True:
+        flow = Flow(
+            grad,
+            flow.forwards,
+            flow.graph_forwards,
+            flow.kept,
+            flow.modules | {module.id},
+            flow.source,
+            flow.loader,
+        )
+    else:
+        flow = operators.recorded(run, flow)
+    first = args[0] if args else next(iter(keywords.values()), None)
+    if table.kind is None:
+        if isinstance(first, Tensor):
+            return first.with_flow(flow)
+        return Unknown(flow) if not isinstance(first, Unknown) else Unknown(flow, first.holds)
+    output = Tensor(flow, table.kind, *_made(run, module, table, node))
+    if table.result == "tensor":
+        return output
+    state: Value = Tensor(flow)
+    if table.result == "recurrent":
+        state = run.own(Sequence("tuple", Content((Tensor(flow), Tensor(flow)))))
+    return run.own(Sequence("tuple", Content((output, state))))
+
+
+def _made(run: Executor, module: Module, table: Layer, node: p.Node) -> tuple[Site | None, str]:
+    """Where an output got its kind: the layer's use in `forward`; in a Sequential its construction."""
+    if table.kind in (Kind.LOGITS, Kind.HIDDEN, Kind.UNKNOWN):
+        return None, module.layer
+    chained = (
+        run.modules_called
+        and run.modules_called[-1].layer == "torch.nn.Sequential"
+        and run.modules_called[-1].cls is None
+    )
+    return (module.born if chained else run.site(node)), module.layer
+
+
+def _shape(value: Value) -> Any:  # noqa: ANN401 - a key
+    """What the execution of a `forward` can tell of an argument."""
+    if isinstance(value, Const):
+        try:
+            hash(value.value)
+        except TypeError:
+            return id(value)
+        return ("const", value.value)
+    if isinstance(value, Plain):
+        return "plain"
+    if isinstance(value, Tensor):
+        return (value.kind, value.scalar, value.made_at)
+    if isinstance(value, Unknown):
+        return "unknown"
+    if isinstance(value, Object):
+        return value.id
+    if isinstance(value, Lib):
+        return value.name
+    return id(value)

@@ -1,0 +1,183 @@
+"""Loops that frameworks run by themselves, executed as if the script had written them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.iteration import PASSES, Course
+from torch_doctor.static.language import loops
+from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import forwards, gradients, modes, module_parts, optimizer_methods, roles
+from torch_doctor.static.values import (
+    NOTHING,
+    Args,
+    Bound,
+    ClassValue,
+    Const,
+    Content,
+    FunctionValue,
+    Instance,
+    Keywords,
+    Loader,
+    Mapping,
+    Module,
+    Optimizer,
+    Plain,
+    Sequence,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import BatchTaken, LoopKind, Owned, Source, ZeroGrad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def every_batch(run: Executor, node: p.Node, step: Callable[[Value], Value], over: str = "the batches") -> None:
+    """Run something for every batch, as an owner of the loop does."""
+    loader: Loader = run.own(Loader(None, over))
+    batch = Unknown(Flow(source=Source.LOADER, loader=loader.id))
+    course = Course(PASSES, lambda _: batch, over, LoopKind.BATCHES)
+
+    def body() -> bool:
+        run.emit(BatchTaken, node, loader=loader.id, name=over)
+        step(batch)
+        return True
+
+    loops.iterate(run, node, node.at, course, lambda _: True, body)
+
+
+def supervised(run: Executor, args: Args, keywords: Keywords, node: p.Node, *, trains: bool) -> None:
+    """What ignite's ready-made engines do for a batch."""
+    names = ("model", "optimizer", "loss_fn") if trains else ("model",)
+    given = dict(zip(names, args, strict=False)) | keywords
+    model, optimizer, criterion = (given.get(name, Unknown()) for name in ("model", "optimizer", "loss_fn"))
+    if not isinstance(model, Module):
+        return
+
+    def step(batch: Value) -> Value:
+        modes.set_mode(run, model, trains, node, "model")
+        if isinstance(optimizer, Optimizer):
+            run.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
+        before = run.grad
+        run.heap.set(run.state.fields, "grad", trains)
+        output = forwards.call_module(run, model, (batch,), {}, node, "model")
+        if trains:
+            loss = run.call(criterion, (output, batch), {}, node, "loss_fn")
+            gradients.backward(run, loss, node, "loss", through="ignite", keywords={})
+            if isinstance(optimizer, Optimizer):
+                optimizer_methods.stepped(run, optimizer, node, "optimizer")
+        run.heap.set(run.state.fields, "grad", before)
+        return output
+
+    every_batch(run, node, step)
+
+
+def is_lightning(run: Executor, cls: ClassValue) -> bool:
+    """Whether a class is a LightningModule."""
+    return any(canonical(name) == "lightning.LightningModule" for name in cls.libraries())
+
+
+def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
+    """What Lightning's trainer does with a module: its hooks, in order, with what it does between them."""
+    if module.cls is None or not is_lightning(run, module.cls) or module.id in run.driven:
+        return
+    run.driven.add(module.id)
+    run.emit(Owned, node, framework="lightning")
+    configured = _hook(run, module, "configure_optimizers", (), node)
+    optimizers = _optimizers_in(configured) if configured is not None else []
+    if optimizers:
+        only = optimizers[0] if len(optimizers) == 1 else Sequence("list", Content(tuple(optimizers)))
+        run.heap.set(module.fields, "#optimizers", only)
+    automatic = module.fields.get("automatic_optimization")
+    manual = automatic is not None and not (isinstance(automatic, Const) and automatic.value)
+    modes.set_mode(run, module, training_=True, node=node, name=module.class_name)
+
+    def train(batch: Value) -> Value:
+        loss = _hook(run, module, "training_step", (batch, Plain(("turn", "batch_idx"))), node) or NOTHING
+        if isinstance(loss, Mapping):
+            found = loss.fields.get(("key", "loss"))
+            loss = found if isinstance(found, Value) else loss
+        if manual:
+            return loss
+        for optimizer in optimizers:
+            run.emit(
+                ZeroGrad,
+                node,
+                target=optimizer.id,
+                name="optimizer",
+                modules=optimizer.modules,
+                whole=optimizer.whole,
+            )
+        if loss.flow.forwards or loss.flow.graph is True:
+            gradients.backward(run, loss, node, "loss", through="lightning", keywords={})
+        for optimizer in optimizers:
+            optimizer_methods.stepped(run, optimizer, node, "optimizer")
+        return loss
+
+    if _has_hook(run, module, "training_step"):
+        every_batch(run, node, train)
+    before = run.grad
+    run.heap.set(run.state.fields, "grad", value=False)
+    modes.set_mode(run, module, training_=False, node=node, name=module.class_name)
+    for name in sorted(frameworks.LIGHTNING.evaluation_hooks):
+        if _has_hook(run, module, name):
+
+            def evaluate(batch: Value, name: str = name) -> Value:
+                return _hook(run, module, name, (batch, Plain()), node) or NOTHING
+
+            every_batch(run, node, evaluate)
+    run.heap.set(run.state.fields, "grad", before)
+    modes.set_mode(run, module, training_=True, node=node, name=module.class_name)
+    for name in sorted(frameworks.LIGHTNING.hooks):
+        if _has_hook(run, module, name):
+            _hook(run, module, name, (), node)
+
+
+def _has_hook(run: Executor, module: Module, name: str) -> bool:
+    found = module.cls.find(name) if module.cls is not None else None
+    return found is not None and isinstance(found[0], FunctionValue)
+
+
+def _hook(run: Executor, module: Module, name: str, args: Args, node: p.Node) -> Value | None:
+    found = module.cls.find(name) if module.cls is not None else None
+    if found is None or not isinstance(found[0], FunctionValue):
+        return None
+    wanted = sum(parameter.kind == "plain" for parameter in found[0].node.parameters) - 1
+    return run.call(Bound(found[0], module), args[: max(wanted, 0)], {}, node)
+
+
+def drive_trainer(run: Executor, thing: Instance, node: p.Node) -> None:
+    """What transformers' Trainer does with an overridden `compute_loss`."""
+    found = thing.cls.find("compute_loss")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return
+    function = found[0]
+    run.emit(Owned, node, framework="transformers")
+    model = roles.module_by_role(run, "model")
+    optimizer: Optimizer = run.own(Optimizer(None, "", module_parts.parts_of(run, model).owners, whole=True))
+
+    def step(batch: Value) -> Value:
+        modes.set_mode(run, model, training_=True, node=node, name="model")
+        run.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
+        loss = run.call(Bound(function, thing), (model, batch), {}, node)
+        gradients.backward(run, loss, node, "loss", through="transformers", keywords={})
+        optimizer_methods.stepped(run, optimizer, node, "optimizer")
+        return loss
+
+    every_batch(run, node, step)
+
+
+def _optimizers_in(value: Value) -> list[Optimizer]:
+    if isinstance(value, Optimizer):
+        return [value]
+    if isinstance(value, Sequence):
+        return [found for item in value.content.all() for found in _optimizers_in(item)]
+    if isinstance(value, Mapping):
+        return [found for item in value.values() for found in _optimizers_in(item)]
+    return []

@@ -1,0 +1,88 @@
+"""Where gradients come from: backward, `torch.autograd`, and what is done to them on the way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import training
+from torch_doctor.static.training import parameters
+from torch_doctor.static.values import (
+    NOTHING,
+    Args,
+    Const,
+    Keywords,
+    Module,
+    Sequence,
+    Stream,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import (
+    Backward,
+    Clipped,
+    Kind,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def backward(
+    run: Executor, value: Value, node: p.Node, name: str, *, through: str, keywords: Keywords, context: bool = False
+) -> None:
+    """Write that gradients were computed."""
+    flow = value.flow
+    retain = keywords.get("retain_graph", keywords.get("create_graph"))
+    inputs = keywords.get("inputs")
+    if flow.graph is not True:
+        # That it works shows that autograd records, and that what went forward can be trained.
+        if run.grad is None:
+            run.heap.set(run.state.fields, "grad", True)
+        for number in flow.modules:
+            thing = run.objects.get(number)
+            if isinstance(thing, Module) and thing.cls is None and not thing.layer:
+                run.heap.set(thing.fields, "#trained", value=True)
+    run.went_backward |= flow.forwards
+    opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
+    run.emit(
+        Backward,
+        node,
+        name=name,
+        through=through,
+        loss=run.fact(value, name),
+        modules=flow.modules,
+        whole=not opaque,
+        forwards=flow.forwards,
+        kept=flow.kept,
+        retain_graph=bool(retain.value) if isinstance(retain, Const) else None if retain is not None else False,
+        inputs_only=inputs is not None,
+        context=context,
+    )
+
+
+def autograd_grad(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Compute gradients with `torch.autograd.grad`, which fills no `.grad`."""
+    value = args[0] if args else keywords.get("outputs", Unknown())
+    backward(run, value, node, run.text_of_argument(node, 0), through="autograd.grad", keywords=keywords)
+    create = keywords.get("create_graph")
+    flow = value.flow if create is not None else value.flow.cut()
+    return Stream(Tensor(flow, made_by="gradient"))
+
+
+def backward_function(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Compute gradients with `torch.autograd.backward`, or its distributed form."""
+    context = name in training.DISTRIBUTED_BACKWARD
+    position = 1 if context else 0
+    value: Value = args[position] if position < len(args) else Unknown()
+    if isinstance(value, Sequence):
+        value = Tensor(value.flow, Kind.LOSS)
+    backward(run, value, node, run.text_of_argument(node, position), through=name, keywords=keywords, context=context)
+    return NOTHING
+
+
+def clipped(run: Executor, function: str, values: Args, node: p.Node) -> None:
+    """Write that gradients were clipped."""
+    modules, _ = parameters.parameters_in(run, values)
+    run.emit(Clipped, node, function=function, modules=modules)

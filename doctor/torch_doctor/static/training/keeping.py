@@ -1,0 +1,65 @@
+"""Writes that a value outlives its statement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.values import (
+    Content,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import Kept
+from torch_doctor.trace.words import Holding
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def keep(
+    run: Executor,
+    value: Value,
+    how: Holding,
+    holder: str,
+    carries: frozenset[int],
+    node: p.Node,
+    *,
+    bounded: bool = False,
+) -> Value:
+    """Write that a value is kept, and return it marked as such."""
+    flow = value.flow
+    if flow.graph is False or run.modules_called:
+        return value
+    if flow.graph is None and not (flow.forwards or flow.modules or isinstance(value, Tensor)):
+        return value  # nothing says that it is a tensor
+    if flow.graph is None and flow.forwards and flow.forwards <= run.went_backward:
+        flow = replace(flow, graph=True)  # that it went backward shows that it had a graph
+        value = reflow(run, value, flow)
+    event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
+    kept = frozenset((*flow.kept, *carries, event.index))
+    new = Flow(flow.graph, flow.forwards, flow.graph_forwards, kept, flow.modules, flow.source, flow.loader)
+    return reflow(run, value, new)
+
+
+def reflow(run: Executor, value: Value, flow: Flow) -> Value:
+    """The same value with another history."""
+    if isinstance(value, Tensor):
+        return value.with_flow(flow)
+    return Unknown(flow, value.holds if isinstance(value, Unknown) else frozenset())
+
+
+def keep_item(
+    run: Executor, value: Value, carries: frozenset[int], node: p.Node, receiver: str, *, bounded: bool
+) -> Value:
+    """A value on its way into a container."""
+    if isinstance(value, (Tensor, Unknown)):
+        return keep(run, value, Holding.APPENDED, receiver, carries, node, bounded=bounded)
+    if isinstance(value, Sequence) and value.flow.graph is not False:
+        items = tuple(keep_item(run, item, carries, node, receiver, bounded=bounded) for item in value.content.items)
+        return run.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))
+    return value

@@ -1,0 +1,178 @@
+"""Calls of libraries: what the tables say of a name is what calling it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import builtin_functions, outside, streams
+from torch_doctor.static.tables import functions, launchers, layers, libraries, losses, models, training
+from torch_doctor.static.training import (
+    checkpoints,
+    construction,
+    copies,
+    framework_calls,
+    grad_modes,
+    gradients,
+    module_building,
+    module_methods,
+    tensors,
+)
+from torch_doctor.static.values import (
+    Args,
+    Const,
+    Keywords,
+    Lib,
+    Module,
+    ParameterValue,
+    Partial,
+    Plain,
+    Stream,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+    held,
+)
+from torch_doctor.trace import (
+    ScalerBuilt,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+_PLAIN_ROOTS = frozenset(
+    [
+        "numpy",
+        "math",
+        "os",
+        "time",
+        "argparse",
+        "json",
+        "random",
+        "logging",
+        "sys",
+        "pathlib",
+        "yaml",
+        "pandas",
+        "matplotlib",
+        "datetime",
+        "collections",
+        "itertools",
+        "re",
+        "sklearn",
+        "scipy",
+        "warnings",
+        "string",
+        "glob",
+        "csv",
+        "pickle",
+        "shutil",
+        "cv2",
+        "PIL",
+        "click",
+    ]
+)
+
+
+def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per table
+    """Call something of a library by its canonical name."""
+    if name.startswith("builtins."):
+        return builtin_functions.call_builtin(run, name[9:], args, keywords, node, spelling)
+    if name in losses.LOSSES:
+        if name.startswith(("torch.nn.functional.", "torchvision.ops.")):
+            return tensors.compute_loss(run, name, args, keywords, node, spelling)
+        return module_building.build_layer(run, name, args, keywords, node)
+    if name in layers.LAYERS or name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
+        return module_building.build_layer(run, name, args, keywords, node)
+    if name == "torch.nn.Parameter":
+        return run.own(ParameterValue(run.site(node), declared=True))
+    if name.endswith(".__init__") and args and isinstance(args[0], Module):  # a base initialised by name
+        return module_methods.of_base(run, args[0], "__init__", args[1:], keywords, node, spelling)
+    known = functions.FUNCTIONS.get(name)
+    if known is not None:
+        result = tensors.call_function(run, name, known, args, keywords, node)
+        if name == "torch.is_tensor" and args:
+            builtin_functions.narrow_to_tensor(run, args[0], result, node)
+        return result
+    if name in training.GRAD_MODES:
+        return grad_modes.enter_grad_mode(run, name, args, keywords, node)
+    if training.optimizer_of(name):
+        return construction.optimizer_built(run, name, args, keywords, node)
+    if training.scheduler_of(name):
+        return construction.scheduler_built(run, name, args, keywords, node)
+    if name in training.SCALERS:
+        scaler: Tool = run.own(Tool(run.site(node), name))
+        enabled = keywords.get("enabled")
+        run.emit(
+            ScalerBuilt,
+            node,
+            scaler=scaler.id,
+            enabled=bool(enabled.value) if isinstance(enabled, Const) else None if enabled else True,
+        )
+        return scaler
+    if training.loader_of(name):
+        return construction.loader_built(run, name, args, keywords, node)
+    if name in models.WRAPPERS:
+        return construction.wrapped(run, models.WRAPPERS[name], args, keywords)
+    if name in training.CLIPS:
+        gradients.clipped(run, name, args[:1], node)
+        return Tensor()
+    if name in training.SAVES:
+        return checkpoints.saved(run, training.SAVES[name], args, keywords, node)
+    if name in training.COPIES and args:
+        return copies.copied(run, args[0], node)
+    if name in training.AUTOGRAD_GRAD:
+        return gradients.autograd_grad(run, args, keywords, node)
+    if name in training.BACKWARDS or name in training.DISTRIBUTED_BACKWARD:
+        return gradients.backward_function(run, name, args, keywords, node)
+    if name in training.SCALED_LOSSES and args:
+        return args[0]
+    if name in training.PREPARES:
+        return construction.arguments_again(run, args[:2], node)
+    model = models.library_model(name)
+    if model is not None:
+        return construction.library_module(run, name, model, node)
+    launcher = launchers.LAUNCHERS.get(name)
+    if launcher is not None:
+        launched = outside.launched(run, launcher, args, keywords, node)
+        if launched is not None:
+            return launched
+    passed = libraries.PASS_THROUGH.get(name)
+    if passed is not None:
+        return streams.passed_through(run, passed, args, keywords)
+    framed = framework_calls.framework_call(run, name, args, keywords, node)
+    if framed is not None:
+        return framed
+    if name in training.OPTIMIZER_WRAPPERS or name in training.LOADER_WRAPPERS:
+        position = training.OPTIMIZER_WRAPPERS.get(name, training.LOADER_WRAPPERS.get(name, 0))
+        return args[position] if position < len(args) else keywords.get("optimizer", Unknown())
+    if name in training.OPTIMIZER_FACTORIES or name in models.AVERAGED:
+        return construction.made_from_model(run, name, args, node)
+    return _other(run, name, args, keywords, node, spelling)
+
+
+def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
+    if name in libraries.RANGES:
+        return Stream(Plain())
+    if name == "functools.partial" and args:
+        return Partial(args[0], args[1:], keywords)
+    if name == "collections.deque":
+        return builtin_functions.deque(run, args, keywords, node)
+    if name in ("collections.defaultdict", "collections.OrderedDict", "collections.Counter"):
+        return builtin_functions.dictionary(
+            run, args[1:] if name.endswith("defaultdict") else args, keywords, node, args[:1]
+        )
+    if (name.startswith("torch.cuda.") and name.endswith("is_available")) or name == "torch.cuda.device_count":
+        return Plain(("flag", name))
+    root = name.partition(".")[0]
+    values = [*args, *keywords.values()]
+    if root in _PLAIN_ROOTS and libraries.harmless(name):
+        return Plain()
+    if name.startswith(("torch.utils.data.", "torchvision.datasets")):
+        return run.own(Tool(run.site(node), name, args=args, keywords=keywords))
+    if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):
+        return run.own(Tool(run.site(node), name, held(values)))
+    if name.endswith(".SummaryWriter"):
+        return run.own(Tool(run.site(node), name))
+    return outside.opaque(run, Lib(name), args, keywords, node, spelling)

@@ -1,0 +1,254 @@
+"""Constructs modules: those of project classes and torch's own layers."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import containers, instances
+from torch_doctor.static.tables import frameworks, layers, losses, models
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import modes, module_parts
+from torch_doctor.static.values import (
+    Args,
+    ClassValue,
+    Const,
+    Content,
+    FunctionValue,
+    Keywords,
+    Mapping,
+    Module,
+    Object,
+    ParameterValue,
+    Sequence,
+    Spread,
+    Unknown,
+    Value,
+    summary,
+)
+from torch_doctor.trace import Held, ModuleBuilt
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site, Tri
+
+LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
+
+
+def is_module_class(run: Executor, cls: ClassValue) -> bool:
+    """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
+    for name in map(canonical, cls.libraries()):
+        if name in layers.MODULE_BASES or name in frameworks.MODULES or name in layers.LAYERS:
+            return True
+        if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS or name in losses.LOSSES:
+            return True
+        declared = name in frameworks.DECLARED  # a data module is declared and no module
+        if models.library_model(name) is not None or (not declared and name.endswith(("PreTrainedModel", "Module"))):
+            return True
+    if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
+        found = cls.find("forward")
+        return found is not None and isinstance(found[0], FunctionValue) and found[0].style != "static"
+    return False
+
+
+def _may_be_module(library: str) -> bool:
+    """Whether a class of a library that no table knows may be a module: torch's and Python's own are all known."""
+    first = library.partition(".")[0]
+    if canonical(library) in frameworks.OWNERS:
+        return False  # it runs a module
+    return first not in ("torch", "builtins") and first not in sys.stdlib_module_names
+
+
+def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Construct a project module: run its constructor, then say what became of it."""
+    names = [canonical(name) for name in cls.libraries()]
+    layer = next(
+        (name for name in names if name in layers.LAYERS or name in layers.CONTAINERS or name in losses.LOSSES), ""
+    )
+    known = next((model for model in map(models.library_model, names) if model is not None), None)
+    own_base = not cls.opaque_base() and all(name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names)
+    sensitive: Tri = False if own_base else (known.sensitive if known else None)
+    module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, sensitive=sensitive))
+    module.fields["#mode"] = (0, True)
+    if layer in layers.LAYERS:
+        _set_table(run, module, layer, (), {})
+    init = cls.find("__init__")
+    runs_own = init is not None and isinstance(init[0], FunctionValue)
+    if not runs_own or cls.opaque_base() or (init is not None and _is_stub(init[0])):
+        module.fields["#initialised"] = True
+    if layer in LISTS and not runs_own:
+        _fill_list(run, module, args, keywords)
+    run.building.append(module)
+    run.dead_end = False
+    instances.initialise(run, module, cls, args, keywords, node)
+    run.building.pop()
+    if not run.dead_end:  # a constructor that raises builds nothing
+        _report_built(run, module, cls, node)
+    return module
+
+
+def _is_stub(function: Value) -> bool:
+    """Whether a function's body is only `...`: a sketch, not code."""
+    body = function.node.body if isinstance(function, FunctionValue) else ()
+    values = [statement.value for statement in body if isinstance(statement, p.Evaluate)]
+    return bool(body) and all(isinstance(value, p.Const) for value in values) and len(values) == len(body)
+
+
+def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) -> None:
+    inside = module_parts.parts_of(run, module)
+    early: tuple[Site, FunctionValue] | None = module.fields.get("#early")
+    initialised: Tri = module.fields.get("#initialised", False)
+    mistaken: FunctionValue | None = None
+    if early is not None:
+        mistaken = early[1]
+    elif initialised is False:
+        mistaken = module.fields.get("#constructor")
+    run.emit(
+        ModuleBuilt,
+        node,
+        module=module.id,
+        class_name=cls.name,
+        class_site=cls.unit.site(cls.node.at),
+        init_site=None if mistaken is None else mistaken.unit.site(mistaken.node.name_at),
+        sensitive=modes.mode_of(run, module)[0],
+        parameters=True if inside.owners - {module.id} else None if inside.opaque else False,
+        base_initialised=initialised,
+        early_member=None if early is None else early[0],
+    )
+    for key, held_ in list(module.fields.items()):
+        if isinstance(key, tuple) and key[0] == "#held":
+            _report_held(run, module, cls, key[1], held_)
+
+
+def _report_held(
+    run: Executor, module: Module, cls: ClassValue, name: str, assigned: tuple[Site, object, bool]
+) -> None:
+    container = module.fields.get(name)
+    if not isinstance(container, (Sequence, Mapping)):
+        return  # it has become something else: a ModuleList, say
+    items = container.content.all() if isinstance(container, Sequence) else container.values()
+    members = [member for item in items for member in module_parts.members(item)]
+    if not members:
+        return
+    site, function, wraps_one = assigned
+    new = container.id > module.id
+    made_elsewhere = new and container.function is not None and container.function is not function
+    own = [member for member in members if member.id > module.id]
+    run.emit(
+        Held,
+        container.born if made_elsewhere and container.born is not None else site,
+        owner=module.id,
+        owner_class=cls.name,
+        name=name,
+        container=container.kind if isinstance(container, Sequence) else "dict",
+        members=tuple(member.id for member in members),
+        parameters=all(isinstance(member, ParameterValue) for member in members),
+        trainable=module_parts.some(_matters(run, member) for member in members),
+        passed_in=(new and not own) or (wraps_one and len(members) == 1),
+        registered=any("#registered" in member.fields for member in members),
+        member_class=next((m.class_name for m in members if isinstance(m, Module)), ""),
+        filled_at=tuple(container.sites),
+    )
+
+
+def _matters(run: Executor, member: Object) -> Tri:
+    """Whether hiding a member does harm: it has something to train, or a mode to set."""
+    if isinstance(member, Module):
+        if module_parts.trainable(run, member) is False and modes.mode_of(run, member)[1] is False:
+            return False  # frozen and in evaluation mode: it is hidden so that nobody trains it
+        inside = module_parts.parts_of(run, member)
+        bare = inside.owners - {part.id for part in inside.parts}
+        if bare or any(module_parts.has_parameters(run, part) is True for part in inside.parts):
+            return True
+        return True if modes.mode_of(run, member)[0] is True else None if inside.opaque else False
+    return True
+
+
+def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Module:
+    """Construct a module of torch's own."""
+    module: Module = run.own(Module(run.site(node), layer=name, sensitive=False))
+    module.fields["#mode"] = (0, True)
+    module.fields["#initialised"] = True
+    module.settings = dict(keywords)
+    if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
+        _fill_list(run, module, args, keywords)
+    elif name in layers.LAYERS:
+        _set_table(run, module, name, args, keywords)
+    if not run.building and not run.modules_called and name not in losses.LOSSES:
+        run.emit(
+            ModuleBuilt,
+            node,
+            module=module.id,
+            class_name=name,
+            sensitive=modes.mode_of(run, module)[0],
+            parameters=module_parts.some(
+                module_parts.has_parameters(run, part) for part in module_parts.parts_of(run, module).parts
+            ),
+        )
+    return module
+
+
+def _set_table(run: Executor, module: Module, name: str, args: Args, keywords: Keywords) -> None:
+    table = layers.LAYERS[name]
+    module.table = table
+    module.sensitive = table.mode if isinstance(table.mode, bool) else _decides(run, table.mode, args, keywords)
+
+
+def _decides(run: Executor, argument: layers.Argument, args: Args, keywords: Keywords) -> Tri:
+    """Whether a constructor argument makes a layer care about the mode."""
+    value = keywords.get(argument.name)
+    if value is None and argument.position < len(args):
+        value = args[argument.position]
+    answer: Tri
+    if value is None:
+        answer = None if "**" in keywords else argument.default > argument.above
+    elif isinstance(value, Module):
+        answer = modes.mode_of(run, value)[0]
+    elif isinstance(value, Const):
+        number = value.value
+        answer = bool(isinstance(number, (int, float)) and number > argument.above)
+    else:
+        answer = None if isinstance(value, Unknown) else True if argument.above == 0 and _likely(argument) else None
+    if argument.beside is None or answer is False:
+        return answer
+    beside = _decides(run, argument.beside, args, keywords)
+    return False if beside is False else None if beside is None or answer is None else True
+
+
+def _likely(argument: layers.Argument) -> bool:
+    """Whether an argument that is not known in numbers switches the layer's care for the mode on: a dropout rate does."""
+    return argument.name == "p"
+
+
+def _fill_list(run: Executor, module: Module, args: Args, keywords: Keywords) -> None:
+    values = [*args, *keywords.values()]
+    items: list[Value] = []
+    rest: list[Value] = []
+    for value in values:
+        if isinstance(value, Spread):
+            rest += value.content.all()
+        elif isinstance(value, (Sequence, Mapping)) or (
+            isinstance(value, Module) and value.layer == "torch.nn.ModuleList"
+        ):
+            content = value.content if isinstance(value, Sequence) else None
+            if isinstance(value, Mapping):
+                items += value.values()
+                for key, item in value.fields.items():
+                    if isinstance(key, tuple):
+                        module.fields[str(key[1])] = item
+                continue
+            content = content or containers.content_of(run, value)
+            items += content.items
+            rest += [] if content.rest is None else [content.rest]
+        elif isinstance(value, Unknown):
+            rest.append(value)
+        else:
+            items.append(value)
+    module.fields["items"] = Content(tuple(items), summary(rest) if rest else None)
+    for item in (*items, *rest):
+        for child in module_parts.children(item, listed=False):
+            if isinstance(child, Object):
+                run.heap.set(child.fields, "#registered", value=True)
+                run.heap.set(child.fields, "#owner", module)
+    run.heap.restructure()

@@ -1,0 +1,182 @@
+"""Methods that torch gives every module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.language import containers, outside
+from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
+from torch_doctor.static.training import checkpoints, forwards, framework_calls, modes, module_parts
+from torch_doctor.static.values import (
+    NOTHING,
+    Args,
+    Const,
+    Content,
+    Keywords,
+    Mapping,
+    Method,
+    Module,
+    Params,
+    Plain,
+    Sequence,
+    Spread,
+    Unknown,
+    Value,
+    summary,
+)
+from torch_doctor.trace import (
+    Loaded,
+    Moved,
+    ZeroGrad,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def module_method(
+    run: Executor, of: Module, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
+) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per method
+    """Call a method that torch gives a module."""
+    if name.startswith("super."):
+        return of_base(run, of, name.removeprefix("super."), args, keywords, node, receiver)
+    if name in ("eval", "train"):
+        flag = args[0] if args else keywords.get("mode", Const(value=True))
+        mode = False if name == "eval" else bool(flag.value) if isinstance(flag, Const) else None
+        modes.set_mode(run, of, mode, node, receiver)
+        return of
+    if name in ("parameters", "named_parameters"):
+        return Params(module_parts.parts_of(run, of).owners, whole=True, named=name.startswith("named"))
+    if name == "zero_grad":
+        run.emit(ZeroGrad, node, target=of.id, name=receiver, modules=module_parts.parts_of(run, of).owners, whole=True)
+        return NOTHING
+    if name == "requires_grad_":
+        frozen = isinstance(args[0], Const) and not args[0].value if args else False
+        for number in module_parts.parts_of(run, of).owners:
+            thing = run.objects.get(number)
+            if thing is not None:
+                run.heap.set(thing.fields, "#frozen", frozen)
+        return of
+    if name in MOVES or name in ("share_memory", "compile", "to_empty", "set_swish"):
+        run.emit(Moved, node, module=of.id, name=receiver, device="")
+        return of
+    if name == "state_dict":
+        return checkpoints.state_dict(run, node)
+    if name == "load_state_dict":
+        run.emit(Loaded, node, module=of.id, name=receiver)
+        return NOTHING
+    if name in ("add_module", "register_module") and len(args) > 1:
+        key = args[0]
+        module_parts.set_module_attribute(
+            run, of, str(key.value) if isinstance(key, Const) else f"?{len(of.fields)}", args[1], node
+        )
+        return NOTHING
+    if name == "register_parameter" and len(args) > 1:
+        module_parts.set_module_attribute(
+            run, of, str(args[0].value) if isinstance(args[0], Const) else "?", args[1], node
+        )
+        return NOTHING
+    if name == "register_buffer" and len(args) > 1 and isinstance(args[0], Const):
+        run.heap.set(of.fields, str(args[0].value), args[1])
+        return NOTHING
+    if name in ("append", "insert"):
+        module_parts.add_to_list(run, of, args[-1:], node)
+        return of
+    if name == "extend" and args:
+        content = containers.content_of(run, args[0])
+        module_parts.add_to_list(run, of, content.all(), node)
+        return of
+    if name == "update" and args and isinstance(args[0], Mapping):
+        module_parts.add_to_list(run, of, args[0].values(), node)
+        return NOTHING
+    if name in ("children", "modules", "named_children", "named_modules", "items", "values", "keys"):
+        return _walked(run, of, name)
+    if name == "forward":
+        return forwards.call_module(run, of, args, keywords, node, receiver)
+    if name == "apply":
+        if args:
+            outside.call_back(run, args[0], node)
+        return of
+    if name in ("no_sync", "summon_full_params"):
+        return Unknown()
+    if name in MODULE_METHODS or name.startswith("register_"):
+        return Unknown()
+    owned = framework_calls.owned_method(run, of, name, args, keywords, node, receiver)
+    if owned is not None:
+        return owned
+    return outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")
+
+
+def of_base(run: Executor, of: Module, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:
+    """`super().method(...)` where the next class is a library's."""
+    if name == "__init__":
+        run.heap.set(of.fields, "#initialised", value=True)
+        if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
+            module_parts.add_to_list(
+                run,
+                of,
+                tuple(
+                    i
+                    for a in args
+                    for i in (
+                        a.content.all()
+                        if isinstance(a, Spread)
+                        else containers.content_of(run, a).all()
+                        if isinstance(a, Sequence)
+                        else (a,)
+                    )
+                ),
+                node,
+            )
+        return NOTHING
+    if name in {"forward", "__call__"}:
+        if of.layer == "torch.nn.Sequential" and module_parts.listed(run, of) is not None:
+            return forwards.chained(run, of, module_parts.listed(run, of) or Content(), args, keywords, node)
+        if of.table is not None:
+            return forwards.layer_output(run, of, of.table, args, keywords, node)
+        flow = blend(value.flow for value in (*args, *keywords.values()))
+        return Unknown(
+            Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader)
+        )
+    if name in ("train", "eval") and of.cls is not None:
+        flag = args[0] if args else keywords.get("mode", Const(value=True))
+        mode = False if name == "eval" else bool(flag.value) if isinstance(flag, Const) else None
+        modes.set_mode(run, of, mode, node, receiver)
+        return of
+    if name == "__setattr__" and len(args) > 1 and isinstance(args[0], Const):
+        module_parts.set_module_attribute(run, of, str(args[0].value), args[1], node)
+        return NOTHING
+    return module_method(run, of, name, args, keywords, node, receiver)
+
+
+def _walked(run: Executor, of: Module, name: str) -> Value:
+    """`children()`, `modules()` and their named forms."""
+    inside = module_parts.parts_of(run, of).parts
+    if name in ("modules", "named_modules"):
+        found: list[Value] = list(inside)
+    else:
+        content = module_parts.listed(run, of)
+        found = (
+            list(content.all())
+            if content
+            else [
+                value
+                for key, value in of.fields.items()
+                if isinstance(key, str) and key[0] != "#" and isinstance(value, Module)
+            ]
+        )
+    if name == "keys":
+        return Plain()
+    opaque = of.cls is None and not of.layer
+    exact = len(found) <= 8 and not opaque and name not in ("modules", "named_modules")  # noqa: PLR2004 - as loops unroll
+    one: Value = summary(found) if found and not opaque else module_parts.part_of(run, of, "?") if opaque else Unknown()
+    if isinstance(one, Unknown) and found:
+        one = module_parts.part_of(run, of, "?")
+    if name.startswith("named") or name == "items":
+        if exact:
+            return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))
+        return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one)))))
+    return Sequence("list", Content(tuple(found)) if exact else Content((), one))

@@ -1,0 +1,228 @@
+"""What a module consists of: submodules and parameters, registered, listed, or out of sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torch_doctor.static import program as p
+from torch_doctor.static.machine import constant
+from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.training import modes
+from torch_doctor.static.values import (
+    Content,
+    Either,
+    Instance,
+    Mapping,
+    Module,
+    Object,
+    ParameterValue,
+    Sequence,
+    Unknown,
+    Value,
+    summary,
+)
+from torch_doctor.trace import (
+    Registered,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Tri
+
+PARTS = 400
+"""Parts of a module that are looked at."""
+
+
+class Inside(NamedTuple):
+    """What a module consists of: its parts (itself first), whether some are out of sight, and who owns parameters."""
+
+    parts: tuple[Module, ...]
+    opaque: bool
+    owners: frozenset[int]
+
+
+def parts_of(run: Executor, module: Module) -> Inside:
+    """What a module consists of."""
+    cached = run.inside.get(module.id)
+    if cached is not None and cached[0] == run.heap.structure:
+        return cached[1]
+    parts: dict[int, Module] = {}
+    owners: set[int] = {module.id}
+    opaque = False
+    waiting = [module]
+    while waiting and len(parts) < PARTS:
+        part = waiting.pop()
+        if part.id in parts:
+            continue
+        parts[part.id] = part
+        if has_parameters(run, part) is not False:
+            owners.add(part.id)
+        if part.cls is None and not part.layer:
+            opaque = True
+        for key, value in part.fields.items():
+            if isinstance(key, str) and key.startswith("#"):
+                continue
+            for child in children(value, listed=key == "items"):
+                if isinstance(child, Module):
+                    waiting.append(child)
+                elif isinstance(child, ParameterValue):
+                    owners.add(child.id)
+                else:
+                    opaque = True
+    result = Inside(tuple(parts.values()), opaque, frozenset(owners))
+    run.inside[module.id] = (run.heap.structure, result)
+    return result
+
+
+def has_parameters(run: Executor, part: Module) -> Tri:
+    """Whether a module owns parameters itself, apart from its parts."""
+    if part.table is not None:
+        return part.table.parameters
+    if "#by_name" in part.fields:
+        return None  # a part or a method, and nobody knows of which sort
+    if part.layer in layers.CONTAINERS or part.layer in losses.LOSSES:
+        return False
+    if part.cls is not None and part.sensitive is False:
+        return False  # its own bases are in sight: what it has lies in its parts
+    return None if part.sensitive is None and part.cls is not None else True
+
+
+def with_parts(run: Executor, modules: frozenset[int]) -> frozenset[int]:
+    """These modules and all in them that owns parameters."""
+    found: set[int] = set(modules)
+    for number in modules:
+        thing = run.objects.get(number)
+        if isinstance(thing, Module):
+            found |= parts_of(run, thing).owners
+    return frozenset(found)
+
+
+def trainable(run: Executor, module: Module) -> Tri:
+    """Whether it has parameters that require gradients."""
+    inside = parts_of(run, module)
+    found: list[Tri] = []
+    for part in inside.parts:
+        has = has_parameters(run, part)
+        if has is not False:
+            frozen = part.fields.get("#frozen", False)
+            found.append(False if frozen is True else None if frozen is None or has is None else True)
+    bare = inside.owners - {part.id for part in inside.parts}
+    found.extend(True for _ in bare)
+    if "#trained" in module.fields:
+        return True
+    if module.fields.get("#frozen", False) is None:
+        return None
+    return some(found) if found else (None if inside.opaque else False)
+
+
+def children(value: Any, *, listed: bool) -> list[Value | None]:  # noqa: ANN401 - fields hold plain flags beside values
+    """The modules and parameters that an attribute's value brings; other values that may be modules too."""
+    if isinstance(value, (Module, ParameterValue)):
+        return [value]
+    if isinstance(value, Either):
+        return [child for _, option in value.options for child in children(option, listed=False)]
+    if listed and isinstance(value, Content):
+        return [child for item in value.all() for child in children(item, listed=False)]
+    if isinstance(value, Unknown) and any(True for _ in value.holds):
+        return [value]
+    if isinstance(value, Instance) and value.cls.opaque_base():
+        return [value]
+    return []
+
+
+def members(value: Value, depth: int = 2) -> list[Object]:
+    """The modules and parameters that lie in an item of a plain container."""
+    if isinstance(value, Module) or (isinstance(value, ParameterValue) and value.declared):
+        return [value]
+    if isinstance(value, Either):
+        return [member for _, option in value.options for member in members(option, depth)]
+    if depth and isinstance(value, Sequence):
+        return [member for item in value.content.all() for member in members(item, depth - 1)]
+    if depth and isinstance(value, Mapping):
+        return [member for item in value.values() for member in members(item, depth - 1)]
+    return []
+
+
+def some(answers: Any) -> Tri:  # noqa: ANN401 - any iterable of Tri
+    """Whether one of these holds: True when one does, None when none does but one is not known."""
+    found = list(answers)
+    return True if True in found else None if None in found else False
+
+
+def set_module_attribute(run: Executor, module: Module, name: str, new: Value, node: p.Node) -> None:
+    """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
+    run.heap.set(module.fields, name, new)
+    if name == "__dict__":
+        run.heap.set(module.fields, "#initialised", value=True)  # it takes the state of another module
+    site = run.site(node)
+    for child in children(new, listed=False):
+        if isinstance(child, (Module, ParameterValue)):
+            if isinstance(child, ParameterValue) and not child.declared:
+                continue
+            register(run, module, child, name, node)
+            if module.fields.get("#initialised") is not True and "#early" not in module.fields and run.frame.what:
+                run.heap.set(module.fields, "#early", (site, run.frame.what))
+    run.heap.restructure()
+    if isinstance(new, (Sequence, Mapping)):
+        run.heap.set(module.fields, ("#held", name), (site, run.frame.what, _wraps_one(node)))
+
+
+def _wraps_one(node: p.Node) -> bool:
+    """Whether an assignment puts one thing that has a name of its own into a list: nobody lists a single layer."""
+    shown = node.value if isinstance(node, p.Assign) else None
+    return isinstance(shown, p.Display) and len(shown.items) == 1 and isinstance(shown.items[0], p.Name)
+
+
+def register(run: Executor, owner: Module, child: Object, name: str, node: p.Node) -> None:
+    """Make a module or parameter part of a module."""
+    run.heap.set(child.fields, "#registered", value=True)
+    run.heap.set(child.fields, "#owner", owner)
+    run.heap.restructure()
+    if not run.building:
+        run.emit(Registered, node, owner=owner.id, child=child.id, name=name)
+
+
+def listed(run: Executor, module: Module) -> Content | None:
+    """The children of a module that is a list of modules; None for any other."""
+    content = module.fields.get("items")
+    return content if isinstance(content, Content) else None
+
+
+def add_to_list(run: Executor, module: Module, items: tuple[Value, ...], node: p.Node) -> None:
+    """`ModuleList.append` and `extend`, `Sequential.append`."""
+    content = listed(run, module) or Content()
+    if run.loop_depth and len(content.items) >= PARTS:
+        return
+    run.heap.set(module.fields, "items", Content((*content.items, *items), content.rest))
+    for item in items:
+        for child in children(item, listed=False):
+            if isinstance(child, (Module, ParameterValue)):
+                register(run, module, child, "items", node)
+    run.heap.restructure()
+
+
+def sliced(run: Executor, module: Module, content: Content, node: p.Index) -> Value:
+    """A stretch of a module that is a list of modules: another list of the same modules."""
+    items, rest = content.items, content.rest
+    bounds = [getattr(node.key, part, None) for part in ("lower", "upper", "step")]
+    numbers = [constant(run.evaluate(bound)) if bound is not None else None for bound in bounds]
+    whole = [number for number in numbers if number is None or isinstance(number, int)]
+    known = all(number is not None for bound, number in zip(bounds, numbers, strict=True) if bound is not None)
+    if known and rest is None and len(whole) == len(numbers):
+        items = items[slice(*whole)]
+    else:
+        items, rest = (), summary(content.all()) if content.all() else None
+    part: Module = run.own(Module(module.born, layer=module.layer, sensitive=False))
+    part.fields["#mode"] = modes.own_mode(run, module)
+    part.fields["#initialised"] = True
+    part.fields["items"] = Content(items, rest)
+    return part
+
+
+def part_of(run: Executor, module: Module, name: str) -> Value:
+    """An attribute of a module that is known by its role only: a part of it, or a method."""
+    part: Module = run.own(Module(module.born, name=name))
+    part.fields["#mode"] = module.fields.get("#mode", (0, None))
+    part.fields["#registered"] = part.fields["#by_name"] = True
+    module.fields[name] = part  # not logged: it has always been there
+    return part

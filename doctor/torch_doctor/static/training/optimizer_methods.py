@@ -1,0 +1,116 @@
+"""Methods of optimizers, gradient scalers, schedulers and other objects of libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.language import outside
+from torch_doctor.static.tables import libraries, training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import checkpoints, framework_calls, gradients, parameters
+from torch_doctor.static.values import (
+    NOTHING,
+    Args,
+    Bound,
+    FunctionValue,
+    Keywords,
+    Method,
+    Optimizer,
+    Plain,
+    Tool,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import (
+    Logged,
+    ScalerUpdated,
+    SchedulerStepped,
+    Stepped,
+    Unscaled,
+    ZeroGrad,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def optimizer_method(
+    run: Executor, of: Optimizer, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
+) -> Value:
+    """Call a method of an optimizer."""
+    if name == "step":
+        closure = args[0] if args else keywords.get("closure", NOTHING)
+        called: Value = NOTHING
+        given = isinstance(closure, (FunctionValue, Bound))
+        if given:
+            called = run.call(closure, (), {}, node)
+        stepped(run, of, node, receiver, closure=given)
+        return called
+    if name == "zero_grad":
+        run.emit(ZeroGrad, node, target=of.id, name=receiver, modules=of.modules, whole=of.whole)
+        return NOTHING
+    if name == "add_param_group":
+        modules, whole = parameters.parameters_in(run, args)
+        of.modules |= modules
+        of.whole = of.whole and whole
+        return NOTHING
+    if name == "state_dict":
+        return checkpoints.state_dict(run, node)
+    if name in ("load_state_dict", "train", "eval"):
+        return NOTHING
+    if name == "backward":  # a wrapper that runs it: optimizer.backward(loss)
+        for value in args[:1]:
+            gradients.backward(run, value, node, run.text(node), through=name, keywords={})
+        return NOTHING
+    return outside.opaque(run, Method(of, name), args, keywords, node, receiver)
+
+
+def stepped(run: Executor, of: Optimizer, node: p.Node, name: str, **more: bool) -> None:
+    """Write that an optimizer stepped."""
+    run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)
+
+
+def tool_method(
+    run: Executor, of: Tool, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
+) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
+    """A method of an object of a library class."""
+    optimizer = next((v for v in args if isinstance(v, Optimizer)), None)
+    if of.name in training.SCALERS:
+        if name == "scale":
+            return args[0] if args else Unknown()
+        if name == "step" and optimizer is not None:
+            stepped(run, optimizer, node, run.text_of_argument(node, 0), scaled=True)
+            return NOTHING
+        if name == "unscale_" and optimizer is not None:
+            run.emit(Unscaled, node, scaler=of.id, optimizer=optimizer.id)
+            return NOTHING
+        if name == "update":
+            run.emit(ScalerUpdated, node, scaler=of.id)
+            return NOTHING
+        if name in ("step", "unscale_"):
+            return outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")
+        return Plain()
+    if training.scheduler_of(of.name) or "scheduler" in of.name:
+        if name in ("step", "step_update"):
+            owner = next((n for n in of.holds if isinstance(run.objects.get(n), Optimizer)), 0)
+            run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver)
+            return NOTHING
+        if name == "state_dict":
+            return checkpoints.state_dict(run, node)
+        return Plain()
+    framed = framework_calls.framework_method(run, of, name, args, keywords, node, receiver)
+    if framed is not None:
+        return framed
+    if of.name == "contextlib.ExitStack" and name == "enter_context":
+        return args[0] if args else Unknown()
+    library = canonical(of.name)
+    if libraries.harmless(library) or libraries.harmless(f"{library}.{name}"):
+        values = [*args, *keywords.values()]
+        for value in values:
+            if value.flow.graph is not False and value.flow.forwards:
+                run.emit(Logged, node, value=run.fact(value), sink=f"{library}.{name}")
+        flow = blend(value.flow for value in values).cut()
+        return Unknown(flow, of.holds) if flow.forwards else Plain()
+    return outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")

@@ -1,0 +1,129 @@
+"""The parameters that lie in values, and what is done to them and their gradients by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import outside
+from torch_doctor.static.tables import functions
+from torch_doctor.static.training import module_parts, tensors
+from torch_doctor.static.values import (
+    MADE_OF_GRADIENTS,
+    Args,
+    Const,
+    Either,
+    Grads,
+    Keywords,
+    Mapping,
+    Module,
+    ParameterValue,
+    Params,
+    Plain,
+    Sequence,
+    Spread,
+    Stream,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import (
+    Stepped,
+    ZeroGrad,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def parameters_in(run: Executor, values: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401 - any iterable of values
+    """The owners of the parameters that lie in these values, and whether these are all."""
+    found: set[int] = set()
+    whole = True
+    for value in values:
+        value = run.resolve(value)  # noqa: PLW2901 - the same value, decided
+        if isinstance(value, Params):
+            found |= value.modules
+            whole &= value.whole
+        elif isinstance(value, Module):
+            found |= module_parts.parts_of(run, value).owners
+        elif isinstance(value, ParameterValue):
+            found.add(value.id)
+        elif isinstance(value, (Sequence, Mapping, Stream, Either, Spread)):
+            parts: Any = (
+                value.content.all()
+                if isinstance(value, (Sequence, Spread))
+                else value.values()
+                if isinstance(value, Mapping)
+                else [value.item]
+                if isinstance(value, Stream)
+                else [option for _, option in value.options]
+            )
+            inner, all_ = parameters_in(run, parts)
+            found |= inner
+            whole &= all_ and not isinstance(value, Either)
+        elif isinstance(value, Unknown):
+            found |= {n for n in value.holds if isinstance(run.objects.get(n), (Module, ParameterValue))}
+            whole = False
+    return module_parts.with_parts(run, frozenset(found)), whole
+
+
+def params_method(run: Executor, of: Params, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Call a method of parameters."""
+    if name == "requires_grad_":
+        flag = args[0] if args else Const(value=True)
+        frozen = not flag.value if isinstance(flag, Const) else None
+        for number in of.modules:
+            thing = run.objects.get(number)
+            if thing is not None:
+                run.heap.set(thing.fields, "#frozen", frozen if of.whole else None)
+        return of
+    if name.endswith("_") and not name.startswith("_"):
+        changed_by_hand(run, of.modules, (*args, *keywords.values()), node)
+        return of
+    if name in ("keys", "items", "values", "copy"):
+        return of
+    if name.startswith("register_"):
+        for value in args:
+            outside.call_back(run, value, node)
+        return Plain()
+    known = functions.METHODS.get(name)
+    if known is not None:
+        return tensors.computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
+    return Unknown(Flow(graph=None, modules=of.modules), of.modules)
+
+
+def grads_method(run: Executor, of: Grads, name: str, args: Args, node: p.Node, receiver: str) -> Value:
+    """Call a method of gradients."""
+    if name == "zero_" or (name in ("fill_", "mul_") and args and isinstance(args[0], Const) and args[0].value == 0):
+        run.emit(ZeroGrad, node, target=0, name=receiver, modules=of.modules, whole=True)
+        return of
+    if name in ("detach_", "requires_grad_"):
+        return of
+    if name.endswith("_"):
+        return of
+    known = functions.METHODS.get(name)
+    return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)
+
+
+def changed_by_hand(run: Executor, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values
+    """Parameters are changed in place: an update when gradients go in."""
+    if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS) for v in values):
+        run.emit(Stepped, node, optimizer=0, name=run.text(node), modules=modules, whole=True, manual=True)
+
+
+def update_by_hand(run: Executor, modules: frozenset[int], new: Value, node: p.Node) -> None:
+    """`p.data = ...`."""
+    changed_by_hand(run, modules, (new,), node)
+
+
+def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) -> bool:
+    """Whether the statement is a hand-written update of parameters; it is written when so."""
+    if isinstance(old, Params):
+        changed_by_hand(run, old.modules, (value,), node)
+        return True
+    if isinstance(old, ParameterValue) and not node.rebinds and run.grad is not True:
+        changed_by_hand(run, frozenset((old.id,)), (value,), node)
+        return True
+    return isinstance(old, Grads)

@@ -1,0 +1,209 @@
+"""Computes with tensors: methods, functions and losses, as the tables declare them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.language import operators, outside, targets
+from torch_doctor.static.tables import functions, losses
+from torch_doctor.static.tables.methods import MOVES
+from torch_doctor.static.training import gradients, parameters
+from torch_doctor.static.values import (
+    MADE_OF_GRADIENTS,
+    NOTHING,
+    VOLATILE,
+    Args,
+    Const,
+    Content,
+    Either,
+    Keywords,
+    Method,
+    Module,
+    ParameterValue,
+    Params,
+    Plain,
+    Sequence,
+    Stream,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import (
+    Kind,
+    LossCalled,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+def tensor_method(
+    run: Executor, of: Value, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
+) -> Value:
+    """A method of a tensor, or of something that carries one."""
+    if name == "backward":
+        gradients.backward(run, of, node, receiver, through="backward", keywords=keywords)
+        return NOTHING
+    if name in ("requires_grad_", "retain_grad"):
+        if name == "requires_grad_" and isinstance(of, Tensor) and of.flow.graph is False:
+            return run.own(ParameterValue(run.site(node), declared=False, flow=of.flow))
+        return of
+    if isinstance(of, ParameterValue):
+        if name.endswith("_") and not name.startswith("_"):
+            parameters.changed_by_hand(run, frozenset((of.id,)), args, node)
+            return of
+        if name in MOVES:
+            return Tensor(of.flow)
+        of = Tensor(of.flow)
+    known = functions.METHODS.get(name)
+    assert isinstance(of, (Tensor, Unknown))
+    if known is None:
+        return (
+            outside.opaque(run, Method(of, name), args, keywords, node, receiver)
+            if not isinstance(of, Tensor)
+            else Unknown(of.flow)
+        )
+    return computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
+
+
+def computed(  # noqa: PLR0911 - one return per sort of result
+    run: Executor, name: str, known: functions.Function, values: Args, keywords: Keywords, node: p.Node, *, dims: int
+) -> Value:
+    """The result of a function of torch, by its table entry; `dims` counts the arguments beside the first."""
+    everything = [*values, *keywords.values()]
+    first = next(
+        (v for v in values if isinstance(v, (Tensor, Unknown, ParameterValue, Params, Sequence, Either))), None
+    )
+    if known.result == "none":
+        return NOTHING
+    if known.result == "plain":
+        return Plain()
+    flow = blend(value.flow for value in everything)
+    if any(isinstance(v, Params) for v in everything) and run.grad is not False:
+        owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params)))
+        flow = Flow(
+            run.grad,
+            flow.forwards,
+            flow.graph_forwards,
+            flow.kept,
+            flow.modules | owners,
+            flow.source,
+            flow.loader,
+        )
+    flow = operators.recorded(run, flow) if known.graph else flow.cut()
+    if known.source is not None and flow.source.value == "unknown":
+        flow = Flow(flow.graph, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, known.source, flow.loader)
+    leading = _leading(run, first)
+    kind = known.of(leading.kind) if leading is not None else (known.kind or Kind.UNKNOWN)
+    if name == "log":
+        kind = (
+            functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN)
+            if leading
+            else Kind.UNKNOWN
+        )
+    elif name == "exp" and leading is not None:
+        kind = functions.EXP_OF.get(leading.kind, kind)
+    reduced = known.scalar is None and dims == 0 and "dim" not in keywords
+    scalar = True if known.scalar is True or reduced else None
+    if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
+        tensor = Tensor(
+            flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True
+        )
+    else:
+        tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar)
+    marks = {v.made_by for v in values if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
+    if marks and tensor.kind in (Kind.UNKNOWN, Kind.BATCH):
+        tensor.made_by = marks.pop()
+    if (
+        isinstance(first, Unknown)
+        and leading is None
+        and tensor.kind in (Kind.UNKNOWN, Kind.BATCH)
+        and known.kind is None
+        and not reduced
+    ):
+        return Unknown(flow, first.holds)
+    if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
+        if known.indices:
+            labels = Tensor(flow.cut(), Kind.LABELS)
+            return run.own(Sequence("tuple", Content((tensor, labels))))
+        return Stream(tensor)
+    if (
+        known.in_place
+        and isinstance(node, p.Call)
+        and isinstance(node.func, p.Attribute)
+        and isinstance(node.func.value, p.Name)
+    ):
+        old = values[0]
+        if isinstance(old, Tensor) and flow is not old.flow:
+            targets.bind(run, node.func.value, tensor, node)
+    return tensor
+
+
+def _leading(run: Executor, value: Value | None) -> Tensor | None:
+    """The tensor whose kind a computation keeps."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, Either):
+        return run.agreed(value)
+    if isinstance(value, Sequence):
+        items = [item for item in value.content.all() if isinstance(item, Tensor)]
+        if items and len(items) == len(value.content.all()) and all(item.kind is items[0].kind for item in items):
+            return items[0]
+    return None
+
+
+def call_function(
+    run: Executor, name: str, known: functions.Function, args: Args, keywords: Keywords, node: p.Node
+) -> Value:
+    """Call a function of torch that the tables know."""
+    needs = keywords.get("requires_grad")
+    if needs is not None and isinstance(needs, Const) and needs.value:
+        flow = Flow(source=known.source or Source.UNKNOWN)
+        return run.own(ParameterValue(run.site(node), declared=False, flow=flow))
+    short = name.rpartition(".")[2]
+    dims = len(args) + len(keywords) - 1
+    if short in functions.METHODS and functions.METHODS[short].scalar is not None:
+        dims = max(0, dims)
+    result = computed(run, short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
+    if isinstance(result, Tensor) and short in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
+        result = Tensor(result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar)
+        if result.kind is Kind.UNKNOWN:
+            result.made_by = name
+    volatile = keywords.get("volatile")
+    if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
+        return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)
+    return result
+
+
+def compute_loss(
+    run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str, module: Module | None = None
+) -> Value:
+    """Compute one of torch's losses."""
+    table = losses.LOSSES[name]
+    given = args[table.input] if table.input < len(args) else keywords.get(table.input_name, Unknown())
+    target: Value = Unknown()
+    if table.target is not None:
+        target = args[table.target] if table.target < len(args) else keywords.get(table.target_name, Unknown())
+    flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
+    settings = module.settings if module is not None else keywords
+    reduction = settings.get("reduction")
+    scalar = (
+        None
+        if reduction is not None and not (isinstance(reduction, Const) and reduction.value in ("mean", "sum"))
+        else True
+    )
+    output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar)
+    run.emit(
+        LossCalled,
+        node,
+        loss=name,
+        name=spelling,
+        expects=table.expects,
+        input=run.fact(given, run.text_of_argument(node, table.input)),
+        target=run.fact(target),
+        output=run.fact(output),
+    )
+    return output

@@ -1,0 +1,87 @@
+"""The abstract values: what is known of each thing a script computes with."""
+
+from torch_doctor.static.values.callables import Bound, FunctionValue, Method, Partial, Super, Suspended
+from torch_doctor.static.values.classes import ClassValue
+from torch_doctor.static.values.containers import Content, Mapping, Sequence, Spread, Stream
+from torch_doctor.static.values.joining import join, summary
+from torch_doctor.static.values.objects import (
+    Fields,
+    Instance,
+    Loader,
+    Module,
+    Namespace,
+    Object,
+    Optimizer,
+    Package,
+    ParameterValue,
+    Tool,
+)
+from torch_doctor.static.values.reach import held
+from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
+from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, VOLATILE, Context, Grads, Params, Tensor
+from torch_doctor.static.values.value import (
+    MISSING,
+    NOTHING,
+    Args,
+    Const,
+    Either,
+    Keywords,
+    Lib,
+    Missing,
+    Plain,
+    Unknown,
+    UnknownAttribute,
+    Value,
+)
+
+__all__ = [
+    "COUNTER",
+    "MADE_OF_GRADIENTS",
+    "MISSING",
+    "NOTHING",
+    "VOLATILE",
+    "Args",
+    "Bound",
+    "ClassValue",
+    "Const",
+    "Content",
+    "Context",
+    "Either",
+    "Facts",
+    "Fields",
+    "FunctionValue",
+    "Grads",
+    "Instance",
+    "Keywords",
+    "Lib",
+    "Loader",
+    "Mapping",
+    "Method",
+    "Missing",
+    "Module",
+    "Namespace",
+    "Object",
+    "Optimizer",
+    "Package",
+    "ParameterValue",
+    "Params",
+    "Partial",
+    "Plain",
+    "Sequence",
+    "Spread",
+    "Stream",
+    "Super",
+    "Suspended",
+    "Symbol",
+    "Tensor",
+    "Tool",
+    "Unknown",
+    "UnknownAttribute",
+    "Value",
+    "fresh_symbol",
+    "hashable",
+    "held",
+    "join",
+    "latest",
+    "summary",
+]

@@ -1,0 +1,87 @@
+"""What can be called: functions, methods, and calls that wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values.value import Value
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.frame import Frame
+    from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values.classes import ClassValue
+
+
+class FunctionValue(Value):
+    """A project function with the frame it closes over. `owner` is the class that defines it as a method."""
+
+    __slots__ = ("closure", "contexts", "node", "owner", "style", "unit")
+
+    def __init__(
+        self,
+        node: p.Function,
+        unit: Unit,
+        closure: Frame,
+        owner: ClassValue | None = None,
+        style: str = "",
+        contexts: tuple[Value, ...] = (),
+    ) -> None:
+        self.node = node
+        self.unit = unit
+        self.closure = closure
+        self.owner = owner
+        self.style = style  # "", "static", "class", "property", "contextmanager"
+        self.contexts = contexts  # grad-mode contexts that decorate it
+
+
+class Bound(Value):
+    """A project method with its object."""
+
+    __slots__ = ("function", "self")
+
+    def __init__(self, function: FunctionValue, self_value: Value) -> None:
+        self.function = function
+        self.self = self_value
+
+
+class Method(Value):
+    """A method, by name, of something whose class is not the project's: tensor, optimizer, module, list, unknown."""
+
+    __slots__ = ("name", "of")
+
+    def __init__(self, of: Value, name: str) -> None:
+        self.of = of
+        self.name = name
+
+
+class Partial(Value):
+    """A callable with some arguments already given."""
+
+    __slots__ = ("args", "func", "keywords")
+
+    def __init__(self, func: Value, args: tuple[Value, ...], keywords: dict[str, Value]) -> None:
+        self.func = func
+        self.args = args
+        self.keywords = keywords
+
+
+class Super(Value):
+    """`super()`: attributes are looked up after `cls`, a class of the project or a library, in the classes of `self`."""
+
+    __slots__ = ("cls", "self")
+
+    def __init__(self, cls: Value, self_value: Value) -> None:
+        self.cls = cls
+        self.self = self_value
+
+
+class Suspended(Value):
+    """A call of a generator function that is used as a context manager: it runs when the block is entered."""
+
+    __slots__ = ("args", "function", "keywords")
+
+    def __init__(self, function: FunctionValue, args: tuple[Value, ...], keywords: dict[str, Value]) -> None:
+        self.function = function
+        self.args = args
+        self.keywords = keywords

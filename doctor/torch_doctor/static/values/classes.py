@@ -1,0 +1,87 @@
+"""Classes of the project, and the order in which they and their bases are looked through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values.objects import Object
+from torch_doctor.static.values.value import Lib, Value
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.unit import Unit
+
+
+class ClassValue(Object):
+    """A project class: its bases (project classes, library classes, unknown ones) and what its body defines (`fields`)."""
+
+    __slots__ = ("_mro", "bases", "dataclass", "name", "node", "unit")
+
+    def __init__(self, name: str, node: p.Class, unit: Unit, bases: tuple[Value, ...]) -> None:
+        super().__init__()
+        self.name = name
+        self.node = node
+        self.unit = unit
+        self.bases = bases
+        self.dataclass = False
+        self._mro: tuple[Value, ...] | None = None
+
+    def mro(self) -> tuple[Value, ...]:
+        """This class and its bases in the order in which attributes are looked up."""
+        if self._mro is None:
+            self._mro = (self,)  # a class that inherits from itself through an error ends here
+            self._mro = _linear(self)
+        return self._mro
+
+    def find(self, name: str, after: ClassValue | None = None) -> tuple[Value, ClassValue] | None:
+        """The attribute `name` and the project class that defines it, looked up after `after` when it is given."""
+        seen = after is None
+        for cls in self.mro():
+            if seen and isinstance(cls, ClassValue):
+                found = cls.fields.get(name)
+                if found is not None:
+                    return found, cls
+            if cls is after:
+                seen = True
+        return None
+
+    def libraries(self, after: ClassValue | None = None) -> list[str]:
+        """The dotted names of the library classes it derives from."""
+        seen = after is None
+        names = []
+        for cls in self.mro():
+            if seen and isinstance(cls, Lib):
+                names.append(cls.name)
+            if cls is after:
+                seen = True
+        return names
+
+    def opaque_base(self) -> bool:
+        """Whether some base could not be found."""
+        return any(not isinstance(cls, (ClassValue, Lib)) for cls in self.mro())
+
+
+def _linear(cls: ClassValue) -> tuple[Value, ...]:
+    """C3 linearisation; where the classes contradict each other, depth first."""
+    sequences: list[list[Value]] = [
+        list(base.mro()) if isinstance(base, ClassValue) else [base] for base in cls.bases
+    ] + [list(cls.bases)]
+    result: list[Value] = [cls]
+    while any(sequences):
+        for sequence in sequences:
+            if sequence and not any(_among(sequence[0], other[1:]) for other in sequences):
+                head = sequence[0]
+                break
+        else:
+            head = next(sequence[0] for sequence in sequences if sequence)
+        result.append(head)
+        sequences = [[item for item in sequence if not _alike(item, head)] for sequence in sequences]
+    return tuple(result)
+
+
+def _alike(left: Value, right: Value) -> bool:
+    return left is right or (isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name)
+
+
+def _among(item: Value, others: list[Value]) -> bool:
+    return any(_alike(item, other) for other in others)

@@ -1,0 +1,97 @@
+"""Lists, tuples, sets, dicts, and what loops go through."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.values.objects import Object
+from torch_doctor.static.values.value import Value
+
+if TYPE_CHECKING:
+    from torch_doctor.trace import Site
+
+
+class Content:
+    """What a sequence holds: the first items one by one, and `rest` for any number of further ones."""
+
+    __slots__ = ("items", "rest")
+
+    def __init__(self, items: tuple[Value, ...] = (), rest: Value | None = None) -> None:
+        self.items = items
+        self.rest = rest
+
+    def all(self) -> tuple[Value, ...]:
+        """Every item, the summary of the further ones included."""
+        return self.items if self.rest is None else (*self.items, self.rest)
+
+
+class Sequence(Object):
+    """A list, tuple, set or deque (`kind`). Its content is the field "items". `function` is the function that made it."""
+
+    __slots__ = ("bounded", "function", "kind", "sites")
+
+    def __init__(self, kind: str, content: Content, born: Site | None = None, function: object = None) -> None:
+        super().__init__(born)
+        self.kind = kind
+        self.fields["items"] = content
+        self.bounded = False
+        self.function = function
+        self.sites: list[Site] = []
+
+    @property
+    def content(self) -> Content:
+        """What it holds now."""
+        content: Content = self.fields["items"]
+        return content
+
+    @property
+    def flow(self) -> Flow:  # type: ignore[override]  # computed from the items
+        """What its items carry."""
+        return blend(value.flow for value in self.content.all())
+
+
+class Mapping(Object):
+    """A dict: known keys are fields ("key", value); "rest" is what lies under any other key."""
+
+    __slots__ = ("function", "sites")
+
+    def __init__(self, born: Site | None = None, function: object = None) -> None:
+        super().__init__(born)
+        self.function = function
+        self.sites: list[Site] = []
+
+    def values(self) -> tuple[Value, ...]:
+        """Every value in it."""
+        return tuple(value for value in self.fields.values() if isinstance(value, Value))
+
+    @property
+    def flow(self) -> Flow:  # type: ignore[override]  # computed from the values
+        """What its values carry."""
+        return blend(value.flow for value in self.values())
+
+
+class Stream(Value):
+    """What a loop goes through: `item` for each pass, or exactly `content`; `loader` when these are a loader's batches."""
+
+    __slots__ = ("content", "endless", "item", "loader")
+
+    def __init__(self, item: Value, content: Content | None = None, loader: int = 0, *, endless: bool = False) -> None:
+        self.item = item
+        self.content = content
+        self.loader = loader
+        self.endless = endless
+
+    @property
+    def flow(self) -> Flow:  # type: ignore[override]  # computed from the item
+        """What an item carries."""
+        return self.item.flow
+
+
+class Spread(Value):
+    """A starred argument whose number of items is not known."""
+
+    __slots__ = ("content",)
+
+    def __init__(self, content: Content) -> None:
+        self.content = content

@@ -1,0 +1,107 @@
+"""What is known of something that is one of several values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.flow import alternatives, blend
+from torch_doctor.static.values.callables import FunctionValue
+from torch_doctor.static.values.containers import Content
+from torch_doctor.static.values.reach import held
+from torch_doctor.static.values.tensors import Params, Tensor
+from torch_doctor.static.values.value import MISSING, Const, Either, Lib, Plain, Unknown, Value
+
+if TYPE_CHECKING:
+    from torch_doctor.static.values.symbols import Facts, Symbol
+
+
+MAX_OPTIONS = 4
+"""Values that are told apart; more are summed up."""
+
+
+def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: ANN401, C901, PLR0911 - fields hold plain flags beside values
+    """What is known of something that is `left` where `symbol` holds and `right` where it does not."""
+    if left is right:
+        return left
+    if left is MISSING:
+        return right if isinstance(right, (Value, Content, tuple)) else None
+    if right is MISSING:
+        return left if isinstance(left, (Value, Content, tuple)) else None
+    if isinstance(left, Content) and isinstance(right, Content):
+        return _join_content(left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple):  # "#mode": a stamp and a mode
+        return (max(left[0], right[0]), left[1] if left[1] == right[1] else None)
+    if not isinstance(left, Value) or not isinstance(right, Value):
+        return left if left == right else None
+    if (
+        isinstance(left, Const)
+        and isinstance(right, Const)
+        and left.value == right.value
+        and type(left.value) is type(right.value)
+    ):
+        return left
+    if isinstance(left, Plain) and isinstance(right, Plain):
+        return left
+    if (
+        isinstance(left, Tensor)
+        and isinstance(right, Tensor)
+        and left.kind is right.kind
+        and left.made_at == right.made_at
+    ):
+        flow = alternatives(left.flow, right.flow)
+        return left if flow is left.flow else left.with_flow(flow)
+    if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
+        return left
+    if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:
+        return left
+    if isinstance(left, Params) and isinstance(right, Params):
+        return left if left.modules == right.modules else Params(left.modules | right.modules, whole=False)
+    return _options(left, right, symbol)
+
+
+def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
+    options: list[tuple[Facts, Value]] = []
+    for value, arm in ((left, True), (right, False)):
+        fact: Facts = frozenset() if symbol is None else frozenset(((symbol, arm),))
+        for facts, option in value.options if isinstance(value, Either) else ((frozenset(), value),):
+            if symbol is not None and (symbol, not arm) in facts:
+                continue  # no path leads to this one
+            new = facts | fact
+            same = next((i for i, (_, known) in enumerate(options) if known is option), None)
+            if same is None:
+                options.append((new, option))
+            else:
+                options[same] = (options[same][0] & new, option)
+    if len(options) == 1 or (options and all(isinstance(option, Plain) for _, option in options)):
+        return options[0][1]
+    if len(options) > MAX_OPTIONS:
+        return summary(value for _, value in options)
+    return Either(tuple(options))
+
+
+def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
+    """One value that stands for all of these, when there are too many to tell apart."""
+    found = list(values)
+    if not found:
+        return Unknown()
+    if all(isinstance(value, (Const, Plain)) for value in found):
+        return found[0] if len(found) == 1 else Plain()
+    result = found[0]
+    if len(found) <= MAX_OPTIONS:
+        for value in found[1:]:
+            result = join(result, value)
+        return result  # type: ignore[no-any-return]  # join of two values is a value
+    if all(isinstance(value, Params) for value in found):
+        return Params(frozenset().union(*(value.modules for value in found)), whole=False)
+    return Unknown(blend(value.flow for value in found), held(found))
+
+
+def _join_content(left: Content, right: Content) -> Content:
+    if len(left.items) == len(right.items):
+        items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
+        rest = left.rest if right.rest is None else right.rest if left.rest is None else join(left.rest, right.rest)
+        return Content(items, rest)
+    short, long = (left, right) if len(left.items) < len(right.items) else (right, left)
+    kept = tuple(join(a, b) for a, b in zip(short.items, long.items, strict=False))
+    others = [*long.items[len(kept) :], *(v for v in (short.rest, long.rest) if v is not None)]
+    return Content(kept, summary(others))

@@ -1,0 +1,166 @@
+"""Things with an identity and state: modules, parameters, optimizers, loaders, objects of classes and libraries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.flow import EMPTY, Flow
+from torch_doctor.static.values.symbols import SERIAL
+from torch_doctor.static.values.value import Value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch_doctor.static.tables.layers import Layer
+    from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values.classes import ClassValue
+    from torch_doctor.trace import Site, Tri
+
+
+class Fields(dict[Any, Any]):
+    """The state of one object, with the object's number: what is older than a call was changed by it for others to see."""
+
+    __slots__ = ("id",)
+
+    def __init__(self, id_: int) -> None:
+        super().__init__()
+        self.id = id_
+
+
+class Object(Value):
+    """A thing with an identity and state; `fields` is changed through the heap only. `born` is where it was made."""
+
+    __slots__ = ("born", "fields", "id")
+
+    def __init__(self, born: Site | None = None) -> None:
+        self.id = next(SERIAL)
+        self.fields = Fields(self.id)
+        self.born = born
+
+
+class Instance(Object):
+    """An object of a project class that is no module."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: ClassValue, born: Site | None = None) -> None:
+        super().__init__(born)
+        self.cls = cls
+
+
+class Module(Object):
+    """A module. `cls` is the project's class, `layer` the torch name with its `table` entry; neither: only its role is known.
+
+    `sensitive` and `training` are what is known where its insides are not in sight. Fields beginning with "#" are not
+    attributes: "#mode" (stamp, training), "#frozen", "#registered", "#initialised", "#early", "#reads_mode".
+    """
+
+    __slots__ = ("cls", "layer", "name", "sensitive", "settings", "table")
+
+    def __init__(
+        self,
+        born: Site | None = None,
+        *,
+        cls: ClassValue | None = None,
+        layer: str = "",
+        table: Layer | None = None,
+        sensitive: Tri = None,
+        name: str = "",
+    ) -> None:
+        super().__init__(born)
+        self.cls = cls
+        self.layer = layer
+        self.table = table
+        self.sensitive = sensitive
+        self.name = name
+        self.settings: dict[str, Value] = {}
+
+    @property
+    def class_name(self) -> str:
+        """The class as the user knows it."""
+        return self.layer or (self.cls.name if self.cls is not None else "")
+
+
+class ParameterValue(Object):
+    """A leaf tensor that requires gradients: an `nn.Parameter`, or `torch.randn(..., requires_grad=True)`.
+
+    `declared` tells that it is an `nn.Parameter`. `source` is where its data came from.
+    """
+
+    __slots__ = ("declared", "flow", "source")
+
+    def __init__(self, born: Site | None = None, *, declared: bool, flow: Flow | None = None) -> None:
+        super().__init__(born)
+        self.declared = declared
+        source = flow or EMPTY
+        self.flow = Flow(
+            True,
+            source.forwards,
+            source.graph_forwards,
+            source.kept,
+            frozenset((self.id,)),
+            source.source,
+            source.loader,
+        )
+
+
+class Optimizer(Object):
+    """An optimizer with the modules whose parameters it has; `whole` False when it may have others."""
+
+    __slots__ = ("class_name", "inner", "modules", "whole")
+
+    def __init__(self, born: Site | None, class_name: str, modules: frozenset[int], *, whole: bool) -> None:
+        super().__init__(born)
+        self.class_name = class_name
+        self.modules = modules
+        self.whole = whole
+
+
+class Tool(Object):
+    """An object of a library class, by the class's dotted name; `holds` are the objects it was built with."""
+
+    __slots__ = ("args", "holds", "keywords", "name")
+
+    def __init__(
+        self,
+        born: Site | None,
+        name: str,
+        holds: frozenset[int] = frozenset(),
+        args: tuple[Value, ...] = (),
+        keywords: dict[str, Value] | None = None,
+    ) -> None:
+        super().__init__(born)
+        self.name = name
+        self.holds = holds
+        self.args = args
+        self.keywords = keywords or {}
+
+
+class Loader(Object):
+    """A data loader, or what is used as one."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, born: Site | None = None, name: str = "") -> None:
+        super().__init__(born)
+        self.name = name
+
+
+class Namespace(Object):
+    """A project file that was imported; its fields are its globals. `whole`: all of its top level was executed."""
+
+    __slots__ = ("unit", "whole")
+
+    def __init__(self, unit: Unit) -> None:
+        super().__init__()
+        self.unit = unit
+        self.whole = False
+
+
+class Package(Value):
+    """A folder of the project without an `__init__.py`."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        self.path = path

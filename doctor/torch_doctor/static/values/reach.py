@@ -1,0 +1,46 @@
+"""Which objects someone who gets a value can reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch_doctor.static.values.callables import Bound, Method, Partial
+from torch_doctor.static.values.containers import Mapping, Sequence
+from torch_doctor.static.values.objects import Instance, Module, Optimizer, ParameterValue, Tool
+from torch_doctor.static.values.tensors import Params
+from torch_doctor.static.values.value import Either, Unknown
+
+
+def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any iterable of values
+    """The objects that someone who gets these values can reach: optimizers, modules and tools that hold them."""
+    found: set[int] = set()
+    for value in values:
+        _reach(value, found, depth)
+    return frozenset(found)
+
+
+def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - fields hold plain flags beside values
+    if isinstance(value, (Optimizer, Module, ParameterValue)):
+        found.add(value.id)
+    elif isinstance(value, (Unknown, Tool)):
+        found |= value.holds
+    elif isinstance(value, Params):
+        found |= value.modules
+    elif isinstance(value, Method):
+        _reach(value.of, found, depth)
+    elif depth <= 0:
+        return
+    elif isinstance(value, Bound):
+        _reach(value.self, found, depth - 1)
+    elif isinstance(value, Either):
+        for _, option in value.options:
+            _reach(option, found, depth - 1)
+    elif isinstance(value, Sequence):
+        for item in value.content.all():
+            _reach(item, found, depth - 1)
+    elif isinstance(value, Partial):
+        for item in (value.func, *value.args, *value.keywords.values()):
+            _reach(item, found, depth - 1)
+    elif isinstance(value, (Mapping, Instance)):
+        for item in value.fields.values():
+            _reach(item, found, depth - 1)

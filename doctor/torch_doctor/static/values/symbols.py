@@ -1,0 +1,40 @@
+"""Symbols identify undecided values, so that the same test made twice is decided once."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, TypeAlias
+
+Symbol: TypeAlias = tuple[Any, ...]
+"""Identifies an undecided value, so that the same test made twice is decided once."""
+
+
+Facts: TypeAlias = frozenset[tuple[Symbol, bool]]
+"""What must hold for an alternative to be the right one."""
+
+
+SERIAL = itertools.count(1)
+"""Numbers objects and symbols, in the order in which they come up."""
+
+
+COUNTER = "counter"
+"""Begins the symbol of a loop's counter that starts at 0; then comes whether it is there now, None where nobody knows."""
+
+
+def fresh_symbol(word: str = "?") -> Symbol:
+    """A symbol that equals no other."""
+    return (word, next(SERIAL))
+
+
+def latest() -> int:
+    """The number of the newest object or symbol."""
+    return next(SERIAL)
+
+
+def hashable(value: object) -> bool:
+    """Whether a constant can be a key."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,74 @@
+"""Tensors, parameters and gradients, and the contexts that decide whether autograd records."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import EMPTY, Flow
+from torch_doctor.static.values.value import Value
+from torch_doctor.trace import Kind
+
+if TYPE_CHECKING:
+    from torch_doctor.trace import Site, Tri
+
+MADE_OF_GRADIENTS = "gradient"
+"""`made_by` of a tensor that was computed from gradients."""
+VOLATILE = "volatile"
+"""`made_by` of a `Variable(..., volatile=True)`: before torch 0.4 nothing computed from it recorded a graph."""
+
+
+class Tensor(Value):
+    """A tensor: what its numbers mean (`kind`, since `made_at`, by `made_by`), how it travelled (`trail`), its flow."""
+
+    __slots__ = ("flow", "kind", "made_at", "made_by", "scalar", "trail")
+
+    def __init__(
+        self,
+        flow: Flow = EMPTY,
+        kind: Kind = Kind.UNKNOWN,
+        made_at: Site | None = None,
+        made_by: str = "",
+        trail: tuple[tuple[Site, str], ...] = (),
+        scalar: Tri = None,
+    ) -> None:
+        self.flow = flow
+        self.kind = kind
+        self.made_at = made_at
+        self.made_by = made_by
+        self.trail = trail
+        self.scalar = scalar
+
+    def with_flow(self, flow: Flow) -> Tensor:
+        """The same tensor with another history."""
+        return Tensor(flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar)
+
+
+class Params(Value):
+    """Parameters of modules: an iterable of them, or one of them (`whole` False when there may be others)."""
+
+    __slots__ = ("modules", "named", "whole")
+
+    def __init__(self, modules: frozenset[int], *, whole: bool = True, named: bool = False) -> None:
+        self.modules = modules
+        self.whole = whole
+        self.named = named
+
+
+class Grads(Value):
+    """The `.grad` of such parameters."""
+
+    __slots__ = ("modules",)
+
+    def __init__(self, modules: frozenset[int]) -> None:
+        self.modules = modules
+
+
+class Context(Value):
+    """A context manager that sets the grad mode; `enabled` None when that is not known. `restores`: it was already applied."""
+
+    __slots__ = ("enabled", "name", "previous")
+
+    def __init__(self, name: str, enabled: Tri, previous: object = None) -> None:
+        self.name = name
+        self.enabled = enabled
+        self.previous = previous

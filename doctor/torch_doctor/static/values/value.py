@@ -1,0 +1,118 @@
+"""The values that need no identity: constants, plain values, unknown ones, and one of several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
+from torch_doctor.static.values.symbols import fresh_symbol
+
+if TYPE_CHECKING:
+    from torch_doctor.static.values.symbols import Facts, Symbol
+
+
+class Value:
+    """Anything an expression can evaluate to."""
+
+    __slots__ = ()
+    flow: Flow = EMPTY
+
+
+Args: TypeAlias = tuple[Value, ...]
+"""The positional arguments of a call; the last may be a `Spread`."""
+
+
+Keywords: TypeAlias = dict[str, Value]
+"""The keyword arguments of a call; under "**" lies what cannot be told apart."""
+
+
+class Missing(Value):
+    """No value: a variable or attribute that is not there."""
+
+    __slots__ = ()
+
+
+MISSING = Missing()
+
+
+class Const(Value):
+    """A value that is known exactly."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+NOTHING = Const(None)
+
+
+class Plain(Value):
+    """A number, string, array or setting: holds no graph and nothing that trains. Its value is not known."""
+
+    __slots__ = ("_symbol",)
+
+    def __init__(self, symbol: Symbol | None = None) -> None:
+        self._symbol = symbol
+
+    @property
+    def symbol(self) -> Symbol:
+        """What identifies it in tests."""
+        if self._symbol is None:
+            self._symbol = fresh_symbol()
+        return self._symbol
+
+
+class Unknown(Value):
+    """Anything at all. `flow` is what it may carry, `holds` the objects that it may hold on to."""
+
+    __slots__ = ("_symbol", "flow", "holds")
+
+    def __init__(self, flow: Flow = UNSEEN, holds: frozenset[int] = frozenset(), symbol: Symbol | None = None) -> None:
+        self.flow = flow
+        self.holds = holds
+        self._symbol = symbol
+
+    @property
+    def symbol(self) -> Symbol:
+        """What identifies it in tests."""
+        if self._symbol is None:
+            self._symbol = fresh_symbol()
+        return self._symbol
+
+
+class UnknownAttribute(Unknown):
+    """An attribute of something unknown: `name` of `of`."""
+
+    __slots__ = ("name", "of")
+
+    def __init__(self, of: Unknown, name: str) -> None:
+        super().__init__(of.flow, of.holds, (".", of.symbol, name))
+        self.of = of
+        self.name = name
+
+
+class Either(Value):
+    """One of a few values; each option says what must hold for it."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: tuple[tuple[Facts, Value], ...]) -> None:
+        self.options = options
+
+    @property
+    def flow(self) -> Flow:  # type: ignore[override]  # computed from the options
+        """What any of the options may carry."""
+        first, *rest = (value.flow for _, value in self.options)
+        for flow in rest:
+            first = alternatives(first, flow)
+        return first
+
+
+class Lib(Value):
+    """Something of a library that is not part of the project, by its dotted name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name

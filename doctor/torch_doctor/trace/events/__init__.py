@@ -1,0 +1,79 @@
+"""What can happen in a training script: one class per event, each field with its meaning.
+
+References (`module`, `optimizer`, ...) are numbers that stand for one object during one run; names (`name`) are the user's
+own spelling of it. An event that names another event does so by the other's `index` in the trace. Fields of type `Tri`
+are None where the witness does not know.
+"""
+
+from torch_doctor.trace.events.course import (
+    BatchTaken,
+    CallEntered,
+    CallExited,
+    GradModeEntered,
+    GradModeExited,
+    LoaderBuilt,
+    LoopEntered,
+    LoopExited,
+    LoopIterated,
+)
+from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
+from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved
+from torch_doctor.trace.events.modules import Held, ModeSet, ModuleBuilt, Moved, Registered
+from torch_doctor.trace.events.sight import GaveUp, Handed, Owned, Unreadable
+from torch_doctor.trace.events.update import (
+    Backward,
+    Clipped,
+    Forward,
+    LossCalled,
+    NotCalled,
+    OptimizerBuilt,
+    ScalerBuilt,
+    ScalerUpdated,
+    SchedulerBuilt,
+    SchedulerStepped,
+    Stepped,
+    Unscaled,
+    ZeroGrad,
+)
+
+__all__ = [
+    "NO_EVENTS",
+    "Backward",
+    "BatchTaken",
+    "CallEntered",
+    "CallExited",
+    "Clipped",
+    "Event",
+    "Forward",
+    "GaveUp",
+    "GradModeEntered",
+    "GradModeExited",
+    "Handed",
+    "Held",
+    "Kept",
+    "Loaded",
+    "LoaderBuilt",
+    "Logged",
+    "LoopEntered",
+    "LoopExited",
+    "LoopIterated",
+    "LossCalled",
+    "ModeSet",
+    "ModuleBuilt",
+    "Moved",
+    "NotCalled",
+    "OptimizerBuilt",
+    "Owned",
+    "Registered",
+    "Saved",
+    "ScalerBuilt",
+    "ScalerUpdated",
+    "SchedulerBuilt",
+    "SchedulerStepped",
+    "Stepped",
+    "TensorFact",
+    "Trail",
+    "Unreadable",
+    "Unscaled",
+    "ZeroGrad",
+]

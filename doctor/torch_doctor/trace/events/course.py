@@ -1,0 +1,85 @@
+"""How a run goes: loops, batches, calls, and whether autograd records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.scope import LoopKind
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoaderBuilt(Event):
+    """A data loader was constructed. `shuffle` as given; None when not known."""
+
+    loader: int
+    shuffle: Tri = None
+    drop_last: Tri = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class BatchTaken(Event):
+    """A loop got its next batch from `loader` (0 when it is not known which)."""
+
+    loader: int
+    name: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoopEntered(Event):
+    """A loop begins; `over` is what it goes through, in the user's words."""
+
+    loop: int
+    loop_kind: LoopKind
+    over: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoopIterated(Event):
+    """A pass of the loop begins; `number` counts from 1. The static witness makes two passes where it cannot count them."""
+
+    loop: int
+    number: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoopExited(Event):
+    """The loop is over."""
+
+    loop: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CallEntered(Event):
+    """A project function is entered; `function_site` is its `def`."""
+
+    function: str
+    function_site: Site
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CallExited(Event):
+    """The function returned."""
+
+    function: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GradModeEntered(Event):
+    """`no_grad`, `inference_mode`, `enable_grad`, `set_grad_enabled(...)` begins; `context` is its torch name."""
+
+    context: str
+    enabled: Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GradModeExited(Event):
+    """The context is left; `enabled` is what holds from here on."""
+
+    context: str
+    enabled: Tri

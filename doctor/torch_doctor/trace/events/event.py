@@ -1,0 +1,51 @@
+"""What every event has, and what is known of a tensor in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.words import Kind, Source, Tri
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.scope import Guards, Scope
+    from torch_doctor.trace.site import Site
+
+
+Trail = tuple[tuple["Site", str], ...]
+
+
+NO_EVENTS: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorFact:
+    """What is known of a tensor where an event used it.
+
+    `made_at` is where it got its kind (the softmax call for probabilities), `made_by` the torch name of what gave it (e.g.
+    `torch.nn.Softmax`), `trail` how it travelled from there. `graph` tells whether an autograd graph hangs on it.
+    `forwards` are the `Forward` events whose data went into it (through `detach` and `no_grad` too), `graph_forwards` those
+    that it can still send gradients to, `kept` the `Kept` events it contains. `name` is the user's expression.
+    """
+
+    kind: Kind = Kind.UNKNOWN
+    name: str = ""
+    made_at: Site | None = None
+    made_by: str = ""
+    trail: Trail = ()
+    graph: Tri = None
+    scalar: Tri = None
+    source: Source = Source.UNKNOWN
+    forwards: frozenset[int] = NO_EVENTS
+    graph_forwards: frozenset[int] = NO_EVENTS
+    kept: frozenset[int] = NO_EVENTS
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Event:
+    """Something that happened at `site`, within `scope`, behind `guards`; `index` is its place in the trace."""
+
+    site: Site
+    scope: Scope
+    guards: Guards = frozenset()
+    index: int = -1

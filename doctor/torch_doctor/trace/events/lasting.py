@@ -1,0 +1,55 @@
+"""What outlives an iteration: values that are kept or logged, checkpoints that are saved and loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.words import Holding
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Kept(Event):
+    """A value was put where it outlives the statement: a running sum, a container, an attribute.
+
+    `holder` is the user's name for it; `carries` are the `Kept` events whose values the holder already had inside: when one
+    of an earlier iteration is among them, the value outlived its iteration. `bounded`: the holder drops old values by
+    itself (`deque(maxlen=...)`).
+    """
+
+    value: TensorFact
+    how: Holding
+    holder: str
+    carries: frozenset[int] = NO_EVENTS
+    bounded: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Logged(Event):
+    """A value went to a sink that formats or plots it."""
+
+    value: TensorFact
+    sink: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Saved(Event):
+    """Something was written by `torch.save`. `modules` are whole module objects inside it, `what` the argument's text.
+
+    `names` says under which key of a dict each module lies ("" for the object itself).
+    """
+
+    what: str
+    modules: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Loaded(Event):
+    """Weights were loaded into `module` (0: only read from the file)."""
+
+    module: int
+    name: str

@@ -1,0 +1,90 @@
+"""What happens to modules: they are built, put together, switched and moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ModuleBuilt(Event):
+    """A module was constructed. `site` is the construction, `class_site` the project's class and `init_site` its `def __init__`.
+
+    `class_name` is `torch.nn.Linear` for torch's own and the bare name for the project's. `sensitive`: it or something in
+    it behaves differently in training (dropout, batch norm). `parameters`: it owns parameters that can be trained.
+    `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
+    before it did. `init_site` is that of the class that makes the mistake when the class is inherited.
+    """
+
+    module: int
+    class_name: str
+    class_site: Site | None = None
+    init_site: Site | None = None
+    sensitive: Tri = None
+    parameters: Tri = None
+    base_initialised: Tri = True
+    early_member: Site | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Registered(Event):
+    """`child`, a module or parameter, became part of `owner`: by attribute, container, `add_module`, `setattr`."""
+
+    owner: int
+    child: int
+    name: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Held(Event):
+    """A plain container with modules or parameters became the attribute `name` of the module `owner`.
+
+    `site` is the container's assignment (its creation, where a function returned it). `container`: "list", "dict", "tuple"
+    or "set". `members` are the modules or parameters it holds when the owner's constructor is done; `parameters` tells
+    that they are bare parameters, `trainable` that some member has something to train or a mode to set. `passed_in`: the
+    members were not built by the owner but handed to it one by one, or the container wraps a single one that had a name, as
+    is done to hide them on purpose.
+    `registered`: all of them became part of some module another way. `owner_class` is the owner's class name.
+    `filled_at` lists where members were put in, when that is not the assignment.
+    """
+
+    owner: int
+    owner_class: str
+    name: str
+    container: str
+    members: tuple[int, ...]
+    parameters: bool
+    trainable: Tri
+    passed_in: bool
+    registered: bool
+    member_class: str = ""
+    filled_at: tuple[Site, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ModeSet(Event):
+    """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
+
+    `whole` is False when the call went to a part of a bigger module (`model.backbone.eval()`).
+    """
+
+    module: int
+    name: str
+    training: Tri
+    whole: bool = True
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Moved(Event):
+    """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped."""
+
+    module: int
+    name: str
+    device: str
+    used: bool = True

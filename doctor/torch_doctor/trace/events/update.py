@@ -1,0 +1,173 @@
+"""The update: forward, loss, backward, step and clearing, with scalers and schedulers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.words import Kind, Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Forward(Event):
+    """A whole module was called (calls inside its `forward` are not events of their own).
+
+    `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
+    `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `inputs` describes the first
+    tensor argument, `output` the result. `used` is False when the result is dropped: the call was made for what it does on
+    the way.
+    """
+
+    module: int
+    name: str
+    class_name: str
+    sensitive: Tri
+    training: Tri
+    grad: Tri
+    trainable: Tri
+    inputs: TensorFact
+    output: TensorFact
+    used: bool = True
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LossCalled(Event):
+    """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy)."""
+
+    loss: str
+    name: str
+    expects: Kind
+    input: TensorFact
+    target: TensorFact
+    output: TensorFact
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Backward(Event):
+    """Gradients were computed. `modules` are those whose parameters got some; `whole` is False when there may be others.
+
+    `forwards` are the `Forward` events whose data went into the loss, `kept` the `Kept` events it contains. `through` says
+    how: `backward`, `autograd.grad` (fills no `.grad`), or the framework that did it. `inputs_only`: gradients went to
+    given inputs, not to parameters. `context`: gradients live in a distributed autograd context, not in `.grad`.
+    """
+
+    name: str
+    through: str
+    loss: TensorFact
+    modules: frozenset[int]
+    whole: bool
+    forwards: frozenset[int] = NO_EVENTS
+    kept: frozenset[int] = NO_EVENTS
+    retain_graph: Tri = False
+    inputs_only: bool = False
+    context: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OptimizerBuilt(Event):
+    """An optimizer took parameters: those of `modules`; `whole` is False when there may be others."""
+
+    optimizer: int
+    class_name: str
+    modules: frozenset[int]
+    whole: bool
+    name: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Stepped(Event):
+    """`optimizer.step()`, or an update by hand (`manual`, optimizer 0). `modules` are those whose parameters moved.
+
+    `whole` is False when there may be others. `closure`: the closure it was given ran (and its events precede this one).
+    `scaled`: it went through a gradient scaler. `clears`: the same call clears the gradients too (DeepSpeed).
+    `manual` updates are reported here too: a `param -= lr * param.grad` under `no_grad`.
+    """
+
+    optimizer: int
+    name: str
+    modules: frozenset[int]
+    whole: bool
+    manual: bool = False
+    closure: bool = False
+    scaled: bool = False
+    clears: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ZeroGrad(Event):
+    """Gradients were cleared: by the optimizer, the module, or by hand (`p.grad = None`, `p.grad.zero_()`).
+
+    `target` is the optimizer or module (0 by hand), `modules` those whose gradients are gone, `whole` False when there may
+    be others.
+    """
+
+    target: int
+    name: str
+    modules: frozenset[int]
+    whole: bool
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Clipped(Event):
+    """Gradients were clipped, by `function`."""
+
+    function: str
+    modules: frozenset[int]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Unscaled(Event):
+    """`scaler.unscale_(optimizer)`."""
+
+    scaler: int
+    optimizer: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ScalerBuilt(Event):
+    """A gradient scaler was constructed."""
+
+    scaler: int
+    enabled: Tri = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ScalerUpdated(Event):
+    """`scaler.update()`."""
+
+    scaler: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SchedulerBuilt(Event):
+    """A learning-rate scheduler was constructed on `optimizer`."""
+
+    scheduler: int
+    optimizer: int
+    class_name: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SchedulerStepped(Event):
+    """`scheduler.step()`."""
+
+    scheduler: int
+    optimizer: int
+    name: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class NotCalled(Event):
+    """A method was named as a statement, or a context class was entered, without being called.
+
+    `name` is the expression, `method` the method's name, `of` what it belongs to: "optimizer", "tensor", "module",
+    "scheduler", "scaler" or "torch"; `target` the object's reference (0 where there is none).
+    """
+
+    name: str
+    method: str
+    of: str
+    target: int = 0

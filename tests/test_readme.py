@@ -1,0 +1,87 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.config import Config, load
+from torch_doctor.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Run = Any  # arguments to outcome
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MARK = re.compile(r" *# TDR\d{3}$", re.MULTILINE)
+
+
+def block(heading: str, language: str) -> str:
+    """The first block of code in a language below a heading."""
+    below = README.split(f"## {heading}\n")[1].split("\n## ")[0]
+    return below.split(f"```{language}\n")[1].split("```")[0]
+
+
+def commands() -> list[str]:
+    """Every call of `torch-doctor` in the README, in code blocks and in sentences."""
+    return re.findall(r"\btorch-doctor (?:scan|rule|rules|trace|version)\b[^`\n&]*", README)
+
+
+def test_the_first_command_finds_the_bugs(run: Run) -> None:
+    (command,) = re.findall(r"pip install \. && torch-doctor (.*)", block("Install and scan", "console"))
+    *arguments, script = command.split()
+    assert run(*arguments, str(ROOT / script)).status == 1
+
+
+def test_the_finding_is_what_is_printed(run: Run, folder: Path) -> None:
+    for name in ("train.py", "model.py"):
+        text = (ROOT / "fixtures/TDR201/bad_two_files" / name).read_text(encoding="utf-8")
+        (folder / name).write_text(MARK.sub("", text), encoding="utf-8")
+    outcome = run("scan", "train.py")
+    assert outcome.out.strip() == block("A finding", "text").strip()
+
+
+@pytest.mark.parametrize("command", [command for command in commands() if " rule " in command])
+def test_the_pages_it_names_exist(run: Run, command: str) -> None:
+    _, *arguments = command.split()
+    assert run(*arguments).status == 0
+
+
+def test_the_configuration_is_understood(write: Callable[..., Path], run: Run) -> None:
+    config = load(write("pyproject.toml", block("Configuration", "toml"))).config
+    assert config == Config(
+        select=("TDR1", "TDR2"),
+        ignore=("whole-model-saved",),
+        extend_exclude=("third_party",),
+        per_file_ignores={"notebooks/*": ("TDR402",)},
+    )
+    write("train.py", "import torch\n")
+    assert run("scan").status == 0
+
+
+def test_the_hook_exists() -> None:
+    (hook,) = re.findall(r"- id: (\S+)", block("pre-commit", "yaml"))
+    assert f"- id: {hook}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+
+
+def test_the_ci_job_annotates_and_writes_what_it_uploads(run: Run, folder: Path) -> None:
+    job = block("CI", "yaml")
+    (command,) = re.findall(r"run: torch-doctor (.*)", job)
+    (uploaded,) = re.findall(r"sarif_file: (\S+)", job)
+    shutil.copy(ROOT / "fixtures/whole/six_bugs.py", folder)
+    outcome = run(*command.split())
+    results = json.loads((folder / uploaded).read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert outcome.status == 1
+    assert len(outcome.out.splitlines()) == len(results) > 5
+    assert outcome.out.startswith("::error file=six_bugs.py,line=")
+
+
+def test_all_formats_are_named() -> None:
+    (sentence,) = re.findall(r"^Formats: (.*?);", README, flags=re.MULTILINE)
+    assert re.findall(r"`([\w-]+)`", sentence) == list(FORMATS)

@@ -3,13 +3,15 @@
 `server.py SOCKET AGENT`: listens on the socket until it is told to end.
 """
 
-import importlib.util
+import contextlib
 import json
 import os
+import runpy
 import select
 import signal
 import socket
 import sys
+from typing import Any
 
 import torch
 import torch._dynamo  # what the first optimizer imports
@@ -22,7 +24,8 @@ def main() -> None:
     listener.bind(path)
     listener.listen(64)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    print("ready", flush=True)
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
     while True:
         connection, _ = listener.accept()
         if os.fork() == 0:
@@ -48,18 +51,17 @@ def supervise(connection: socket.socket, agent: str) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     ended = os.pidfd_open(child)
-    select.select([ended, connection], [], [])
+    either: list[Any] = [ended, connection]
+    select.select(either, [], [])
     if not select.select([ended], [], [], 0)[0]:
         os.killpg(child, signal.SIGKILL)
     _, status = os.waitpid(child, 0)
-    try:
+    with contextlib.suppress(OSError):
         connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
-    except OSError:
-        pass
     os._exit(0)
 
 
-def run(request: dict, descriptors: list, agent: str) -> None:
+def run(request: dict[str, Any], descriptors: list[int], agent: str) -> None:
     """What the new process does: it becomes what `python AGENT ARGUMENTS` is, with torch imported."""
     os.setsid()
     protocol, out, err = descriptors
@@ -73,10 +75,7 @@ def run(request: dict, descriptors: list, agent: str) -> None:
     arguments[arguments.index("--fd") + 1] = str(protocol)
     sys.argv = [agent, *arguments]
     sys.dont_write_bytecode = True
-    spec = importlib.util.spec_from_file_location("_agent_start", os.path.join(agent, "__main__.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    status = module.load().main(arguments)
+    status = runpy.run_path(f"{agent}/__main__.py", run_name="_agent_start")["load"]().main(arguments)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)  # an interpreter with torch in it takes long to put away

@@ -5,10 +5,11 @@ import os
 import signal
 import socket
 import sys
+from pathlib import Path
 
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(os.environ["TORCH_DOCTOR_FARM"])
-request = {"arguments": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd()}
+request = {"arguments": sys.argv[1:], "environment": dict(os.environ), "folder": str(Path.cwd())}
 descriptor = int(sys.argv[sys.argv.index("--fd") + 1])
 data = json.dumps(request).encode()
 socket.send_fds(connection, [len(data).to_bytes(4, "big")], [descriptor, 1, 2])

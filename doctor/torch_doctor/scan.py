@@ -296,6 +296,11 @@ class Scan:
             report.findings[:] = [merged(finding, judged) for finding, judged in pairs]
             for finding in judgement.new:
                 self._take(finding, project)
+            void: dict[str, list[str]] = {}
+            for code, stand_in in judgement.void:
+                void.setdefault(str(stand_in), []).append(code)
+            for reason, codes in void.items():
+                report.remarks.append(f"{trace.path}: nothing can be said of {', '.join(codes)}: {reason}")
             for code, error in judgement.failures:
                 self._failed(f"the run of {trace.path} with {code}", error)
             for finding in report.findings:

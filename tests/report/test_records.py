@@ -67,15 +67,12 @@ def test_a_verdict_comes_with_its_evidence(backward: Finding) -> None:
     proof = (Evidence("gradient norm before backward", 3.5, "", backward.site), Evidence("steps", 2, "steps"))
     record = records.record(backward.with_verdict(Verdict.CONFIRMED, proof))
     assert record["verdict"] == "confirmed"
-    assert record["evidence"][0]["location"] == {"row": 5, "column": 5}
+    assert record["evidence"][0]["site"]["location"] == {"row": 5, "column": 5}
     assert record["evidence"][1] == {
         "claim": "steps",
         "value": 2,
         "unit": "steps",
-        "filename": None,
-        "cell": None,
-        "location": None,
-        "end_location": None,
+        "site": None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,8 +29,8 @@ class Outcome:
     """What came of a probe.
 
     `trace` holds what was seen; it is None where the probe could not run, and `ending` says why. Else `ending` tells how
-    the script ended, where that was not its end. `remarks` are lines on what stood in for what. `output` is what the
-    script printed, `seconds` how long it took, and `peak` the most memory, in bytes.
+    the script ended, where that was not its end. `remarks` are lines on what ran it, how far it came and what stood in
+    for what. `output` is what the script printed, `seconds` how long it took, and `peak` the most memory, in bytes.
     """
 
     trace: Trace | None = None
@@ -65,7 +65,12 @@ def probe(
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
     reader = Reader(name, lambda path: shown(Path(path)))
     reader.read(done.lines)
-    return _outcome(name, reader, done, limits)
+    outcome = _outcome(name, reader, done, limits)
+    if reader.greeted:
+        outcome = replace(outcome, remarks=(remarks.ran(name, reader.trace, python, outcome.seconds), *outcome.remarks))
+    if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
+        return replace(outcome, trace=None, ending=f"{python.path} has a torch that sees no GPU: leave out `--device`")
+    return outcome
 
 
 def _outcome(name: str, reader: Reader, launched: Launched, limits: Limits) -> Outcome:
@@ -78,7 +83,7 @@ def _outcome(name: str, reader: Reader, launched: Launched, limits: Limits) -> O
     return Outcome(
         trace=reader.trace if reader.trace.events or not ending else None,
         ending=ending,
-        remarks=tuple(remarks.stand_ins(name, run)),
+        remarks=tuple(remarks.differences(name, run)),
         output=launched.output.text(),
         seconds=launched.seconds,
         peak=launched.peak,

@@ -1,9 +1,10 @@
-"""Which Python runs the script: the one that was asked for, else the project's, else our own."""
+"""Which Python runs the script: the one that was asked for, else the project's, that of the shell, or our own."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDERS = (".venv", "venv", ".env", "env")
+NAMES = ("python", "python3")
 VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 OLDEST_PYTHON = (3, 10)
 OLDEST_TORCH = (2, 4)
@@ -79,20 +81,28 @@ class Interpreter:
 def interpreter(asked: str, project: Path) -> Interpreter:
     """The Python that can run the scripts of a project; `asked` names one, or the folder of an environment, or is empty.
 
-    Where nothing was asked for, it is the first of the active environment, those in the project and our own that has
-    torch.
+    Where nothing was asked for, it is the first that has torch: of the active environment, of those in the project, what
+    the shell calls `python`, and our own.
 
     Raises:
         NoInterpreterError: none can.
     """
-    candidates = [Interpreter(_named(asked), "--python")] if asked else list(_found(project))
-    first: NoInterpreterError | None = None
-    for candidate in candidates:
-        problem = candidate.problem()
-        if problem is None:
-            return candidate
-        first = first or problem
-    raise first or NoInterpreterError
+    if asked:
+        only = Interpreter(_named(asked), "--python")
+        if problem := only.problem():
+            raise problem
+        return only
+    problems: dict[Path, NoInterpreterError] = {}
+    for candidate in _found(project):
+        if candidate.path not in problems:
+            problem = candidate.problem()
+            if problem is None:
+                return candidate
+            problems[candidate.path] = problem
+    if len(problems) == 1:
+        raise next(iter(problems.values()))
+    message = f"none of {', '.join(map(str, problems))} has torch: give the script's interpreter with `--python`"
+    raise NoInterpreterError(message)
 
 
 def _named(asked: str) -> Path:
@@ -104,8 +114,6 @@ def _named(asked: str) -> Path:
             raise NoInterpreterError(message)
         return inside
     if path.parent == Path() and not path.is_file():
-        import shutil  # noqa: PLC0415 - only for a bare name
-
         on_path = shutil.which(asked)
         path = Path(on_path) if on_path else path
     if not path.is_file():
@@ -115,7 +123,7 @@ def _named(asked: str) -> Path:
 
 
 def _found(project: Path) -> Iterator[Interpreter]:
-    """The active environment, those that lie in the project, and what we run in ourselves."""
+    """The active environment, those that lie in the project, what the shell would start, and what we run in ourselves."""
     for variable in VARIABLES:
         value = os.environ.get(variable)
         if value and (path := _of_environment(Path(value))) is not None:
@@ -124,6 +132,10 @@ def _found(project: Path) -> Iterator[Interpreter]:
         path = _of_environment(project / name)
         if path is not None:
             yield Interpreter(path, f"the project's {name}")
+    for name in NAMES:
+        on_path = shutil.which(name)
+        if on_path:
+            yield Interpreter(Path(on_path).absolute(), f"`{name}` of the shell")
     yield Interpreter(Path(sys.executable), "torch-doctor's own")
 
 

@@ -119,7 +119,7 @@ class Reader:
         self.run.stand_ins.append(
             t.StandIn(
                 what=str(record["what"]),
-                instead_of=str(record.get("for") or ""),
+                why=str(record.get("for") or ""),
                 how=str(record.get("how") or ""),
                 voids=frozenset(record.get("voids") or ()),
                 site=self._sites.get(record.get("at", record.get("site", -1))),

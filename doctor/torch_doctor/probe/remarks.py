@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import signal
+from collections import defaultdict
 from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Run, Stepped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.probe.interpreter import Interpreter
     from torch_doctor.probe.launch import Launched, Limits
-    from torch_doctor.trace import Run
+    from torch_doctor.trace import StandIn, Trace
 
-LONGEST_WORDS = 200
+LONGEST_WORDS = 300
+PLACE = 'File "'  # what the words of a SyntaxError begin with
 LIMITS = {
     "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
@@ -19,11 +24,25 @@ LIMITS = {
 }
 
 
-def stand_ins(name: str, run: Run) -> Iterator[str]:
+def ran(name: str, trace: Trace, python: Interpreter, seconds: float) -> str:
+    """What ran the script, on what, how long, and how far it came."""
+    run = trace.run or Run()
+    device = "the GPU" if run.device == "cuda" else "the CPU"
+    steps = len(trace.of(Stepped))
+    return (
+        f"{name} ran for {seconds:.1f} s on {device} and came to {steps} update{'s' * (steps != 1)}: Python {run.python} "
+        f"with torch {run.torch}, {python.path} ({python.origin})"
+    )
+
+
+def differences(name: str, run: Run) -> Iterator[str]:
     """A line for everything that was not as it would be without the probe; `name` is the script's."""
+    alike: dict[tuple[str, str], list[StandIn]] = defaultdict(list)
     for stand_in in run.stand_ins:
-        instead = f" for {stand_in.instead_of}" if stand_in.instead_of else ""
-        yield f"{stand_in.site or name}: `{stand_in.what}` stands in{instead}: {stand_in.how}"
+        alike[stand_in.how, stand_in.why].append(stand_in)
+    for (how, why), group in alike.items():
+        asked = ", ".join(f"`{stand_in.what}`" for stand_in in group)
+        yield f"{group[0].site or name}: {how} instead of {asked}{f' ({why})' if why else ''}"
     for told in run.refused:
         yield f"{told.site or name}: refused: {told.text}"
     for note in run.notes:
@@ -48,12 +67,15 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits) -> str:
 
 
 def _failure(name: str, run: Run) -> str:
-    lines = [f"{name} fails by itself: {run.end.exception}"]
+    rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
+    if rows[0].startswith(PLACE):  # of a SyntaxError
+        rows = [f"{rows[-1]} ({rows[0]})"]
+    lines = [f"{name} fails by itself: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
     if run.capped:
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
-        lines.append(f"the probe left loops early ({loops}): what needs all their passes fails")
+        lines.append(f"the probe left loops early ({loops}): if it needs all their passes, that is why")
     return "\n    ".join(lines)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from torch_doctor.rule import Finding, Rule
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import StandIn, Trace
 
 WITNESS = "probe"
 WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REACHED)
@@ -20,10 +20,14 @@ WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REA
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The static findings with their verdicts, in the order they came in, and the findings of the run alone."""
+    """The static findings with their verdicts, in the order they came in, and the findings of the run alone.
+
+    `void` are the rules that the run says nothing about, each with the stand-in that is the reason.
+    """
 
     judged: tuple[Finding, ...]
     new: tuple[Finding, ...]
+    void: tuple[tuple[str, StandIn], ...] = ()
     failures: tuple[tuple[str, Exception], ...] = ()
 
 
@@ -32,16 +36,22 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> J
 
     A static finding is confirmed by one of the same rule at the same place. Else the rule says whether the run came to
     where the bug would have shown. One cause is one finding: a rule whose findings others explain is silent where they
-    spoke. A rule that fails speaks neither for nor against its findings; its failure is in the
-    result with its code.
+    spoke. A rule for which something stood in that has to be real says nothing. A rule that fails speaks neither for
+    nor against its findings; its failure is in the result with its code.
     """
     verdicts = dict(enumerate(findings))
     new: list[Finding] = []
+    void: list[tuple[str, StandIn]] = []
     failures: list[tuple[str, Exception]] = []
     for rule in rules:
         if "P" not in rule.witness:
             continue
         own = [number for number, finding in verdicts.items() if finding.code == rule.code]
+        stand_in = trace.run.voids(*rule.voided_by) if trace.run is not None else None
+        if stand_in is not None:
+            void.append((rule.code, stand_in))
+            verdicts.update({number: _said(verdicts[number], Verdict.UNDECIDED, f"{stand_in}") for number in own})
+            continue
         try:
             said, found = _judged_by(rule, [verdicts[number] for number in own], trace)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
@@ -51,7 +61,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> J
         verdicts.update(zip(own, said, strict=True))
         new += found
     judged = tuple(verdicts.values())
-    return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(failures))
+    return Judgement(judged, tuple(_unexplained(new, judged, rules)), tuple(void), tuple(failures))
 
 
 def merged(first: Finding, second: Finding) -> Finding:

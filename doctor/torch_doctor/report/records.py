@@ -58,9 +58,5 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "claim": evidence.claim,
         "value": evidence.value,
         "unit": evidence.unit,
-        **(
-            _place(evidence.site)
-            if evidence.site is not None
-            else dict.fromkeys(("filename", "cell", "location", "end_location"))
-        ),
+        "site": None if evidence.site is None else _place(evidence.site),
     }

@@ -88,7 +88,13 @@ def _properties(finding: Finding) -> dict[str, Any]:
     if finding.verdict is not None:
         properties |= {"verdict": finding.verdict.value, "witness": finding.witness}
         properties["evidence"] = [
-            {"claim": evidence.claim, "value": evidence.value, "unit": evidence.unit} for evidence in finding.evidence
+            {
+                "claim": evidence.claim,
+                "value": evidence.value,
+                "unit": evidence.unit,
+                "site": evidence.site and str(evidence.site),
+            }
+            for evidence in finding.evidence
         ]
     return properties
 

@@ -22,18 +22,22 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandIn:
-    """Something that was not there, and what took its place.
+    """Something that the script asked for, and what it got.
 
+    `what` is how the script or torch calls it, `why` the reason why it cannot be had, `how` what is there instead.
     `voids` says what cannot be concluded any more: "values" (inputs and targets are random), "weights" (pretrained
     weights are random), "device" (moves do nothing), "precision" (autocast computes in float32), "workers" (no loader
     worker ran), "processes" (one process instead of many), "arguments", "log", "files" and "time" (all made up).
     """
 
     what: str
-    instead_of: str
+    why: str
     how: str
     voids: frozenset[str] = frozenset()
     site: Site | None = None
+
+    def __str__(self) -> str:
+        return f"{self.how} instead of `{self.what}`{f' ({self.why})' if self.why else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +87,9 @@ class Run:
     notes: list[str] = field(default_factory=list)
     end: End = End(how="killed")
 
-    def voids(self, what: str) -> bool:
-        """Whether a stand-in makes it meaningless to conclude anything about `what`."""
-        return any(what in stand_in.voids for stand_in in self.stand_ins)
+    def voids(self, *what: str) -> StandIn | None:
+        """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""
+        return next((stand_in for stand_in in self.stand_ins if not stand_in.voids.isdisjoint(what)), None)
 
     def measurements(self, claim: str, *about: int) -> list[Measured]:
         """What was measured of a claim; with events, only what is about one of them."""

@@ -53,11 +53,13 @@ def same_loss(finding: Finding, seen: Finding) -> bool:
     return same_place(finding.site, seen.site) or same_place(finding.trail[-1].site, seen.trail[-1].site)
 
 
-def reached_loss(trace: Trace, finding: Finding) -> bool | str:
-    """Whether the loss that the finding leads to was computed, of something else than the finding says."""
+def reached_loss(trace: Trace, finding: Finding, kind: Kind) -> bool | str:
+    """Whether the loss that the finding leads to was computed, and never of the `kind` of values that it says."""
     kinds = {loss.input.kind for loss in at(trace, finding.trail[-1].site, LossCalled)}
     if Kind.UNKNOWN in kinds:
         return "the run does not tell what kind of values reached the loss"
+    if kind in kinds:
+        return "such values reached the loss, but the run does not tell from where"
     return bool(kinds)
 
 

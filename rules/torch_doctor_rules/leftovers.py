@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Scope
 
+LEAST_GROWTH = 2
+"""Passes after the first in which something has to have stayed alive, if it ever does."""
+
 
 def leftovers(trace: Trace, *ways: Holding) -> Iterator[Kept]:
     """The values with a graph that outlive their batch in one of these ways and that nobody needs a graph of."""
@@ -38,12 +41,14 @@ def growth(trace: Trace, kept: Kept) -> Iterator[Step]:
 
 
 def reached(trace: Trace, finding: Finding) -> bool | str:
-    """Whether values were kept there in several batches, and their graphs were gone by then or were needed."""
+    """Whether what was kept there had no graph, or its graphs were gone by the next batches, or needed."""
     kept = at(trace, finding.site, Kept)
-    if ran(trace, finding.site, "kept without a graph") and not kept:
-        return True
+    if not kept:
+        return ran(trace, finding.site, "kept without a graph")
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
-    return any(not last.carries or last.bounded or _needed(trace, last) for last in again)
+    if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
+        return "graphs stay alive, but perhaps on purpose"
+    return len(again) >= LEAST_GROWTH
 
 
 def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -18,6 +18,7 @@ from torch_doctor.trace import (
 )
 from torch_doctor_rules.family import Family
 from torch_doctor_rules.gradients import fills
+from torch_doctor_rules.shown import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,6 +60,10 @@ class Passes:
     def goes_backward(self, forward: Forward) -> bool:
         """Whether the forward's result goes into a loss that goes backward, or may do so out of sight."""
         return bool(self._backward_of.get(forward.index)) or forward.index in self._handed
+
+    def evaluating_at(self, site: Site) -> list[Forward]:
+        """The forwards at a place whose results never go backward."""
+        return [forward for forward in at(self.trace, site, Forward) if not self.goes_backward(forward)]
 
     def trains(self, forward: Forward) -> bool:
         """Whether gradients reach parameters through this forward."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeVar
 from torch_doctor.rule import Evidence, same_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from torch_doctor.trace import Event, Site, Trace
+    from torch_doctor.trace import Event, Site, Stepped, Trace
 
 E = TypeVar("E", bound="Event")
 
@@ -43,6 +43,15 @@ def numbers(trace: Trace, claim: str, *events: E) -> Iterator[tuple[E, float]]:
         value = number(trace, claim, event)
         if value is not None:
             yield event, value
+
+
+def gradients_at(trace: Trace, steps: Sequence[Stepped], which: str) -> Iterator[Evidence]:
+    """How many of its parameters had a gradient at the first of these steps."""
+    for step in steps[:1]:
+        had, owned = number(trace, "stepped parameters", step), number(trace, "owned parameters", step)
+        if had is not None and owned is not None:
+            text = f"{had:,.0f} of {count(owned, 'parameter tensor')} have a gradient at {which}"
+            yield fact(text, had, "parameter tensors", step)
 
 
 def count(number: float, noun: str, plural: str = "") -> str:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Forward, Trace
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes, batch_of
 from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import at
 from torch_doctor_rules.twice import answers
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
 
 
 class MissingEvalMode(Rule):
@@ -121,11 +121,14 @@ class MissingEvalMode(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the forward ran, and in evaluation mode, without parts that care, or to train."""
-        forwards, passes = at(trace, finding.site, Forward), Passes(trace)
-        wrong = [event for event in forwards if event.sensitive and event.training and not passes.goes_backward(event)]
-        return "it runs in training mode, but perhaps on purpose" if wrong else bool(forwards)
+        """Whether the forward evaluated, and always in evaluation mode."""
+        evaluating = Passes(trace).evaluating_at(finding.site)
+        wrong = [event for event in evaluating if event.training is not False]
+        if any(event.sensitive for event in wrong):
+            return "it runs in training mode, but perhaps on purpose"
+        return "in this run no part of the module cares about its mode" if wrong else bool(evaluating)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the same batch gave twice, and how many batches ran in which mode."""
-        return answers(trace, at(trace, finding.site, Forward), "in training mode", lambda event: event.training)
+        evaluating = Passes(trace).evaluating_at(finding.site)
+        return answers(trace, evaluating, "in training mode", lambda event: event.training)

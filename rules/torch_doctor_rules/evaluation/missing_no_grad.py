@@ -9,7 +9,6 @@ from torch_doctor.trace import Forward, Source, Trace
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes, batch_of
 from torch_doctor_rules.precedence import CONTEXTS, uncalled
-from torch_doctor_rules.shown import at
 from torch_doctor_rules.twice import batches, saved
 from torch_doctor_rules.wording import message
 
@@ -114,14 +113,14 @@ class MissingNoGrad(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the forward ran, and recorded nothing, or what it recorded was used."""
-        forwards, passes = at(trace, finding.site, Forward), Passes(trace)
-        wrong = [event for event in forwards if event.output.graph and not passes.goes_backward(event)]
-        return "it records a graph, which may be of use" if wrong else bool(forwards)
+        """Whether the forward evaluated, and recorded nothing."""
+        evaluating = Passes(trace).evaluating_at(finding.site)
+        wrong = any(event.output.graph is not False for event in evaluating)
+        return "it records a graph, which may be of use" if wrong else bool(evaluating)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches recorded a graph, and what one of them takes."""
-        forwards = at(trace, finding.site, Forward)
+        forwards = Passes(trace).evaluating_at(finding.site)
         yield from batches(forwards, "record a graph", lambda event: event.output.graph)
         yield from saved(trace, forwards)
 

@@ -112,11 +112,11 @@ class TrainModeNotRestored(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether training went on after the switch, in training mode again."""
         later = self._trained_after(trace, finding)
-        return (
-            "training goes on in evaluation mode, but perhaps on purpose"
-            if not all(event.training for event in later if event.sensitive)
-            else bool(later)
-        )
+        if all(event.training for event in later):
+            return bool(later)
+        if any(event.sensitive for event in later):
+            return "training goes on in evaluation mode, but perhaps on purpose"
+        return "in this run no part of the module cares about its mode"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many training batches after the switch ran in which mode."""

@@ -98,7 +98,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed of something else."""
-        return reached_loss(trace, finding)
+        return reached_loss(trace, finding, Kind.LOG_PROBABILITIES)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got them."""

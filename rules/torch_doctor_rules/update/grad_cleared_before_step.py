@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients, Wasted
-from torch_doctor_rules.shown import at, count, fact, number
+from torch_doctor_rules.shown import at, gradients_at
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -87,20 +88,23 @@ class GradClearedBeforeStep(Rule):
         yield from first_per_site(self._report(wasted) for wasted in Gradients(trace).wasted())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether a step came after this clearing, with gradients to apply."""
-        cleared = at(trace, finding.site, ZeroGrad)
-        return any(
-            step.index > event.index and step.modules & event.modules for event in cleared for step in trace.of(Stepped)
-        )
+        """Whether every step that came next after this clearing had gradients to apply."""
+        steps = self._next_steps(trace, finding)
+        if steps and not all(step.modules for step in steps):
+            return "a step that follows had nothing to apply, but perhaps not for this clearing"
+        return bool(steps)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters had a gradient when they were to be updated."""
-        for cleared in at(trace, finding.site, ZeroGrad)[:1]:
-            for step in [step for step in trace.of(Stepped) if step.index > cleared.index][:1]:
-                had, owned = number(trace, "stepped parameters", step), number(trace, "owned parameters", step)
-                if had is not None and owned is not None:
-                    text = f"{had:,.0f} of {count(owned, 'parameter tensor')} have a gradient at the step that follows"
-                    yield fact(text, had, "parameter tensors", step)
+        yield from gradients_at(trace, self._next_steps(trace, finding), "the step that follows")
+
+    def _next_steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
+        """The step that comes next after each clearing at the finding's place, of the same optimizer if it is one's."""
+        following = (
+            (step for step in trace.of(Stepped) if step.index > cleared.index and cleared.target in {0, step.optimizer})
+            for cleared in at(trace, finding.site, ZeroGrad)
+        )
+        return [step for steps in following for step in itertools.islice(steps, 1)]
 
     def _report(self, wasted: Wasted) -> Finding:
         optimizer = owner(wasted.step.name, "step", "optimizer")

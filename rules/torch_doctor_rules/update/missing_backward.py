@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, LossCalled, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Forward, LossCalled, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.shown import at, count, fact, number
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -86,19 +86,13 @@ class MissingBackward(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these steps ran after gradients had been computed for what they move."""
         steps = at(trace, finding.site, Stepped)
-        filled = any(step.modules & event.modules for step in steps for event in trace.of(Backward))
-        return filled or (bool(steps) and "no gradient was seen, and none may be needed")
+        return any(step.modules for step in steps) or (bool(steps) and "no gradient was seen, and none may be needed")
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of the steps had a gradient to apply."""
         steps = at(trace, finding.site, Stepped)
-        filled = [
-            step
-            for step in steps
-            if any(event.index < step.index and event.modules & step.modules for event in trace.of(Backward))
-        ]
-        text = f"{len(filled)} of {count(len(steps), 'step')} come after a backward pass"
-        yield fact(text, len(filled), "steps")
+        filled = [step for step in steps if number(trace, "stepped parameters", step)]
+        yield fact(f"{len(filled)} of {count(len(steps), 'step')} had a gradient to apply", len(filled), "steps")
 
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
         """The forward in the step's iteration that feeds a loss and that nobody goes backward through."""

@@ -97,19 +97,32 @@ class MissingStep(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether something updated what got these gradients."""
-        passes = at(trace, finding.site, Backward)
-        if not any(at(trace, step.site, OptimizerBuilt) for step in finding.trail[:1]):
+        passes, steps = at(trace, finding.site, Backward), self._steps(trace, finding)
+        if not passes or not self._built(trace, finding):
             return False
-        moved = any(step.modules & event.modules for event in passes for step in trace.of(Stepped))
-        return moved or (bool(passes) and "no step was seen, and the run may have ended before one")
+        return bool(steps) or "no step was seen, and the run may have ended before one"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the gradients were computed, and how often applied."""
+        passes, steps = at(trace, finding.site, Backward), self._steps(trace, finding)
+        text = f"{count(len(passes), 'backward pass', 'backward passes')}, {count(len(steps), 'step')} of its optimizer"
+        yield fact(text, len(steps), "steps", passes[0] if passes else None)
+
+    def _built(self, trace: Trace, finding: Finding) -> list[OptimizerBuilt]:
+        """The optimizers of the run that were built where the finding says."""
+        return [built for step in finding.trail[:1] for built in at(trace, step.site, OptimizerBuilt)]
+
+    def _steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
+        """The steps of these optimizers, or of others that apply gradients to what is theirs."""
+        built = self._built(trace, finding)
+        own = {event.optimizer for event in built}
+        theirs = frozenset[int]().union(*(event.modules for event in built))
         passes = at(trace, finding.site, Backward)
-        modules = frozenset[int]().union(*(event.modules for event in passes))
-        steps = [step for step in trace.of(Stepped) if step.modules & modules]
-        text = f"{count(len(passes), 'backward pass', 'backward passes')}, {count(len(steps), 'step')}"
-        yield fact(text, len(steps), "steps")
+        return [
+            step
+            for step in trace.of(Stepped)
+            if step.optimizer in own or any(step.modules & theirs & event.modules for event in passes)
+        ]
 
     def _name(self, trace: Trace, optimizer: OptimizerBuilt) -> str:
         """What the user calls the optimizer, as far as it is seen."""

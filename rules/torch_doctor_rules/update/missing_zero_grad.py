@@ -96,11 +96,7 @@ class MissingZeroGrad(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether an update lay between two of these backward passes, and the second found no old gradient."""
-        again = [
-            last
-            for first, last in pairwise(at(trace, finding.site, Backward))
-            if any(step.modules & last.modules for step in trace.between(first, last, Stepped))
-        ]
+        again = self._after_steps(trace, finding)
         if any(numbers(trace, OLD, *again)):
             return "gradients of earlier steps were still there, but not those of the parameters that were updated"
         return bool(again)
@@ -108,12 +104,22 @@ class MissingZeroGrad(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How large the old gradients made the new ones."""
         passes = at(trace, finding.site, Backward)
-        for event, value in list(numbers(trace, OLD, *passes))[:MOST_LINES]:
+        old = list(numbers(trace, OLD, *self._after_steps(trace, finding))) or list(numbers(trace, OLD, *passes))
+        for event, value in old[:MOST_LINES]:
             done = sum(step.index < event.index and bool(step.modules & event.modules) for step in trace.of(Stepped))
             text = f"the gradient at step {done + 1} is {times(value)} this batch's own gradient"
             yield fact(text, value, "×", event)
-        if not any(numbers(trace, OLD, *passes)):
-            yield fact(f"{count(len(passes), 'backward pass', 'backward passes')} found no old gradient", len(passes))
+        if not old:
+            text = f"{count(len(passes), 'backward pass', 'backward passes')} found no old gradient"
+            yield fact(text, len(passes), "backward passes")
+
+    def _after_steps(self, trace: Trace, finding: Finding) -> list[Backward]:
+        """The backward passes at the finding's place that are the first after an update of what they fill."""
+        return [
+            last
+            for first, last in pairwise(at(trace, finding.site, Backward))
+            if any(step.modules & last.modules for step in trace.between(first, last, Stepped))
+        ]
 
     def _stale(self, gradients: Gradients, again: Backward) -> Iterator[tuple[Stepped, frozenset[int]]]:
         """The steps of earlier iterations whose gradients are still there for `again` to add to, the latest first."""

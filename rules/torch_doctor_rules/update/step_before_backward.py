@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace
 from torch_doctor_rules.gradients import Gradients
-from torch_doctor_rules.shown import at, count, fact, number
+from torch_doctor_rules.shown import at, gradients_at
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -89,17 +89,15 @@ class StepBeforeBackward(Rule):
         yield from first_per_site(self._report(step, backward) for step, backward in late if backward is not None)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether these steps ran, and gradients were computed for what they move."""
+        """Whether these steps ran, each with gradients of what it moves."""
         steps = at(trace, finding.site, Stepped)
-        return any(step.modules & backward.modules for step in steps for backward in trace.of(Backward))
+        if steps and not all(step.modules for step in steps):
+            return "a step had nothing to apply, but perhaps for another reason than its place"
+        return bool(steps)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters had a gradient at the first of the steps."""
-        for step in at(trace, finding.site, Stepped)[:1]:
-            had, owned = number(trace, "stepped parameters", step), number(trace, "owned parameters", step)
-            if had is not None and owned is not None:
-                text = f"at the first step {had:,.0f} of {count(owned, 'parameter tensor')} have a gradient"
-                yield fact(text, had, "parameter tensors", step)
+        yield from gradients_at(trace, at(trace, finding.site, Stepped), "the first step")
 
     def _late(self, gradients: Gradients, step: Stepped) -> Backward | None:
         """The `backward()` of the step's iteration, when it surely comes too late."""

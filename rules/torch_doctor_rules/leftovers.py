@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step
-from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Trace
+from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Stepped, Trace
 from torch_doctor_rules.gradients import fills
 from torch_doctor_rules.shown import at, count, fact, number, numbers, ran, size
 from torch_doctor_rules.sites import first_per_site
@@ -79,8 +79,13 @@ def _outlives(trace: Trace, earlier: object, kept: Kept) -> bool:
         and not trace.same_iteration(earlier, kept)
         and trace.together(earlier, kept)
         and (batch.loop_kind is LoopKind.BATCHES or _trains(trace, batch))
-        and (_trains(trace, batch) or _runs(trace, batch, kept))
+        and (_survives_updates(trace, earlier, kept) if _trains(trace, batch) else _runs(trace, batch, kept))
     )
+
+
+def _survives_updates(trace: Trace, earlier: Kept, kept: Kept) -> bool:
+    """Whether there is an update between both, where that is known: a run shows how many passes make one."""
+    return not trace.observed or any(trace.between(earlier, kept, Stepped))
 
 
 def _trains(trace: Trace, batch: Scope) -> bool:
@@ -98,8 +103,8 @@ def _runs(trace: Trace, batch: Scope, kept: Kept) -> bool:
 
 def _needed(trace: Trace, kept: Kept) -> bool:
     """Whether what was kept may go backward, in sight or out of it."""
-    chain = {kept.index, *kept.carries}
-    if any(chain & (event.kept | event.loss.kept) for event in trace.of(Backward)):
+    chain = frozenset((kept.index, *kept.carries))
+    if any(_goes_back(trace, chain & (event.kept | event.loss.kept), event) for event in trace.of(Backward)):
         return True
     spent = _spent(trace, kept)
     if trace.begins_outside and "." in kept.holder and not spent:
@@ -110,6 +115,17 @@ def _needed(trace: Trace, kept: Kept) -> bool:
         chain & event.kept and not (spent and (event.returned or kept.how is Holding.ACCUMULATED))
         for event in trace.of(Handed)
     )
+
+
+def _goes_back(trace: Trace, kept: frozenset[int], backward: Backward) -> bool:
+    """Whether the backward pass is of something kept, and not merely of what its own pass has also kept.
+
+    A run sees that it is one tensor; the static witness writes only what was read from where it is kept.
+    """
+    if not trace.observed:
+        return bool(kept)
+    own = backward.scope.chain()
+    return any(not set(trace.events[index].scope.iterations()[-1:]) <= set(own) for index in kept)
 
 
 def _spent(trace: Trace, kept: Kept) -> bool:

@@ -129,7 +129,7 @@ class _Witness:
         names = unit.program.functions
         waiting: list[tuple[str, p.Class | None]] = [(name, None) for name in names if name not in called_here]
         waiting += [(name, None) for name in names if name in called_here]
-        waiting += [(name, cls) for name, cls in unit.program.classes.items() if self._unentered(cls)]
+        waiting += [(name, cls) for name, cls in _heirs_first(unit.program.classes) if self._unentered(cls)]
         if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
             return
         executor = self._executor(unit, outside=True)
@@ -192,7 +192,10 @@ class _Witness:
         begin = executor.heap.mark()
         trace = self._restarted(unit, executor)
         built: list[Value] = []
+        by_heirs = any(function.name == "__init__" and function in self._entered for function in _methods(cls))
         self._guarded(executor, lambda: built.append(alone.construct(executor, value)))
+        if by_heirs:  # they know what else has to be initialised
+            trace.clear()
         if built and isinstance(built[0], Module):
             module = built[0]
             self._guarded(executor, lambda: alone.use_module(executor, module))
@@ -234,6 +237,12 @@ def _lose(executor: Executor, reason: str) -> None:
             kept=numbers,
         )
     )
+
+
+def _heirs_first(classes: dict[str, p.Class]) -> list[tuple[str, p.Class]]:
+    """The classes of a file, those first from which no other class of it inherits: what is abstract is run by its heirs."""
+    bases = {base.id for cls in classes.values() for base in cls.bases if isinstance(base, p.Name)}
+    return sorted(classes.items(), key=lambda item: item[1].name in bases)
 
 
 def _methods(cls: p.Class) -> list[p.Function]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 settings.register_profile("patient", deadline=None)  # on a busy machine, slow is not wrong
-settings.load_profile("patient")
+settings.register_profile(
+    "ci", deadline=None, derandomize=True
+)  # what was green stays green; who develops looks further
+settings.load_profile("ci" if "CI" in os.environ else "patient")
 
 
 class Outcome(NamedTuple):

@@ -39,8 +39,7 @@ def trail_to_loss(trace: Trace, made_at: Site, loss: LossCalled, note: str) -> I
     for site, words in loss.input.trail:
         yield Step(site, words)
     built = {event.module: event for event in trace.of(ModuleBuilt)}
-    for index in sorted(loss.input.forwards)[-1:]:
-        forward = trace.events[index]
+    for forward in trace.at(*sorted(loss.input.forwards)[-1:]):
         if isinstance(forward, Forward):
             if forward.module in built:
                 yield Step(built[forward.module].site, f"`{forward.name}` is built here")

@@ -88,7 +88,6 @@ class Gradients:
 
     def may_be_there(self, step: Stepped, modules: frozenset[int], within: Scope | None = None) -> bool:
         """Whether a `backward()` may come before the step; with `within`, in that iteration."""
-        before = self.trace.events[: step.index]
         return any(
             (within is None or within in event.scope.iterations())
             and self.on_path(event, step)
@@ -97,7 +96,7 @@ class Gradients:
                 if isinstance(event, Backward)
                 else self.may_have_touched(event, modules)
             )
-            for event in before
+            for event in self.trace.before(step)
         )
 
     def may_ever_come(self, step: Stepped, forward: Forward) -> bool:
@@ -133,7 +132,7 @@ class Gradients:
             or any(
                 step.optimizer == optimizer.optimizer or self.may_concern(step, modules) for step in trace.of(Stepped)
             )
-            or any(self.may_have_touched(event, modules) for event in trace.events[optimizer.index + 1 :])
+            or any(self.may_have_touched(event, modules) for event in trace.after(optimizer))
         )
 
     def moves(self, step: Stepped, module: int) -> bool:

@@ -28,15 +28,15 @@ def leftovers(trace: Trace, *ways: Holding) -> Iterator[Kept]:
         if kept.how in ways
         and kept.value.graph is True
         and not kept.bounded
-        and any(_outlives(trace, trace.events[index], kept) for index in kept.carries)
+        and any(_outlives(trace, earlier, kept) for earlier in trace.at(*kept.carries))
         and not _needed(trace, kept)
     )
 
 
 def growth(trace: Trace, kept: Kept) -> Iterator[Step]:
     """Where the graph comes from and where it stays."""
-    for index in sorted(kept.value.graph_forwards)[-1:]:
-        yield Step(trace.events[index].site, "the graph begins here, once for every batch")
+    for forward in trace.at(*sorted(kept.value.graph_forwards)[-1:]):
+        yield Step(forward.site, "the graph begins here, once for every batch")
     yield Step(kept.site, "it is kept here together with those of all batches before")
 
 
@@ -97,7 +97,7 @@ def _runs(trace: Trace, batch: Scope, kept: Kept) -> bool:
     """Whether the value comes from a forward of this iteration."""
     return any(
         isinstance(event, Forward) and batch in event.scope.iterations()
-        for event in (trace.events[index] for index in kept.value.graph_forwards)
+        for event in trace.at(*kept.value.graph_forwards)
     )
 
 

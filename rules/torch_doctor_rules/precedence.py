@@ -33,7 +33,7 @@ def uncalled(
     """
     after, before = between
     first = -1 if after is None else after.index
-    last = len(trace.events) if before is None else before.index
+    last = trace.next if before is None else before.index
     meant = [event.target for event in trace.of(NotCalled) if event.method == method and first < event.index < last]
     return any(
         not targets or not target or target in targets or (family is not None and family.related((target,), targets))

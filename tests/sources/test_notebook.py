@@ -127,10 +127,11 @@ def test_what_is_no_notebook_says_so(content: str) -> None:
         ('{"cells":\n ["é"]}'.encode("latin-1"), "not UTF-8: the byte 0xe9 fits no character", 2, 4),
         (b'{\n  "cells": [},\n}', "not JSON: expecting value", 2, 13),
         (b'{"cells": []} x', "not JSON: extra data", 1, 15),
+        (b'\rcells": []}', "not JSON: expecting value", 2, 1),
         (b"[" * 100_000, "JSON nested too deeply to be read", 1, 1),
         ('{"cells": []}'.encode("utf-16"), "in UTF-16, which Python does not read; save it as UTF-8", 1, 1),
     ],
-    ids=["latin-1", "a bracket", "more than one", "deep", "utf-16"],
+    ids=["latin-1", "a bracket", "more than one", "a carriage return", "deep", "utf-16"],
 )
 def test_where_a_notebook_cannot_be_read_is_told(content: bytes, said: str, row: int, column: int) -> None:
     with pytest.raises(BrokenNotebookError) as error:

@@ -41,6 +41,18 @@ def test_events_are_counted_and_found_by_their_class() -> None:
     assert trace.of(ScalerUpdated) == trace.events == []
 
 
+def test_numbers_of_earlier_runs_name_no_event_of_this_one() -> None:
+    earlier = Trace("train.py")
+    old = happened(earlier)
+    trace = Trace("train.py", first=earlier.next)
+    forgotten = happened(trace)
+    trace.clear()
+    first, second = happened(trace), happened(trace)
+    assert list(trace.at(old.index, forgotten.index, second.index, 99)) == [second]
+    assert trace.before(second) == [first]
+    assert trace.after(first) == [second]
+
+
 def test_between_leaves_out_both_ends_and_other_classes() -> None:
     trace = Trace("train.py")
     first, second, third, last = (happened(trace) for _ in range(4))

@@ -79,7 +79,8 @@ def _content(raw: bytes) -> dict[str, Any]:
         content = json.loads(text)
     except json.JSONDecodeError as error:
         message = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        raise BrokenNotebookError(message, error.lineno, error.colno) from None
+        before = NEWLINE.split(text[: error.pos])  # as editors count lines: JSON's own count leaves out a lone \r
+        raise BrokenNotebookError(message, len(before), len(before[-1]) + 1) from None
     except ValueError as error:  # a number of too many digits
         message = "not JSON that can be read"
         raise BrokenNotebookError(message) from error

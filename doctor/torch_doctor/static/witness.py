@@ -23,7 +23,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Value,
 )
-from torch_doctor.trace import GaveUp, Handed, Trace
+from torch_doctor.trace import GaveUp, Handed, ModuleBuilt, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -66,6 +66,7 @@ class _Witness:
         self._ran: set[Path] = set()
         self._shared: dict[Path, Namespace] = {}
         self._objects: dict[int, Object] = {}
+        self._last = Trace("")  # the newest
         self._left = 0  # of STEPS_UNCALLED, in the current file
 
     def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
@@ -101,11 +102,16 @@ class _Witness:
         return namespace if namespace is not None and namespace.whole else None
 
     def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
-        trace = Trace(unit.source.display, begins_outside=outside)
+        trace = self._trace(unit, outside=outside)
         home = self._imported(unit.source.path) if outside else None
         trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
         steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
         return Executor(trace, unit, self._imports, steps, self._shared, self._objects, home)
+
+    def _trace(self, unit: Unit, *, outside: bool) -> Trace:
+        """A trace whose numbers go on where the last one's ended."""
+        self._last = Trace(unit.source.display, begins_outside=outside, first=self._last.next)
+        return self._last
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
@@ -129,7 +135,7 @@ class _Witness:
         names = unit.program.functions
         waiting: list[tuple[str, p.Class | None]] = [(name, None) for name in names if name not in called_here]
         waiting += [(name, None) for name in names if name in called_here]
-        waiting += [(name, cls) for name, cls in unit.program.classes.items() if self._unentered(cls)]
+        waiting += [(name, cls) for name, cls in _heirs_first(unit.program.classes) if self._unentered(cls)]
         if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
             return
         executor = self._executor(unit, outside=True)
@@ -149,7 +155,7 @@ class _Witness:
             executor.heap.undo(begin)
         executor.heap.undo(0)
         if passed_over:
-            trace = Trace(unit.source.display, begins_outside=True)
+            trace = self._trace(unit, outside=True)
             others = f" and {len(passed_over) - 1} more" if len(passed_over) > 1 else ""
             reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
             trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
@@ -174,7 +180,7 @@ class _Witness:
                 yield from self._script(caller)
 
     def _restarted(self, unit: Unit, executor: Executor) -> Trace:
-        trace = Trace(unit.source.display, begins_outside=True)
+        trace = self._trace(unit, outside=True)
         executor.restart(trace, max(self._left, LEAST_STEPS))
         return trace
 
@@ -192,7 +198,12 @@ class _Witness:
         begin = executor.heap.mark()
         trace = self._restarted(unit, executor)
         built: list[Value] = []
+        by_heirs = any(function.name == "__init__" and function in self._entered for function in _methods(cls))
         self._guarded(executor, lambda: built.append(alone.construct(executor, value)))
+        if by_heirs:  # they know what else has to be initialised, and when
+            for event in trace.of(ModuleBuilt):
+                if event.class_name == value.name:
+                    event.base_initialised = event.early_member = None
         if built and isinstance(built[0], Module):
             module = built[0]
             self._guarded(executor, lambda: alone.use_module(executor, module))
@@ -222,7 +233,7 @@ def _lose(executor: Executor, reason: str) -> None:
     scope = executor.scope
     trace.add(GaveUp(site=site, scope=scope, reason=reason))
     every = executor.objects.values()
-    numbers = frozenset(range(len(trace.events)))
+    numbers = frozenset(range(trace.first, trace.next))
     trace.add(
         Handed(
             site=site,
@@ -234,6 +245,12 @@ def _lose(executor: Executor, reason: str) -> None:
             kept=numbers,
         )
     )
+
+
+def _heirs_first(classes: dict[str, p.Class]) -> list[tuple[str, p.Class]]:
+    """The classes of a file, those first from which no other class of it inherits: what is abstract is run by its heirs."""
+    bases = {base.id for cls in classes.values() for base in cls.bases if isinstance(base, p.Name)}
+    return sorted(classes.items(), key=lambda item: item[1].name in bases)
 
 
 def _methods(cls: p.Class) -> list[p.Function]:

@@ -21,14 +21,17 @@ class Trace:
     """What one run did, as far as its witness knows.
 
     `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
-    that what came before it and what comes after it is not known. `run` is there when the probe wrote the trace: what
-    it says happened, and nothing is missing between its first and its last event.
+    that what came before it and what comes after it is not known. `first` is the number of its first event: numbers go
+    on from one run of a witness to its next, so that a value which an earlier run left names no event of this one.
+    `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
+    last event.
     """
 
     path: str
     events: list[Event] = field(default_factory=list)
     branches: list[Branch] = field(default_factory=list)
     begins_outside: bool = False
+    first: int = 0
     run: Run | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
 
@@ -37,17 +40,37 @@ class Trace:
         """Whether the probe saw all this, and not the static witness."""
         return self.run is not None
 
+    @property
+    def next(self) -> int:
+        """The number that the next event gets."""
+        return self.first + len(self.events)
+
     def add(self, event: E) -> E:
-        """Append an event and give it its index."""
-        event.index = len(self.events)
+        """Append an event and give it its number."""
+        event.index = self.next
         self.events.append(event)
         self._by_type.setdefault(type(event), []).append(event)
         return event
 
     def clear(self) -> None:
         """Forget all events, and keep the branches: values made before still refer to them."""
+        self.first = self.next
         self.events.clear()
         self._by_type.clear()
+
+    def at(self, *numbers: int) -> Iterator[Event]:
+        """The events of these numbers; those of earlier runs are left out."""
+        for number in numbers:
+            if self.first <= number < self.next:
+                yield self.events[number - self.first]
+
+    def before(self, event: Event) -> list[Event]:
+        """What happened before the event."""
+        return self.events[: event.index - self.first]
+
+    def after(self, event: Event) -> list[Event]:
+        """What happened after the event."""
+        return self.events[event.index - self.first + 1 :]
 
     def of(self, kind: type[E]) -> list[E]:
         """All events of one class, in order."""
@@ -55,7 +78,7 @@ class Trace:
 
     def between(self, first: Event, last: Event, *kinds: type[E]) -> Iterator[E]:
         """The events of these classes strictly between two others, in order."""
-        for event in self.events[first.index + 1 : last.index]:
+        for event in self.events[first.index - self.first + 1 : last.index - self.first]:
             if isinstance(event, kinds):
                 yield event
 

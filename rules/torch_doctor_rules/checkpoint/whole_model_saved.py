@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import ModuleBuilt, Saved, Trace
+from torch_doctor.trace import Loaded, ModuleBuilt, Saved, Trace
 from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
@@ -55,8 +55,8 @@ class WholeModelSaved(Rule):
     Unsafe: `.state_dict()` is added, and the code that loads the file has to build the model first.
 
     ## When it stays silent
-    For state dicts, also in variables and attributes, for tensors and settings, and where it is not known what is
-    saved.
+    For state dicts, also in variables and attributes, for tensors and settings, for a buffer in memory that
+    the same program reads (a copy), and where it is not known what is saved.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#saving-and-loading-torch-nn-modules
@@ -72,7 +72,9 @@ class WholeModelSaved(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of something that is or holds a module."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
-        for saved in first_per_site(event for event in trace.of(Saved) if event.modules):
+        copied = {event.buffer for event in trace.of(Loaded) if event.buffer}
+        whole = (event for event in trace.of(Saved) if event.modules and event.buffer not in copied)
+        for saved in first_per_site(whole):
             key = next(iter(saved.names), "")
             where = " under `{key}`" if key else ""
             yield self.finding(

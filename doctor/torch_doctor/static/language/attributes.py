@@ -8,7 +8,7 @@ from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.language import files, invocation
 from torch_doctor.static.tables import functions, layers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.methods import MODULE_METHODS, OPTIMIZER_METHODS
+from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
 from torch_doctor.static.training import modes, module_parts
 from torch_doctor.static.values import (
     Bound,
@@ -241,7 +241,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
         inherited = value.cls.find(name)
         if inherited is not None:
             return _bound(run, inherited[0], value, node)
-    if name in MODULE_METHODS:
+    if name in MODULE_METHODS or (name in ENGINE_METHODS and value.cls is None):
         return Method(value, name)
     if name == "module" and value.cls is None:
         return value  # the way to what DataParallel wraps

@@ -14,14 +14,15 @@ from torch_doctor.static.values import (
     Module,
     Sequence,
     Tensor,
+    Tool,
     Unknown,
     Value,
 )
-from torch_doctor.trace import (
-    Saved,
-)
+from torch_doctor.trace import Loaded, Saved
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
@@ -36,8 +37,19 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
         what=run.text_of_argument(node, position),
         modules=tuple(module.id for _, module in found),
         names=tuple(name for name, _ in found),
+        buffer=_buffer((*args[position + 1 :], keywords.get("f"))),
     )
     return NOTHING
+
+
+def loaded(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
+    """Write that a checkpoint is read."""
+    run.emit(Loaded, node, module=0, name=run.text_of_argument(node, 0), buffer=_buffer((*args, keywords.get("f"))))
+
+
+def _buffer(values: Iterable[Value | None]) -> int:
+    """The number of the buffer in memory among arguments; 0 where there is none."""
+    return next((value.id for value in values if isinstance(value, Tool) and value.name == "io.BytesIO"), 0)
 
 
 def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa: ANN401 - pairs of a key and a module

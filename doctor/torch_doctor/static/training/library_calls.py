@@ -120,6 +120,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return Tensor()
     if name in training.SAVES:
         return checkpoints.saved(run, training.SAVES[name], args, keywords, node)
+    if name in training.LOADS:
+        checkpoints.loaded(run, args, keywords, node)
     if name in training.COPIES and args:
         return copies.copied(run, args[0], node)
     if name in training.AUTOGRAD_GRAD:

@@ -38,18 +38,24 @@ LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
 
 def is_module_class(run: Executor, cls: ClassValue) -> bool:
     """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
-    for name in map(canonical, cls.libraries()):
-        if name in layers.MODULE_BASES or name in frameworks.MODULES or name in layers.LAYERS:
-            return True
-        if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS or name in losses.LOSSES:
-            return True
-        declared = name in frameworks.DECLARED  # a data module is declared and no module
-        if models.library_model(name) is not None or (not declared and name.endswith(("PreTrainedModel", "Module"))):
-            return True
+    if any(map(_is_module, map(canonical, cls.libraries()))):
+        return True
     if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
         found = cls.find("forward")
         return found is not None and isinstance(found[0], FunctionValue) and found[0].style != "static"
     return False
+
+
+def _is_module(library: str) -> bool:
+    """Whether a class of a library is a module for certain."""
+    if library in layers.MODULE_BASES or library in frameworks.MODULES or library in layers.LAYERS:
+        return True
+    if library in layers.CONTAINERS or library in layers.PARAMETER_CONTAINERS or library in losses.LOSSES:
+        return True
+    declared = library in frameworks.DECLARED  # a data module is declared and no module
+    return models.library_model(library) is not None or (
+        not declared and library.endswith(("PreTrainedModel", "Module"))
+    )
 
 
 def _may_be_module(library: str) -> bool:
@@ -75,7 +81,8 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
         _set_table(run, module, layer, (), {})
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
-    if not runs_own or cls.opaque_base() or (init is not None and _is_stub(init[0])):
+    guessed = cls.opaque_base() or not any(map(_is_module, names))
+    if not runs_own or guessed or (init is not None and _is_stub(init[0])):
         module.fields["#initialised"] = True
     if layer in LISTS and not runs_own:
         _fill_list(run, module, args, keywords)

@@ -39,17 +39,20 @@ class Logged(Event):
 class Saved(Event):
     """Something was written by `torch.save`. `modules` are whole module objects inside it, `what` the argument's text.
 
-    `names` says under which key of a dict each module lies ("" for the object itself).
+    `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
+    buffer in memory (`io.BytesIO`) it was written into (0: a file).
     """
 
     what: str
     modules: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
+    buffer: int = 0
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Loaded(Event):
-    """Weights were loaded into `module` (0: only read from the file)."""
+    """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory)."""
 
     module: int
     name: str
+    buffer: int = 0

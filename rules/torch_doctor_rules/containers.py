@@ -57,3 +57,6 @@ def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
             yield fact(f"{said}{size} are in no parameter group", layers, "layers", held)
         elif elements:
             yield fact(f"{count(elements, 'parameter')} are in no parameter group", elements, "parameters", held)
+        else:
+            inside, some = len(held.members), "some module" if held.registered else "no module"
+            yield fact(f"{count(inside, 'member')} of it, registered in {some}", inside, "members", held)

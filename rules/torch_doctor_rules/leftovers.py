@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Step
 from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Stepped, Trace
 from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.shown import at, count, fact, number, numbers, ran, size
+from torch_doctor_rules.shown import at, count, counted, fact, number, numbers, size
 from torch_doctor_rules.sites import first_per_site
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Scope
 
+PLAIN = "kept without a graph"
 LEAST_GROWTH = 2
 """Passes after the first in which something has to have stayed alive, if it ever does."""
 
@@ -44,7 +45,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
     """Whether what was kept there had no graph, or its graphs were gone by the next batches, or needed."""
     kept = at(trace, finding.site, Kept)
     if not kept:
-        return ran(trace, finding.site, "kept without a graph")
+        return bool(counted(trace, finding.site, PLAIN))
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
     if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
         return "graphs stay alive, but perhaps on purpose"
@@ -54,10 +55,15 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
 def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     """How many graphs were alive in the end, and what each takes."""
     kept = at(trace, finding.site, Kept)
-    counted = list(numbers(trace, "graphs alive", *kept))
-    if not counted:
+    found = list(numbers(trace, "graphs alive", *kept))
+    if not found:
+        often = counted(trace, finding.site, PLAIN)
+        if often:
+            yield fact(f"kept {count(often, 'time')}, never with a graph", often, "times")
+        elif kept:
+            yield fact(f"of {count(len(kept), 'graph')} kept, none is alive a pass later", 0, "graphs", kept[0])
         return
-    most, graphs = max(counted, key=lambda pair: pair[1])
+    most, graphs = max(found, key=lambda pair: pair[1])
     loops = {scope.loop for scope in most.scope.iterations()[-1:]}
     passes = [
         each for each in kept if each.index <= most.index and loops & {scope.loop for scope in each.scope.chain()}
@@ -125,7 +131,7 @@ def _goes_back(trace: Trace, kept: frozenset[int], backward: Backward) -> bool:
     if not trace.observed:
         return bool(kept)
     own = backward.scope.chain()
-    return any(not set(trace.events[index].scope.iterations()[-1:]) <= set(own) for index in kept)
+    return any(not set(event.scope.iterations()[-1:]) <= set(own) for event in trace.at(*kept))
 
 
 def _spent(trace: Trace, kept: Kept) -> bool:

@@ -23,11 +23,10 @@ def at(trace: Trace, site: Site, kind: type[E]) -> list[E]:
     return [event for event in trace.of(kind) if same_place(site, event.site)]
 
 
-def ran(trace: Trace, site: Site, claim: str) -> bool:
-    """Whether something that writes no event of its own was counted at a place."""
-    return trace.run is not None and any(
-        measured.site is not None and same_place(site, measured.site) for measured in trace.run.measurements(claim)
-    )
+def counted(trace: Trace, site: Site, claim: str) -> int:
+    """How often something that writes no event of its own happened at a place."""
+    found = [] if trace.run is None else trace.run.measurements(claim)
+    return sum(int(each.value) for each in found if each.site is not None and same_place(site, each.site))
 
 
 def number(trace: Trace, claim: str, *events: Event) -> float | None:

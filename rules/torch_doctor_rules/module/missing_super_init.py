@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ModuleBuilt, Site, Trace
+from torch_doctor_rules.shown import count, fact
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -88,18 +89,28 @@ class MissingSuperInit(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether such a module was built, and its base was initialised in time."""
-        return any(
-            built.init_site is not None
+        return bool(self._ready(trace, finding))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What the construction raised, or how many did not."""
+        ready = self._ready(trace, finding)
+        if ready:
+            text = f"built {count(len(ready), 'time')}, and the base was ready before the first layer"
+            yield fact(text, len(ready), "times", ready[0])
+        elif trace.run is not None and trace.run.end.exception:
+            said = trace.run.end.exception.splitlines()[0]
+            yield fact(f"the construction raises {said}", said.partition(":")[0])
+
+    def _ready(self, trace: Trace, finding: Finding) -> list[ModuleBuilt]:
+        """What the finding's `__init__` built in the right order."""
+        return [
+            built
+            for built in trace.of(ModuleBuilt)
+            if built.init_site is not None
             and same_place(finding.site, built.init_site)
             and built.base_initialised is True
             and built.early_member is None
-            for built in trace.of(ModuleBuilt)
-        )
-
-    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as every rule
-        """What the construction raised."""
-        if trace.run is not None and trace.run.end.exception:
-            yield Evidence(f"the construction raises {trace.run.end.exception.splitlines()[0]}")
+        ]
 
     def _report(self, built: ModuleBuilt, init: Site) -> Finding:
         if built.base_initialised is False:

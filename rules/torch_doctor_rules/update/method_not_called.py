@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import NotCalled, Trace
 from torch_doctor_rules.precedence import CONTEXTS, METHODS
-from torch_doctor_rules.shown import at, count, fact, ran
+from torch_doctor_rules.shown import at, count, counted, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+OTHER = "named and not a method"
 CONSEQUENCES = {
     ("optimizer", "step"): "no parameter is updated",
     ("scheduler", "step"): "the learning rate never changes",
@@ -108,10 +109,12 @@ class MethodNotCalled(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the line ran, and what it names is no method of the kind."""
-        return ran(trace, finding.site, "named and not a method")
+        return bool(counted(trace, finding.site, OTHER))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the line ran."""
         named = at(trace, finding.site, NotCalled)
         if named:
             yield fact(f"the line ran {count(len(named), 'time')} and called nothing", len(named), "times")
+        elif often := counted(trace, finding.site, OTHER):
+            yield fact(f"the line ran {count(often, 'time')}, and what it names is no method", often, "times")

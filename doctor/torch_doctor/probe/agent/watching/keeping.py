@@ -45,6 +45,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._nodes = watch.recorder.index.nodes
         self._open: dict[int, Keep] = {}
+        self._plain: dict[int, int] = {}
         self._written: dict[int, int] = {}
         self._numbers: dict[int, set[int]] = {}
         self._sentinels: dict[int, list[weakref.ref[Sentinel]]] = {}
@@ -54,6 +55,7 @@ class Watcher:
         instruments("keep", self._keep)
         instruments("held", self._held)
         instruments("after", self._after)
+        self._recorder.at_end.append(self._count)
 
     # --- what instrumented code calls ---
 
@@ -67,10 +69,13 @@ class Watcher:
     def _keep(self, key: int, value: Any) -> Any:
         kind = type(value)
         if kind is float or kind is int or kind is str or value is None:
+            self._plain[key] = self._plain.get(key, 0) + 1
             return value
         if isinstance(value, self._tensor):
             if value.grad_fn is not None:
                 self._noted(key, [value])
+            else:
+                self._plain[key] = self._plain.get(key, 0) + 1
         elif kind is list or kind is tuple or kind is dict or kind is set:
             self._watch.containers.assigned(key, value)
             found = [each for each in self._watch.marks.tensors(value) if each.grad_fn is not None]
@@ -89,6 +94,13 @@ class Watcher:
         if keep is not None and keep.tensors and self._written.get(key, 0) < MOST and not self._recorder.quiet:
             self._recorder.safely(self._tell, key, keep, now)
         self._watch.gradients.touched(key)
+
+    def _count(self, _: BaseException | None) -> None:
+        """Tells of the places where numbers and detached values alone were kept."""
+        for key, times in self._plain.items():
+            if key not in self._written:
+                site = self._recorder.index.site(key)
+                self._recorder.measured("kept without a graph", times, "times", site=site)
 
     # --- events ---
 

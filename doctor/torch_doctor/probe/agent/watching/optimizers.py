@@ -26,6 +26,7 @@ class Watcher:
         self._told: weakref.WeakSet[Any] = weakref.WeakSet()
         self._building: list[Any] = []
         self._stepping: list[Any] = []
+        self._under_way: tuple[Any, int, tuple[Any, ...], dict[str, Any]] | None = None
         self._clearing = False
         self._measured: dict[int, int] = {}
         self.optimized: set[int] = set()
@@ -96,10 +97,12 @@ class Watcher:
 
     # --- steps ---
 
-    def _before_step(self, optimizer: Any, *_: Any) -> None:
+    def _before_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         self._stepping.append(optimizer)
         if len(self._stepping) > 1 or self._recorder.quiet:
             return
+        moving = next((each for each in parameters_of(optimizer) if each.grad is not None), None)
+        self._under_way = (moving, 0 if moving is None else moving._version, arguments, keywords)
         self._recorder.safely(self._about_to_step, optimizer)
 
     def _about_to_step(self, optimizer: Any) -> None:
@@ -111,9 +114,19 @@ class Watcher:
     def _after_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         if self._stepping:
             self._stepping.pop()
-        if self._stepping or self._recorder.quiet:
+        if self._stepping or self._recorder.quiet or self._under_way is None:
             return
+        self._under_way = None
         self._recorder.safely(self._stepped, optimizer, arguments, keywords)
+
+    def _stepped_already(self) -> None:
+        """Writes the step under way if it has moved a parameter: what its hooks and its own end do comes after it."""
+        if self._under_way is None or not self._stepping:
+            return
+        moving, version, arguments, keywords = self._under_way
+        if moving is not None and moving._version != version:
+            self._under_way = None
+            self._stepped(self._stepping[0], arguments, keywords)
 
     def _stepped(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         recorder = self._recorder
@@ -172,6 +185,7 @@ class Watcher:
         return zero_grad
 
     def _about_to_clear(self) -> Here:
+        self._stepped_already()
         here = self._recorder.here()
         self._watch.gradients.look(here)
         return here

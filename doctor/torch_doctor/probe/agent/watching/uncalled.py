@@ -20,22 +20,33 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
+        self._others: dict[int, int] = {}
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
+        self._recorder.at_end.append(self._count)
         instruments("named", self._named)
         instruments("dropped", self._dropped)
 
     def _named(self, key: int, value: Any) -> Any:
         if callable(value):
             self._recorder.safely(self._tell, key, value)
+        else:
+            self._others[key] = self._others.get(key, 0) + 1
         return value
+
+    def _count(self, _: BaseException | None) -> None:
+        """Tells of what was named and is nothing that could be called."""
+        for key, times in self._others.items():
+            site = self._recorder.index.site(key)
+            self._recorder.measured("named and not a method", times, "times", site=site)
 
     def _tell(self, key: int, value: Any) -> None:
         node = self._recorder.index.nodes[key]
         owner = getattr(value, "__self__", None)
         of = self._kind(value, owner, node.name)
         if not of:
+            self._others[key] = self._others.get(key, 0) + 1
             return
         here = self._recorder.here()
         target = 0

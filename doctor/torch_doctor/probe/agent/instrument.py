@@ -131,7 +131,7 @@ class Instrumenter(ast.NodeTransformer):
         """`x += v` → `x += keep(key, v); after(key, x)`."""
         if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) or _plain(node.value):
             return self.generic_visit(node)
-        return self._kept(node, node.target, "accumulated", lambda key: self._wrap_value(node, key))
+        return self._kept(node, node.target, _adding(node.value), lambda key: self._wrap_value(node, key))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """As an assignment."""
@@ -144,12 +144,11 @@ class Instrumenter(ast.NodeTransformer):
         if len(node.targets) != 1:
             return self._touching(node)
         target, value = node.targets[0], node.value
-        if isinstance(target, (ast.Name, ast.Attribute)):
+        if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
             added = _added_to(target, value)
             if added:
-                return self._kept(
-                    node, target, "accumulated", lambda key: self._wrap_operands(key, added), added[0].right
-                )
+                how, new = _adding(added[0].right), added[0].right
+                return self._kept(node, target, how, lambda key: self._wrap_operands(key, added), new)
             joined = _joined_to(target, value)
             if joined is not None:
                 new = next(each for each in [*joined, value] if not _same(each, target))
@@ -193,10 +192,11 @@ class Instrumenter(ast.NodeTransformer):
         key = self._index.add(
             "kept",
             span_of(self._file.path, node),
-            text=self._file.spelled(target.value if isinstance(target, ast.Subscript) else target),
+            text=self._file.spelled(target.value if how == "stored" and isinstance(target, ast.Subscript) else target),
             value=self._file.spelled(value or node.value),
             name=name,
             how=how,
+            wraps=_wraps_one(node.value),
         )
         self.generic_visit(node)
         wrap(key)
@@ -324,11 +324,27 @@ def _plain(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and last_name(value.func) in PLAIN_CALLS
 
 
+def _wraps_one(value: ast.expr) -> bool:
+    """Whether one thing that has a name is put in a list: nobody lists a single layer."""
+    return isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) == 1 and isinstance(value.elts[0], ast.Name)
+
+
+def _adding(value: ast.expr) -> str:
+    """How a value is kept that is added to something: `[v]` becomes an item of a list."""
+    return "appended" if isinstance(value, (ast.List, ast.Tuple, ast.ListComp)) else "accumulated"
+
+
 def _same(left: ast.expr, right: ast.expr) -> bool:
-    """Whether both spell the same name or chain of attributes."""
-    while isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
-        if left.attr != right.attr:
-            return False
+    """Whether both spell the same name, chain of attributes or item."""
+    while True:
+        if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
+            if left.attr != right.attr:
+                return False
+        elif isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):
+            if ast.dump(left.slice) != ast.dump(right.slice):
+                return False
+        else:
+            break
         left, right = left.value, right.value
     return isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
 

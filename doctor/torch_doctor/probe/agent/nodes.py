@@ -21,7 +21,7 @@ class Node:
 
     For a loop, `first` and `last` bound its body, `over` is what it goes through. `text` is the user's expression: of what a loop
     goes through, of the holder of a kept value. `value` is the text of the kept value, `name` an
-    attribute's name, `how` the way of keeping.
+    attribute's name, `how` the way of keeping; `wraps` tells that a single thing with a name of its own is put in a list.
     """
 
     key: int
@@ -34,11 +34,12 @@ class Node:
     value: str = ""
     name: str = ""
     how: str = ""
+    wraps: bool = False
 
 
 @dataclass
 class File:
-    """The functions and calls of one file of the user's."""
+    """The functions and calls of one file of the user's; `dropped` are the ends of those whose result nobody takes."""
 
     path: str
     text: str
@@ -47,6 +48,7 @@ class File:
     calls: dict[tuple[int, int], ast.Call] = field(default_factory=dict)
     by_row: dict[int, list[ast.Call]] = field(default_factory=dict)
     targets: dict[tuple[int, int], str] = field(default_factory=dict)
+    dropped: set[tuple[int, int]] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
     def spelled(self, node: ast.AST) -> str:
@@ -131,8 +133,12 @@ class Index:
                 file.functions[first, node.name] = Span(path, node.lineno, node.col_offset, node.lineno, end)
             elif isinstance(node, ast.ClassDef):
                 file.classes.setdefault(node.name, []).append(span_of(path, node))
+            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                file.dropped.add((node.value.end_lineno or 0, node.value.end_col_offset or 0))
             elif isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.value, ast.Call):
                 target = node.targets[0]
-                if isinstance(target, (ast.Name, ast.Attribute)):
+                if isinstance(target, ast.Name) and target.id == "_":
+                    file.dropped.add((node.value.end_lineno or 0, node.value.end_col_offset or 0))
+                elif isinstance(target, (ast.Name, ast.Attribute)):
                     file.targets[node.value.end_lineno or 0, node.value.end_col_offset or 0] = file.spelled(target)
         return file

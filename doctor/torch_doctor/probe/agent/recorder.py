@@ -98,6 +98,12 @@ class Recorder:
         file = self.index.file(self.sites.spans[site].path)
         return file.spelled(node) if file is not None and node is not None else ""
 
+    def used(self, site: int) -> bool:
+        """Whether somebody takes the result of the call at a site."""
+        span = self.sites.spans[site]
+        file = self.index.file(span.path)
+        return file is None or (span.end_row, span.end_column) not in file.dropped
+
     def caller(self, site: int, *names: str) -> str:
         """The text of what is called at a site (`model` of `model(x)`, `loss.backward` of `loss.backward()`)."""
         call = self.call(site, *names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import told
@@ -125,6 +126,7 @@ class Cuda:
     def patch_factories(self) -> None:
         """Every function of `torch` that makes tensors, `torch.Generator` and the default device."""
         torch = self._torch
+        importlib.import_module("torch.utils._device")
         constructors = torch.utils._device._device_constructors()  # kept by torch: looked up before they are replaced
         for space in (torch, torch.fft):
             for name, function in list(vars(space).items()):
@@ -157,7 +159,7 @@ class Cuda:
     def _generator(self, generator: type) -> type:
         on_cpu = self.on_cpu
 
-        class Kind(type):
+        class Kind(type(generator)):  # type: ignore[misc]  # OpaqueBaseMeta since torch 2.10
             def __instancecheck__(cls, instance: object) -> bool:
                 return isinstance(instance, generator)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,8 +56,9 @@ class Watcher:
         found = list(self._modules_in(saved, "", DEEPEST))
         numbers = [self._watch.modules.tell(module, here) for _, module in found]
         what = recorder.argument(here.site, 0, "obj", "save")
-        event = recorder.event("Saved", here, what=what, modules=numbers, names=[name for name, _ in found])
         target = arguments[1] if len(arguments) > 1 else keywords.get("f")
+        names = [name for name, _ in found]
+        event = recorder.event("Saved", here, what=what, modules=numbers, names=names, buffer=self._buffer(target))
         self._watch.tell("on_save", saved, target, here, event)
 
     def _modules_in(self, value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -70,10 +72,16 @@ class Watcher:
             for each in value:
                 yield from self._modules_in(each, name, depth - 1)
 
-    def _read(self, _: tuple[Any, ...], __: dict[str, Any]) -> None:
+    def _read(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         here = self._recorder.here()
         if here.frame is not None:
-            self._recorder.event("Loaded", here, module=0, name=self._recorder.argument(here.site, 0, "f", "load"))
+            name = self._recorder.argument(here.site, 0, "f", "load")
+            source = arguments[0] if arguments else keywords.get("f")
+            self._recorder.event("Loaded", here, module=0, name=name, buffer=self._buffer(source))
+
+    def _buffer(self, file: Any) -> int:
+        """The number of a buffer in memory; 0 for a file."""
+        return self._recorder.references.number(file) if isinstance(file, io.BytesIO) else 0
 
     def _loaded(self, arguments: tuple[Any, ...], _: dict[str, Any]) -> None:
         here = self._recorder.here()

@@ -81,7 +81,8 @@ class Watcher:
             members=[numbers(each) for each in members],
             parameters=parameters,
             trainable=any(self._matters(each) for each in members),
-            passed_in=not parameters and not any(modules.built_by(each, owner) for each in members),
+            passed_in=(not parameters and not any(modules.built_by(each, owner) for each in members))
+            or (place is not None and self._recorder.index.nodes[place].wraps and len(members) == 1),
             registered=all(id(each) in registered for each in members),
             member_class=class_name(type(members[0]), self._recorder),
         )
@@ -90,6 +91,8 @@ class Watcher:
         """Whether it has something to train or a mode to set."""
         if isinstance(member, self._torch.nn.Module):
             family = self._watch.modules.family(member)
+            if not member.training and not any(each.requires_grad for each in family.parameters):
+                return False  # frozen and in evaluation mode: it is hidden so that nobody trains it
             return bool(family.sensitive) or any(each.requires_grad for each in family.parameters)
         return bool(member.requires_grad)
 

@@ -146,4 +146,4 @@ class Watcher:
         fact["forwards"] = sorted({number, *data})
         if fact.get("graph"):
             fact["graph_forwards"] = sorted({number, *graph})
-        return recorder.event("Forward", here, **fields, output=fact)
+        return recorder.event("Forward", here, **fields, output=fact, used=recorder.used(here.site))

@@ -149,7 +149,7 @@ class Watcher:
         if isinstance(part, kinds.batchnorm._BatchNorm):
             return True
         if isinstance(part, kinds.instancenorm._InstanceNorm):
-            return bool(part.track_running_stats)
+            return False  # each sample is normalised by itself while training, and evaluation comes close to it
         if isinstance(part, (nn.RNNBase, nn.MultiheadAttention)):
             return bool(part.dropout) and getattr(part, "num_layers", 2) > 1
         if isinstance(part, nn.RReLU):

@@ -21,7 +21,7 @@ from torch_doctor.scan import Options, Report, scan
 
 LONGEST_MESSAGE = 100
 SILENT = ("todo", "todo-ok", "probe")
-MEANT_RIGHT = {"todo-ok", "refuted"}
+MEANT_RIGHT = {"todo-ok", "refuted", "probe"}
 WITNESSES = {rule.code: rule.witness for rule in all_rules()}
 
 

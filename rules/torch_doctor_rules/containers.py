@@ -49,6 +49,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
 def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     """How much of the model is in the container and nowhere else."""
     for held in at(trace, finding.site, Held)[:1]:
+        noun = "parameter" if held.parameters else "layer"
         layers, among = number(trace, "hidden layers", held), number(trace, "all layers", held)
         elements = number(trace, "hidden parameters", held)
         if layers and among:
@@ -58,5 +59,5 @@ def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
         elif elements:
             yield fact(f"{count(elements, 'parameter')} are in no parameter group", elements, "parameters", held)
         else:
-            inside, some = len(held.members), "some module" if held.registered else "no module"
-            yield fact(f"{count(inside, 'member')} of it, registered in {some}", inside, "members", held)
+            inside, some = len(held.members), "a module besides" if held.registered else "no module"
+            yield fact(f"it holds {count(inside, noun)}, registered in {some}", inside, f"{noun}s", held)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
@@ -100,11 +99,13 @@ class GradClearedBeforeStep(Rule):
 
     def _next_steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
         """The step that comes next after each clearing at the finding's place, of the same optimizer if it is one's."""
-        following = (
-            (step for step in trace.of(Stepped) if step.index > cleared.index and cleared.target in {0, step.optimizer})
-            for cleared in at(trace, finding.site, ZeroGrad)
-        )
-        return [step for steps in following for step in itertools.islice(steps, 1)]
+        steps = trace.of(Stepped)
+        optimizers = {step.optimizer for step in steps}
+        found = []
+        for cleared in at(trace, finding.site, ZeroGrad):
+            meant = {cleared.target} & optimizers or optimizers
+            found += [step for step in steps if step.index > cleared.index and step.optimizer in meant][:1]
+        return found
 
     def _report(self, wasted: Wasted) -> Finding:
         optimizer = owner(wasted.step.name, "step", "optimizer")

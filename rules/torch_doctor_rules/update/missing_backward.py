@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import at, count, fact, number
+from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -91,7 +91,7 @@ class MissingBackward(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of the steps had a gradient to apply."""
         steps = at(trace, finding.site, Stepped)
-        filled = [step for step in steps if number(trace, "stepped parameters", step)]
+        filled = [step for step in steps if step.modules]
         yield fact(f"{len(filled)} of {count(len(steps), 'step')} had a gradient to apply", len(filled), "steps")
 
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:

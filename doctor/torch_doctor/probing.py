@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from torch_doctor.probe import Outcome
     from torch_doctor.rule import Rule
     from torch_doctor.sources.project import Project
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Site, Trace
+
+NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +35,16 @@ class Probing:
 
 def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Sequence[Rule], how: Probing) -> Outcome:
     """Run one script, as far as the rules need it."""
-    from torch_doctor.probe import Request, probe  # noqa: PLC0415 - only where it is asked for
+    from torch_doctor.probe import Names, Request, probe  # noqa: PLC0415 - only where it is asked for
 
+    def placed(site: Site) -> Site:
+        notebook = project.read(project.displayed(site.path)) if site.path.endswith(NOTEBOOK) else None
+        return site if notebook is None else notebook.site(*site[1:5])
+
+    file = project.read(script)
     request = Request(
         script=script,
+        text=file.text if file is not None and file.cells is not None else None,
         root=project.root,
         cwd=Path.cwd(),
         args=how.args,
@@ -45,4 +53,4 @@ def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Seque
         seconds=how.seconds,
         memory=how.memory,
     )
-    return probe(request, rules, traces, project.shown, project.displayed)
+    return probe(request, rules, traces, Names(project.shown, project.displayed, placed))

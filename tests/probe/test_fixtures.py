@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SECONDS = 60.0
-PROBED = [fixture for fixture in fixtures() if any(path.suffix == ".py" for path in files_of(fixture))]
+PROBED = fixtures()
 WITNESSES = {rule.code: rule.witness for rule in all_rules()}
 
 
@@ -40,7 +40,7 @@ class Probed(NamedTuple):
 
 def scripts(fixture: Path) -> list[Path]:
     """The files that somebody would run: those that no other file of the fixture imports."""
-    files = [path for path in files_of(fixture) if path.suffix == ".py"]
+    files = files_of(fixture)
     imported = {name for path in files for name in _imports(path)}
     alone = [path for path in files if path.stem not in imported and path.stem != "__init__"]
     return alone or files

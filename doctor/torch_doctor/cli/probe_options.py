@@ -19,7 +19,6 @@ FLAG, END = "--probe", "--"
 SCRIPT_ARGUMENTS = "torch_doctor.script_arguments"
 DEVICES = ("auto", "cpu", "cuda")
 SECONDS, MEBIBYTES = 60.0, 4096
-SUFFIXES = (".ipynb",)
 
 # fmt: off
 _OPTIONS = (
@@ -101,8 +100,6 @@ def _check(path: str) -> None:
         kind = "is standard input"
     elif os.path.isdir(path):  # noqa: PTH112 - never raises
         kind = "is a folder"
-    elif path.endswith(SUFFIXES):
-        kind = "is a notebook"
     if kind:
         message = f"{path} {kind}; {FLAG} runs scripts: name one, or several"
         raise click.UsageError(message)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from torch_doctor.probe.launch import Launched
     from torch_doctor.rule import Rule
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Site, Trace
 
-__all__ = ["Judgement", "Outcome", "Request", "judge", "merged", "probe"]
+__all__ = ["Judgement", "Names", "Outcome", "Request", "judge", "merged", "probe"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,29 +41,31 @@ class Outcome:
     peak: int = 0
 
 
-def probe(
-    request: Request,
-    rules: Sequence[Rule],
-    traces: Sequence[Trace],
-    shown: Callable[[Path], str],
-    absolute: Callable[[str], Path],
-) -> Outcome:
-    """Runs a script as far as the rules need it.
+@dataclass(frozen=True, slots=True)
+class Names:
+    """How users see the files of a run: `shown` gives a file's name, `absolute` the file of a name.
 
-    `traces` is what the static witness saw of it; `shown` gives the path of a file as users see it, `absolute` the file
-    that such a path stands for.
+    `placed` turns a row of the text of a notebook into the cell and the row there.
     """
-    name = shown(request.script)
+
+    shown: Callable[[Path], str]
+    absolute: Callable[[str], Path]
+    placed: Callable[[Site], Site]
+
+
+def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], names: Names) -> Outcome:
+    """Runs a script as far as the rules need it; `traces` is what the static witness saw of it."""
+    name = names.shown(request.script)
     limits = Limits(seconds=request.seconds, memory=request.memory)
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
-            done = launched(python.path, plan(request, scratch, rules, traces, absolute), limits)
+            done = launched(python.path, plan(request, scratch, rules, traces, names.absolute), limits)
     except NoInterpreterError as error:
         return Outcome(ending=str(error))
     except OSError as error:
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
-    reader = Reader(name, lambda path: shown(Path(path)))
+    reader = Reader(name, lambda path: names.shown(Path(path)), names.placed)
     reader.read(done.lines)
     outcome = _outcome(name, reader, done, limits)
     if reader.greeted:

@@ -28,11 +28,15 @@ SHARE = 0.85
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to."""
+    """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to.
+
+    `text` is what is run where the file itself is no Python: the code cells of a notebook, one below the other.
+    """
 
     script: Path
     root: Path
     cwd: Path
+    text: str | None = None
     args: tuple[str, ...] = ()
     device: str = "auto"
     python: str = ""
@@ -46,6 +50,7 @@ def plan(
     """What the agent is told; `absolute` gives the file that the path of a static site stands for."""
     return {
         "script": str(request.script),
+        "text": request.text,
         "args": list(request.args),
         "cwd": str(request.cwd),
         "project": str(request.root),

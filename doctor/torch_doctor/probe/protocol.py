@@ -26,13 +26,16 @@ EVENTS: dict[str, type[t.Event]] = {
 class Reader:
     """Builds the trace line by line; what makes no sense is counted, and does no harm to the rest."""
 
-    def __init__(self, path: str, shown: Callable[[str], str]) -> None:
-        """`path` is the script as users see it; `shown` makes of absolute paths what users see."""
+    def __init__(
+        self, path: str, shown: Callable[[str], str], placed: Callable[[t.Site], t.Site] = lambda site: site
+    ) -> None:
+        """`path` is the script as users see it; `shown` makes of absolute paths, `placed` of places what users see."""
         self.run = t.Run()
         self.trace = t.Trace(path, run=self.run)
         self.garbled = 0
         self.greeted = False
         self._shown = functools.cache(shown)
+        self._placed = placed
         self._sites: dict[int, t.Site] = {}
         self._nowhere = t.Site(path, 1, 1, 1, 1)
         self._root = t.Scope(t.ScopeKind.ROOT, self._nowhere)
@@ -75,7 +78,8 @@ class Reader:
 
     def _site(self, record: dict[str, Any]) -> None:
         path, row, column, end_row, end_column = record["at"]
-        self._sites[record["id"]] = t.Site(self._shown(path), int(row), int(column), int(end_row), int(end_column))
+        site = t.Site(self._shown(path), int(row), int(column), int(end_row), int(end_column))
+        self._sites[record["id"]] = self._placed(site)
 
     def _scope(self, record: dict[str, Any]) -> None:
         parent = record.get("parent")
@@ -159,7 +163,7 @@ class Reader:
     # --- values ---
 
     def _row(self, path: str, row: int) -> t.Site:
-        return t.Site(self._shown(path), row, 1, row, 1)
+        return self._placed(t.Site(self._shown(path), row, 1, row, 1))
 
     def _at(self, number: int | None) -> t.Site:
         return self._nowhere if number is None else self._sites[number]

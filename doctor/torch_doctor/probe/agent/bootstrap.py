@@ -7,6 +7,7 @@ import builtins
 import importlib
 import importlib.machinery
 import json
+import linecache
 import os
 import sys
 from types import ModuleType
@@ -91,13 +92,23 @@ class Run:
 
     def _execute(self, module: ModuleType) -> None:
         script = self._plan["script"]
-        with open(script, "rb") as file:
-            source = file.read()
+        if self._plan.get("text") is not None:
+            source = self._of_cells(script, self._plan["text"], module)
+        else:
+            with open(script, "rb") as file:
+                source = file.read()
         if self._plan.get("instrument", True):
             code = instrument.compiled(source, script, self._index)
         else:
             code = compile(source, script, "exec", dont_inherit=True)
         exec(code, vars(module))  # noqa: S102 - the user's script
+
+    def _of_cells(self, script: str, text: str, module: ModuleType) -> bytes:
+        """The source of a notebook, whose file is none; what IPython would show is not shown."""
+        self._sites.read(script, text)
+        linecache.cache[script] = (len(text), None, text.splitlines(keepends=True), script)
+        vars(module)["display"] = lambda *_, **__: None
+        return text.encode()
 
     def _others(self) -> list[Callable[..., Any]]:
         """What guards the machine and stands in for what is not there."""

@@ -1,0 +1,181 @@
+"""What a run says of the findings that the source gave, and what it finds besides."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from torch_doctor.probe import judge, merged
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Verdict
+from torch_doctor.trace import Run, Site, StandIn, Trace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+HERE, THERE = Site("train.py", 5, 9, 5, 24), Site("train.py", 8, 1, 8, 10)
+
+
+class Example(Rule):
+    """Sees what it is told to see, and knows what was reached."""
+
+    code = "TDR101"
+    name = "example"
+    level = Level.ERROR
+    witness = "SP"
+
+    def __init__(self, *seen: Site, reached: bool | str = False) -> None:
+        self.seen = seen
+        self.is_reached = reached
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        for site in self.seen if trace.observed else (HERE,):
+            yield self.finding(site, "something is wrong")
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002
+        return self.is_reached
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterable[Evidence]:  # noqa: ARG002
+        return [Evidence(f"seen {len(self.seen)} times", len(self.seen), "times", finding.site)]
+
+
+class Other(Example):
+    """Another rule."""
+
+    code = "TDR402"
+    name = "other"
+
+
+class Static(Other):
+    """A rule of the source alone."""
+
+    witness = "S"
+
+
+class Failing(Example):
+    """A rule with a bug."""
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        return super().reached(trace, finding) if trace.path == "" else bool(1 // 0)
+
+
+def run(*stand_ins: StandIn) -> Trace:
+    return Trace("train.py", run=Run(stand_ins=list(stand_ins)))
+
+
+def static(rule: Rule) -> list[Finding]:
+    return list(rule.check(Trace("train.py")))
+
+
+def test_what_the_run_shows_at_the_same_place_is_confirmed_with_its_number() -> None:
+    rule = Example(HERE)
+    judgement = judge(static(rule), run(), [rule])
+    (finding,) = judgement.judged
+    assert finding.verdict is Verdict.CONFIRMED
+    assert finding.evidence == (Evidence("seen 1 times", 1, "times", HERE),)
+    assert finding.witness == "static"
+    assert judgement.new == ()
+
+
+def test_a_place_over_several_rows_is_met_by_any_of_them() -> None:
+    rule = Example(HERE._replace(row=7, end_row=7))
+    finding = replace(static(rule)[0], site=HERE._replace(end_row=9))
+    assert judge([finding], run(), [rule]).judged[0].verdict is Verdict.CONFIRMED
+
+
+@pytest.mark.parametrize(
+    ("reached", "verdict", "claims"),
+    [
+        (True, Verdict.REFUTED, ["seen 0 times"]),
+        (False, Verdict.NOT_REACHED, []),
+        ("perhaps on purpose", Verdict.UNDECIDED, ["perhaps on purpose"]),
+    ],
+)
+def test_what_the_run_does_not_show(reached: bool | str, verdict: Verdict, claims: list[str]) -> None:
+    rule = Example(reached=reached)
+    (finding,) = judge(static(rule), run(), [rule]).judged
+    assert finding.verdict is verdict
+    assert [evidence.claim for evidence in finding.evidence] == claims
+
+
+def test_a_rule_that_does_not_know_what_was_reached_refutes_nothing() -> None:
+    class Plain(Example):
+        reached = Rule.reached
+
+    (finding,) = judge(static(Plain()), run(), [Plain()]).judged
+    assert finding.verdict is Verdict.UNDECIDED
+
+
+def test_what_the_run_alone_shows_is_a_finding_of_the_probe() -> None:
+    rule = Example(HERE, THERE)
+    judgement = judge(static(rule), run(), [rule])
+    (new,) = judgement.new
+    assert (new.site, new.witness, new.verdict) == (THERE, "probe", Verdict.CONFIRMED)
+
+
+def test_one_cause_is_one_finding() -> None:
+    rule, other = Example(HERE), Other(THERE)
+    other.explained_by = frozenset(("TDR101",))  # type: ignore[misc]
+    assert judge([], run(), [rule, other]).new[0].code == "TDR101"
+    assert len(judge([], run(), [rule, other]).new) == 1
+    assert [finding.code for finding in judge([], run(), [other]).new] == ["TDR402"]
+
+
+def test_a_refuted_finding_explains_nothing() -> None:
+    rule, other = Example(reached=True), Other(THERE)
+    other.explained_by = frozenset(("TDR101",))  # type: ignore[misc]
+    assert [finding.code for finding in judge(static(rule), run(), [rule, other]).new] == ["TDR402"]
+
+
+def test_a_rule_of_the_source_alone_gets_no_verdict() -> None:
+    rule = Static(HERE)
+    judgement = judge(static(rule), run(), [rule])
+    assert judgement.judged[0].verdict is None
+    assert judgement.new == ()
+
+
+def test_what_a_stand_in_makes_meaningless_is_undecided_and_never_passed() -> None:
+    rule = Example(HERE, THERE, reached=True)
+    rule.voided_by = frozenset(("values",))  # type: ignore[misc]
+    stand_in = StandIn(what="MNIST", why="not there", how="64 synthetic rows", voids=frozenset(("values",)))
+    judgement = judge(static(rule), run(stand_in), [rule])
+    (finding,) = judgement.judged
+    assert finding.verdict is Verdict.UNDECIDED
+    assert finding.evidence[0].claim == "64 synthetic rows instead of `MNIST` (not there)"
+    assert judgement.new == ()
+    assert judgement.void == (("TDR101", stand_in),)
+
+
+def test_a_stand_in_for_something_else_changes_nothing() -> None:
+    rule = Example(HERE)
+    rule.voided_by = frozenset(("values",))  # type: ignore[misc]
+    stand_in = StandIn(what="wandb", why="a tracker", how="calls that log nothing", voids=frozenset(("log",)))
+    assert judge(static(rule), run(stand_in), [rule]).judged[0].verdict is Verdict.CONFIRMED
+
+
+def test_a_rule_that_fails_speaks_neither_for_nor_against_and_the_others_speak() -> None:
+    failing, other = Failing(), Other(HERE)
+    judgement = judge([*static(failing), *static(other)], run(), [failing, other])
+    assert [finding.verdict for finding in judgement.judged] == [Verdict.UNDECIDED, Verdict.CONFIRMED]
+    ((code, error),) = judgement.failures
+    assert (code, type(error)) == ("TDR101", ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "both"),
+    [
+        (Verdict.CONFIRMED, Verdict.REFUTED, Verdict.CONFIRMED),
+        (Verdict.REFUTED, Verdict.CONFIRMED, Verdict.CONFIRMED),
+        (Verdict.NOT_REACHED, Verdict.REFUTED, Verdict.REFUTED),
+        (Verdict.UNDECIDED, Verdict.REFUTED, Verdict.UNDECIDED),
+        (Verdict.NOT_REACHED, Verdict.NOT_REACHED, Verdict.NOT_REACHED),
+        (None, Verdict.REFUTED, Verdict.REFUTED),
+    ],
+)
+def test_what_one_run_saw_no_other_takes_back(first: Verdict | None, second: Verdict, both: Verdict) -> None:
+    (finding,) = static(Example())
+    judged = finding if first is None else finding.with_verdict(first, (Evidence("first"),))
+    result = merged(judged, finding.with_verdict(second, (Evidence("second"),)))
+    assert result.verdict is both
+    assert result.evidence[0].claim == ("first" if both is first else "second")

@@ -1,0 +1,87 @@
+"""What one run is to do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from torch_doctor.probe.plan import BATCHES, EPOCHS, Request, loops, plan
+from torch_doctor.rule import Level, Rule
+from torch_doctor.trace import Backward, Kind, LoopEntered, LoopKind, Scope, ScopeKind, Site, TensorFact, Trace
+
+ROOT = Site("train.py", 1, 1, 1, 1)
+EPOCH_LOOP, BATCH_LOOP, OTHER_LOOP = (Site("train.py", row, 1, row, 20) for row in (10, 11, 20))
+STEP = Site("train.py", 13, 9, 13, 24)
+
+
+class Costly(Rule):
+    """Needs more than is always measured."""
+
+    code = "TDR118"
+    name = "costly"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset(("units", "finite"))
+
+    def check(self, trace: Trace) -> tuple[()]:  # noqa: ARG002
+        return ()
+
+
+def trace_of(*headers: Site, cell: int | None = None) -> Trace:
+    """A backward pass inside loops with these headers, beside a loop without one."""
+    trace = Trace("train.py")
+    scope = Scope(ScopeKind.ROOT, ROOT)
+    trace.add(LoopEntered(site=OTHER_LOOP, scope=scope, loop=99, loop_kind=LoopKind.PLAIN, over="names"))
+    for number, header in enumerate(headers, start=1):
+        site = header._replace(cell=cell)
+        trace.add(LoopEntered(site=site, scope=scope, loop=number, loop_kind=LoopKind.PLAIN, over="x"))
+        scope = Scope(ScopeKind.ITERATION, site, scope, loop=number, number=1)
+    loss = TensorFact(kind=Kind.LOSS)
+    nothing: frozenset[int] = frozenset()
+    trace.add(
+        Backward(site=STEP, scope=scope, name="loss", through="backward", loss=loss, modules=nothing, whole=False)
+    )
+    return trace
+
+
+def test_the_innermost_loop_around_a_backward_goes_over_batches_and_those_around_it_over_epochs() -> None:
+    assert loops([trace_of(EPOCH_LOOP, BATCH_LOOP)]) == {
+        EPOCH_LOOP: {"cap": EPOCHS, "kind": "epoch"},
+        BATCH_LOOP: {"cap": BATCHES, "kind": "batch"},
+    }
+
+
+def test_a_full_batch_loop_is_one_over_batches() -> None:
+    assert loops([trace_of(EPOCH_LOOP)]) == {EPOCH_LOOP: {"cap": BATCHES, "kind": "batch"}}
+
+
+def test_a_loop_that_is_around_others_in_one_run_only_is_around_others() -> None:
+    both = loops([trace_of(EPOCH_LOOP), trace_of(EPOCH_LOOP, BATCH_LOOP)])
+    assert both[EPOCH_LOOP]["kind"] == "epoch"
+
+
+def test_the_plan_is_what_the_agent_reads(tmp_path: Path) -> None:
+    request = Request(
+        script=tmp_path / "train.py", root=tmp_path, cwd=tmp_path, args=("--lr", "1"), device="cpu", seconds=20.0
+    )
+    made = json.loads(
+        json.dumps(plan(request, tmp_path / "s", [Costly()], [trace_of(EPOCH_LOOP)], Path("/p").joinpath))
+    )
+    assert made["script"] == str(tmp_path / "train.py")
+    assert made["args"] == ["--lr", "1"]
+    assert made["needs"] == ["finite", "units"]
+    assert made["loops"] == {"/p/train.py:10:1": {"cap": BATCHES, "kind": "batch"}}
+    assert made["timeout"] < 20
+    assert made["text"] is None
+
+
+def test_two_batches_of_two_epochs_at_least() -> None:
+    assert BATCHES >= 2
+    assert EPOCHS >= 2
+
+
+def test_loops_of_notebooks_are_left_to_the_agent(tmp_path: Path) -> None:
+    request = Request(script=tmp_path / "n.ipynb", root=tmp_path, cwd=tmp_path, text="pass")
+    made = plan(request, tmp_path, [], [trace_of(EPOCH_LOOP, cell=3)], Path("/p").joinpath)
+    assert made["loops"] == {}
+    assert made["text"] == "pass"

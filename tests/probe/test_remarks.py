@@ -1,0 +1,119 @@
+"""What is said of a run besides its findings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from torch_doctor.probe import remarks
+from torch_doctor.probe.interpreter import Interpreter
+from torch_doctor.probe.launch import Launched, Limits, Output
+from torch_doctor.trace import End, Frame, Run, Site, StandIn, Told, Trace
+
+HERE = Site("train.py", 3, 1, 3, 9)
+LIMITS = Limits(seconds=60, memory=4096 << 20)
+
+
+def launched(printed: str = "", status: int = 0, ended_for: str = "") -> Launched:
+    output = Output()
+    output.add(printed.encode())
+    return Launched([], status, ended_for, output, 1.0, 0)
+
+
+def ending(run: Run, **how: object) -> str:
+    return remarks.ending("train.py", run, launched(**how), LIMITS)  # type: ignore[arg-type]
+
+
+def test_who_ran_it_how_long_and_how_far() -> None:
+    run = Run(python="3.12.1", torch="2.9.0", device="cpu")
+    python = Interpreter(Path("/venv/bin/python"), "$VIRTUAL_ENV")
+    assert remarks.ran("train.py", Trace("train.py", run=run), python, 2.62) == (
+        "train.py ran for 2.6 s on the CPU and came to 0 updates: Python 3.12.1 with torch 2.9.0, "
+        "/venv/bin/python ($VIRTUAL_ENV)"
+    )
+
+
+def test_everything_that_was_not_as_it_would_be_is_a_line() -> None:
+    run = Run(
+        stand_ins=[StandIn(what="cuda", why="there is none", how="the CPU", site=HERE)],
+        refused=[Told("a connection to example.org:80", HERE)],
+        notes=["an instrument failed"],
+    )
+    assert list(remarks.differences("train.py", run)) == [
+        "train.py:3:1: the CPU instead of `cuda` (there is none)",
+        "train.py:3:1: refused: a connection to example.org:80",
+        "train.py: an instrument failed",
+    ]
+
+
+def test_what_is_replaced_in_the_same_way_is_one_line() -> None:
+    run = Run(
+        stand_ins=[
+            StandIn(what=name, why="a tracker", how="calls that log nothing") for name in ("wandb", "SummaryWriter")
+        ]
+    )
+    assert list(remarks.differences("train.py", run)) == [
+        "train.py: calls that log nothing instead of `wandb`, `SummaryWriter` (a tracker)"
+    ]
+
+
+@pytest.mark.parametrize("end", [End(how="end"), End(how="exit"), End(how="stopped", status=75)])
+def test_a_script_that_came_to_its_end_needs_no_word(end: End) -> None:
+    assert ending(Run(end=end)) == ""
+
+
+def test_a_script_that_fails_by_itself_shows_where() -> None:
+    frames = (Frame(HERE, "<module>", "main()"), Frame(HERE._replace(row=9), "main", "raise ValueError"))
+    run = Run(
+        end=End(how="exception", status=1, exception="ValueError: no data", frames=frames),
+        capped={HERE._replace(row=7): 3},
+        missing=[Told("the script imports timm, which is not installed: install timm")],
+    )
+    assert ending(run, status=1).splitlines() == [
+        "train.py fails by itself: ValueError: no data",
+        "    train.py:3 in <module>: main()",
+        "    train.py:9 in main: raise ValueError",
+        "    the script imports timm, which is not installed: install timm",
+        "    the probe left loops early (train.py:7): if it needs all their passes, that is why",
+    ]
+
+
+def test_a_syntax_error_is_one_line() -> None:
+    said = 'File "/p/train.py", line 5\n    x = = 1\n        ^\nSyntaxError: invalid syntax'
+    run = Run(end=End(how="exception", status=1, exception=said))
+    assert ending(run) == 'train.py fails by itself: SyntaxError: invalid syntax (File "/p/train.py", line 5)'
+
+
+def test_an_exception_of_many_lines_is_one() -> None:
+    run = Run(end=End(how="exception", status=1, exception="RuntimeError: in loading\n\tMissing key: a\n\tb" * 90))
+    (line,) = ending(run).splitlines()
+    assert line.startswith("train.py fails by itself: RuntimeError: in loading Missing key: a b")
+    assert len(line) < 400
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({"status": 3, "printed": "usage: train.py --data DATA\n\n"},
+         "train.py ended without a word: status 3; its last words: usage: train.py --data DATA"),
+        ({"status": -11}, "train.py ended without a word: signal SIGSEGV"),
+        ({"ended_for": "time"}, "train.py did not come to its end in 60 s and was stopped (see `--probe-timeout`)"),
+        ({"ended_for": "memory"},
+         "train.py used more than 4096 MiB of memory and was stopped (see `--probe-memory`)"),
+        ({"ended_for": "disk"}, "train.py was stopped because the disk is nearly full"),
+    ],
+)  # fmt: skip
+def test_a_script_that_was_ended(how: dict[str, object], said: str) -> None:
+    assert ending(Run(), **how) == said
+
+
+def test_a_script_that_left_with_a_status() -> None:
+    assert ending(Run(end=End(how="exit", status=2)), printed="no such file\n") == (
+        "train.py left with status 2; its last words: no such file"
+    )
+
+
+def test_arguments_that_only_the_user_knows_are_asked_for() -> None:
+    run = Run(end=End(how="asked", status=2), asked=[Told("it needs `--data PATH`: give it after `--`", HERE)])
+    assert ending(run) == "train.py:3:1: it needs `--data PATH`: give it after `--`"

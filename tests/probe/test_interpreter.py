@@ -13,8 +13,6 @@ from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Make = "Callable[[str, str], Path]"
-
 
 @pytest.fixture(autouse=True)
 def _nothing_active(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def test_what_is_replaced_in_the_same_way_is_one_line() -> None:
     ]
 
 
-@pytest.mark.parametrize("end", [End(how="end"), End(how="exit"), End(how="stopped", status=75)])
+@pytest.mark.parametrize("end", [End(how="end"), End(how="exit")])
 def test_a_script_that_came_to_its_end_needs_no_word(end: End) -> None:
     assert ending(Run(end=end)) == ""
 
@@ -106,6 +106,10 @@ def test_an_exception_of_many_lines_is_one() -> None:
 )  # fmt: skip
 def test_a_script_that_was_ended(how: dict[str, object], said: str) -> None:
     assert ending(Run(), **how) == said
+
+
+def test_a_script_that_the_agent_stopped_in_time() -> None:
+    assert "did not come to its end in 60 s and was stopped" in ending(Run(end=End(how="stopped", status=75)))
 
 
 def test_a_script_that_left_with_a_status() -> None:

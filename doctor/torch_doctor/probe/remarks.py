@@ -52,8 +52,8 @@ def differences(name: str, run: Run) -> Iterator[str]:
 def ending(name: str, run: Run, launched: Launched, limits: Limits) -> str:
     """How a run ended that did not come to its end; empty where it did. More than one line where there is a traceback."""
     end = run.end
-    if launched.ended_for:
-        said = LIMITS[launched.ended_for]
+    if launched.ended_for or end.how == "stopped":
+        said = LIMITS[launched.ended_for or "time"]
         return f"{name} {said.format(seconds=limits.seconds, megabytes=limits.memory >> 20)}"
     if end.how == "asked":
         return "\n".join(f"{told.site or name}: {told.text}" for told in run.asked)

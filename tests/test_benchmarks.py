@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
-BENCHMARK = Path(__file__).parent / "benchmarks" / "scan.py"
+BENCHMARKS = Path(__file__).parent / "benchmarks"
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, BENCHMARK, *arguments], capture_output=True, text=True, check=False)
+def run(*arguments: str | Path, benchmark: str = "scan.py") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, BENCHMARKS / benchmark, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_a_missing_folder_is_one_clear_line(tmp_path: Path) -> None:
@@ -33,3 +35,11 @@ def test_it_measures_without_torchfix_where_that_is_not_there(tmp_path: Path) ->
     assert done.stderr.startswith(f"without TorchFix: {tmp_path} is no environment with TorchFix")
     assert "against libcst.parse_module" in done.stdout
     assert "faster than TorchFix" not in done.stdout
+
+
+def test_that_of_the_probe_measures_the_whole_command_and_single_steps() -> None:
+    done = run("--repeat", "1", "--steps", "24", "--json", benchmark="probe.py")
+    assert done.returncode == 0, done.stderr
+    numbers = json.loads(done.stdout)
+    assert {"whole", "20-layer MLP", "small residual network", "small transformer"} <= numbers.keys()
+    assert all(number > 0 for name, number in numbers.items() if not name.endswith("_first_ms"))

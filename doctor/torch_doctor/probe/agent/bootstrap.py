@@ -61,6 +61,8 @@ class Run:
         self.recorder.scopes.begin(plan["script"])
         self._caps.between = self._channel.flush
         self._caps.ended = self._capped
+        self._caps.left, self._caps.shown = self.recorder.wake, self._rest
+        self.loops.begun = self._begun
         prepare_others = self._others()
         if plan.get("instrument", True):
             install_instruments(self.loops)
@@ -70,6 +72,15 @@ class Run:
             prepare(plan, self.recorder.tell)
         self._caps.start_clock()
         return self._ending.of(lambda: self._execute(module))
+
+    def _rest(self, loop: Loop) -> None:
+        """A loop has shown all: its next steps are not recorded."""
+        self.recorder.resting = loop
+
+    def _begun(self) -> None:
+        """Another loop begins, in a module or beside the one that rests."""
+        if not self.recorder.inside:
+            self.recorder.wake()
 
     def _capped(self, loop: Loop) -> None:
         """A loop of the user's is ended early."""

@@ -17,6 +17,7 @@ BATCHES, EPOCHS = 3, 2
 STEPS = 200
 MOST = 64  # passes of a training loop that waits for its second update
 PASS_SECONDS = 2.0  # how long a loop that only evaluates may take
+SHOWN = 8  # updates after which one loop has shown all that it has to show
 ENOUGH = 2  # updates: the second shows stale gradients
 PATIENCE = 0.15  # the part of the time that a training loop may wait for its second update
 SOON, LATE = 0.7, 0.97  # parts of the time after which all loops end, and the run
@@ -50,6 +51,8 @@ class Caps:
         self._without_steps: set[int] = set()
         self.between: Callable[[], None] = lambda: None
         self.ended: Callable[[Loop], None] = lambda _: None
+        self.shown: Callable[[Loop], None] = lambda _: None
+        self.left: Callable[[], None] = lambda: None
 
     # --- loops ---
 
@@ -61,6 +64,10 @@ class Caps:
         if not loop.watched:
             return False
         done = self._over(loop)
+        if done:
+            self.left()
+        elif loop.steps >= SHOWN and not loop.nested:
+            self.shown(loop)
         if done and not loop.capped:
             loop.capped = True
             self.ended(loop)
@@ -119,7 +126,6 @@ class Caps:
         self.urgent = True
         sleep(max(0.0, self.seconds * LATE - (monotonic() - self.began)))
         self.stopping = True
-        self._write(t="note", text=f"the time of {self.seconds:g} s is nearly used: the run was stopped")
         raise_in(main)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.abc
 import importlib.machinery
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -88,7 +89,7 @@ def _install() -> None:
 
 
 def _call_after(loader: Any, call: Patch) -> None:
-    execute = loader.exec_module
+    execute: Callable[[ModuleType], None] = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
         restore()
@@ -104,7 +105,7 @@ def _call_after(loader: Any, call: Patch) -> None:
     loader.exec_module = exec_module
 
 
-class StandInLoader:
+class StandInLoader(importlib.abc.Loader):
     """Loads a module that `make` makes."""
 
     def __init__(self, make: Callable[[str], ModuleType]) -> None:

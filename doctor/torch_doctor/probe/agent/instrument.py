@@ -8,7 +8,7 @@ to any namespace of the user's.
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .nodes import Index, last_name, span_of
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 PREFIX, SUFFIX = "__torch_doctor_", "__"
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-Comprehension = TypeVar("Comprehension", ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ADDING = frozenset({"append", "appendleft", "add", "extend", "insert"})
 JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 MOVING = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16"})
@@ -88,7 +87,7 @@ class Instrumenter(ast.NodeTransformer):
         node.test = more if always else ast.copy_location(ast.BoolOp(ast.And(), [more, node.test]), node.test)
         return [self._statement("begin", node, key), node]
 
-    def _comprehension(self, node: Comprehension) -> Comprehension:
+    def _comprehension(self, node: Any) -> Any:
         elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
         if not any(_calls(each) for each in elements):
             self.generic_visit(node)
@@ -197,6 +196,7 @@ class Instrumenter(ast.NodeTransformer):
             name=name,
             how=how,
             wraps=_wraps_one(node.value),
+            touches=_touches(node),
         )
         self.generic_visit(node)
         wrap(key)

@@ -74,6 +74,9 @@ class Watched:
         loop.next = True
         try:
             return self._next()
+        except StopIteration:
+            self._caps.left()
+            raise
         finally:
             loop.next = False
 
@@ -102,6 +105,9 @@ class WatchedAsync:
         loop.next = True
         try:
             return await self._next()
+        except StopAsyncIteration:
+            self._caps.left()
+            raise
         finally:
             loop.next = False
 
@@ -116,6 +122,7 @@ class Loops:
     def __init__(self, index: Index, caps: Caps) -> None:
         self._index = index
         self._caps = caps
+        self.begun: Callable[[], None] = lambda: None
         self._by_frame: dict[int, dict[int, Loop]] = {}
         self._comprehensions: dict[CodeType | str, dict[int, Loop]] = {}
 
@@ -145,6 +152,7 @@ class Loops:
 
     def _begin(self, key: int, frame: FrameType) -> Loop:
         node = self._index.nodes[key]
+        self.begun()
         loop = Loop(node, frame.f_code)
         if node.kind == "comprehension":
             self._comprehensions.setdefault(node.span.path, {})[key] = loop

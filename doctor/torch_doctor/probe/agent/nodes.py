@@ -21,7 +21,8 @@ class Node:
 
     For a loop, `first` and `last` bound its body, `over` is what it goes through. `text` is the user's expression: of what a loop
     goes through, of the holder of a kept value. `value` is the text of the kept value, `name` an
-    attribute's name, `how` the way of keeping; `wraps` tells that a single thing with a name of its own is put in a list.
+    attribute's name, `how` the way of keeping; `wraps` tells that a single thing with a name of its own is put in a list,
+    `touches` that the statement may change gradients or parameters by hand.
     """
 
     key: int
@@ -35,6 +36,7 @@ class Node:
     name: str = ""
     how: str = ""
     wraps: bool = False
+    touches: bool = False
 
 
 @dataclass

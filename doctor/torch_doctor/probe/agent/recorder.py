@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import traceback
 import weakref
@@ -53,7 +54,9 @@ class Recorder:
     """What every watcher writes through.
 
     `inside` counts the calls of modules that are under way: what happens in them belongs to the outermost, and lies in its
-    scope. `quiet` counts what the agent does itself, which is not recorded. `over`: the last line is written.
+    scope. `quiet` counts what the agent does itself, which is not recorded. `over`: the last line is written. `resting` is
+    a loop that has updated often enough to show all that it has to show: its further steps are not recorded, until it is
+    over or something else happens.
     """
 
     def __init__(self, channel: Channel, sites: Sites, index: Index, caps: Caps, plan: Mapping[str, Any]) -> None:
@@ -68,10 +71,34 @@ class Recorder:
         self.inside = 0
         self.around: Here | None = None
         self.quiet = 0
+        self.resting: Loop | None = None
+        self.woken: list[Callable[[], None]] = []
         self.over = False
         self._failed: set[str] = set()
         self.main = threading.main_thread().ident
         self.at_end: list[Callable[[BaseException | None], None]] = []
+
+    # --- how much ---
+
+    def rests(self) -> bool:
+        """Whether what happens now is one more step of a loop that has shown all."""
+        loop = self.resting
+        if loop is None:
+            return False
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            if frame.f_code is loop.code and (loop.next or loop.node.first[0] <= frame.f_lineno <= loop.node.last[0]):
+                return True
+            frame = frame.f_back
+        self.wake()
+        return False
+
+    def wake(self) -> None:
+        """Everything is recorded again."""
+        if self.resting is not None:
+            self.resting = None
+            for tell in self.woken:
+                self.safely(tell)
 
     # --- where ---
 
@@ -139,6 +166,8 @@ class Recorder:
 
     def event(self, kind: str, here: Here, /, *, site: int | None = None, **fields: Any) -> int:
         """Writes an event; returns its number."""
+        if self.resting is not None:
+            self.wake()
         return self.scopes.event(kind, here.site if site is None else site, here.scope, **fields)
 
     def happened(self, here: Here, *, trained: bool = False, step: bool = False) -> None:

@@ -63,7 +63,7 @@ class Watcher:
         method = original is self._torch.Tensor.backward
 
         def backward(*arguments: Any, **keywords: Any) -> Any:
-            if self._busy or recorder.quiet:
+            if self._busy or recorder.quiet or recorder.rests():
                 return original(*arguments, **keywords)
             self._busy = True
             self._by_method = method and is_users(sys._getframe(1).f_code.co_filename)
@@ -185,7 +185,7 @@ class Watcher:
         recorder = self._recorder
 
         def grad(*arguments: Any, **keywords: Any) -> Any:
-            if self._busy or recorder.quiet:
+            if self._busy or recorder.quiet or recorder.rests():
                 return original(*arguments, **keywords)
             self._busy = True
             try:

@@ -13,6 +13,7 @@ from .naming import class_name, is_project
 if TYPE_CHECKING:
     from ..recorder import Recorder
     from ..scopes import Here
+    from .modules import Family
     from .watch import Watch
 
 
@@ -48,6 +49,12 @@ class Watcher:
                     calling.pop()
             if recorder.inside or recorder.quiet or identity() != recorder.main:
                 return original(self, *arguments, **keywords)
+            if recorder.resting is not None and recorder.rests():
+                recorder.inside = 1
+                try:
+                    return original(self, *arguments, **keywords)
+                finally:
+                    recorder.inside = 0
             return outermost(self, original, arguments, keywords)
 
         return __call__
@@ -59,6 +66,7 @@ class Watcher:
         if (
             recorder.inside
             or recorder.quiet
+            or recorder.rests()
             or not isinstance(module, self._torch.nn.Module)
             or isinstance(module, self._losses)
         ):
@@ -87,6 +95,7 @@ class Watcher:
         finally:
             recorder.inside, recorder.around = 0, None
         if before is not None:
+            before["training"] = _is_training(meant, family)  # hooks of the module may have switched it on the way in
             event = recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
             if watch.instruments and event is not None:
                 watch.tell("on_forward", meant, arguments, keywords, output, here, event)
@@ -100,7 +109,6 @@ class Watcher:
         self._watch.modules.tell(module, here)
         inputs = next(iter(self._marks.tensors(given)), None)
         sensitive = family.sensitive
-        training = any(part.training for part in sensitive) if sensitive else bool(module.training)
         batches = any(loop.batches for loop in here.loops)
         fact = {}
         if inputs is not None:
@@ -111,7 +119,7 @@ class Watcher:
             "name": self._name(here.site),
             "class_name": class_name(type(module), recorder),
             "sensitive": bool(sensitive),
-            "training": training,
+            "training": _is_training(module, family),
             "grad": bool(self._torch.is_grad_enabled()),
             "trainable": any(each.requires_grad for each in family.parameters),
             "inputs": fact,
@@ -136,14 +144,19 @@ class Watcher:
         first = True
         fact: dict[str, Any] = {}
         for tensor in marks.tensors(output):
-            if first:
-                fact = facts.of(tensor, source=fields["inputs"].get("source", ""))
-                first = False
             if tensor.grad_fn is not None:
                 on_node(tensor.grad_fn).setdefault("forwards", set()).add(number)
             mark = marks.of(tensor)
             marks.put(tensor, replace(mark, forwards=mark.forwards | {number}))
+            if first:  # after the marks: what is behind this forward need not be walked through
+                fact = facts.of(tensor, source=fields["inputs"].get("source", ""))
+                first = False
         fact["forwards"] = sorted({number, *data})
         if fact.get("graph"):
             fact["graph_forwards"] = sorted({number, *graph})
         return recorder.event("Forward", here, **fields, output=fact, used=recorder.used(here.site))
+
+
+def _is_training(module: Any, family: Family) -> bool:
+    """Whether a part that cares about the mode is in training mode; the module itself where none cares."""
+    return any(part.training for part in family.sensitive) if family.sensitive else bool(module.training)

@@ -39,7 +39,7 @@ class Watcher:
                 path = caller.f_code.co_filename
                 if path.endswith(DECORATORS) and caller.f_back is not None:
                     path = caller.f_back.f_code.co_filename
-                if not recorder.quiet and not recorder.inside and is_users(path):
+                if not recorder.quiet and not recorder.inside and not recorder.rests() and is_users(path):
                     recorder.safely(told, event)
                 return result
 

@@ -50,6 +50,20 @@ class Watcher:
     def install(self) -> None:
         """Puts what instrumented code calls after it may have changed something by hand."""
         instruments("touched", self.touched)
+        self._recorder.woken.append(self._look_again)
+
+    def _look_again(self) -> None:
+        """Takes the gradients as they are now: what changed them was not recorded."""
+        for key, state in list(self._states.items()):
+            tensor = state.ref()
+            gradient = None if tensor is None else tensor.grad
+            state.present = gradient is not None and _is_nonzero(gradient)
+            if gradient is not None:
+                state.gradient, state.version = id(gradient), gradient._version
+                state.zero_version = -1 if state.present else gradient._version
+            (self._present.add if state.present else self._present.discard)(key)
+        self._unowned.clear()
+        self.next_round()
 
     # --- states ---
 
@@ -124,7 +138,7 @@ class Watcher:
 
     def touched(self, key: int) -> None:
         """A statement ran that may have changed gradients or parameters."""
-        if not self._recorder.inside and not self._recorder.quiet:
+        if not self._recorder.inside and not self._recorder.quiet and not self._recorder.rests():
             named = ".grad" in self._recorder.index.nodes[key].text
             if named or self._present or self._unowned:
                 self._recorder.safely(self._look_after, key, named)

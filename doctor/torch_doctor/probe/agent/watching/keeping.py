@@ -91,9 +91,16 @@ class Watcher:
 
     def _after(self, key: int, now: Any = None) -> None:
         keep = self._open.pop(key, None)
-        if keep is not None and keep.tensors and self._written.get(key, 0) < MOST and not self._recorder.quiet:
+        if (
+            keep is not None
+            and keep.tensors
+            and self._written.get(key, 0) < MOST
+            and not self._recorder.quiet
+            and not self._recorder.rests()
+        ):
             self._recorder.safely(self._tell, key, keep, now)
-        self._watch.gradients.touched(key)
+        if self._nodes[key].touches:
+            self._watch.gradients.touched(key)
 
     def _count(self, _: BaseException | None) -> None:
         """Tells of the places where numbers and detached values alone were kept."""

@@ -48,7 +48,7 @@ class Watcher:
 
         def wrap(original: Any) -> Any:
             def make(*arguments: Any, **keywords: Any) -> Any:
-                if self._busy or recorder.quiet:
+                if self._busy or recorder.quiet or recorder.rests():
                     return original(*arguments, **keywords)
                 self._busy = True
                 try:

@@ -80,7 +80,7 @@ class Watcher:
 
         def __next__(self: Any) -> Any:  # noqa: N807
             batch = original(self)
-            if not recorder.quiet and not recorder.inside:
+            if not recorder.quiet and not recorder.inside and not recorder.rests():
                 recorder.safely(taken, self, batch)
             return batch
 
@@ -114,7 +114,7 @@ class Watcher:
         def wrap(original: Any) -> Any:
             def draw(*arguments: Any, **keywords: Any) -> Any:
                 drawn = original(*arguments, **keywords)
-                if not recorder.quiet:
+                if not recorder.quiet and not recorder.rests():
                     frame = sites.frame(2)
                     if frame is not None:
                         recorder.safely(told, drawn, sites.of_frame(frame))

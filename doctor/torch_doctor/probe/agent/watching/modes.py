@@ -28,12 +28,14 @@ class Watcher:
         def switch(module: Any, *arguments: Any, **keywords: Any) -> Any:
             if self._deep or recorder.quiet or recorder.inside:
                 return original(module, *arguments, **keywords)
+            was = module.training
             self._deep = True
             try:
                 return original(module, *arguments, **keywords)
             finally:
                 self._deep = False
-                recorder.safely(told, module)
+                if module.training is not was or not recorder.rests():  # a change ends the rest
+                    recorder.safely(told, module)
 
         return switch
 

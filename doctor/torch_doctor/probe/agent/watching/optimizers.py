@@ -26,7 +26,7 @@ class Watcher:
         self._told: weakref.WeakSet[Any] = weakref.WeakSet()
         self._building: list[Any] = []
         self._stepping: list[Any] = []
-        self._under_way: tuple[Any, int, tuple[Any, ...], dict[str, Any]] | None = None
+        self._under_way: tuple[Any, int, Here, tuple[Any, ...], dict[str, Any]] | None = None
         self._clearing = False
         self._measured: dict[int, int] = {}
         self.optimized: set[int] = set()
@@ -99,38 +99,40 @@ class Watcher:
 
     def _before_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         self._stepping.append(optimizer)
-        if len(self._stepping) > 1 or self._recorder.quiet:
+        if len(self._stepping) > 1 or self._recorder.quiet or self._recorder.rests():
             return
         moving = next((each for each in parameters_of(optimizer) if each.grad is not None), None)
-        self._under_way = (moving, 0 if moving is None else moving._version, arguments, keywords)
-        self._recorder.safely(self._about_to_step, optimizer)
+        here = self._recorder.safely(self._about_to_step, optimizer)
+        if here is not None:
+            self._under_way = (moving, 0 if moving is None else moving._version, here, arguments, keywords)
 
-    def _about_to_step(self, optimizer: Any) -> None:
+    def _about_to_step(self, optimizer: Any) -> Here:
         here = self._recorder.here()
         self._watch.gradients.look(here)
         self._watch.gradients.assigned(parameters_of(optimizer), here)
         self._watch.tell("before_step", optimizer, here)
+        return here
 
     def _after_step(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         if self._stepping:
             self._stepping.pop()
         if self._stepping or self._recorder.quiet or self._under_way is None:
             return
+        here = self._under_way[2]
         self._under_way = None
-        self._recorder.safely(self._stepped, optimizer, arguments, keywords)
+        self._recorder.safely(self._stepped, optimizer, here, arguments, keywords)
 
     def _stepped_already(self) -> None:
         """Writes the step under way if it has moved a parameter: what its hooks and its own end do comes after it."""
         if self._under_way is None or not self._stepping:
             return
-        moving, version, arguments, keywords = self._under_way
+        moving, version, *rest = self._under_way
         if moving is not None and moving._version != version:
             self._under_way = None
-            self._stepped(self._stepping[0], arguments, keywords)
+            self._stepped(self._stepping[0], *rest)
 
-    def _stepped(self, optimizer: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def _stepped(self, optimizer: Any, here: Here, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         recorder = self._recorder
-        here = recorder.here()
         if here.frame is None:
             return
         given = arguments[1:] if arguments and arguments[0] is optimizer else arguments
@@ -170,7 +172,7 @@ class Watcher:
         recorder = self._recorder
 
         def zero_grad(owner: Any, *arguments: Any, **keywords: Any) -> Any:
-            if self._clearing or recorder.quiet:
+            if self._clearing or recorder.quiet or recorder.rests():
                 return original(owner, *arguments, **keywords)
             self._clearing = True
             try:
@@ -219,7 +221,7 @@ class Watcher:
                 if not isinstance(parameters, (self._torch.Tensor, list, tuple)):
                     parameters = list(parameters)
                 result = original(parameters, *arguments, **keywords)
-                if not recorder.quiet:
+                if not recorder.quiet and not recorder.rests():
                     recorder.safely(told, parameters)
                 return result
 

@@ -30,7 +30,7 @@ class Watcher:
         def wrap(original: Any) -> Any:
             def call(scaler: Any, *arguments: Any, **keywords: Any) -> Any:
                 result = original(scaler, *arguments, **keywords)
-                if not recorder.quiet:
+                if not recorder.quiet and not recorder.rests():
                     recorder.safely(told, scaler, *arguments)
                 return result
 
@@ -59,7 +59,7 @@ class Watcher:
         recorder, optimizers = self._recorder, self._watch
 
         def step(scaler: Any, optimizer: Any, *arguments: Any, **keywords: Any) -> Any:
-            if recorder.quiet:
+            if recorder.quiet or recorder.rests():
                 return original(scaler, optimizer, *arguments, **keywords)
             watcher = optimizers.optimizers
             before = recorder.scopes.events

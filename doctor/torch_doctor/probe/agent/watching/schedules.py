@@ -67,7 +67,7 @@ class Watcher:
                 result = original(scheduler, *arguments, **keywords)
             finally:
                 self._deep -= 1
-            if not self._deep and not recorder.quiet:
+            if not self._deep and not recorder.quiet and not recorder.rests():
                 recorder.safely(self._stepped, scheduler)
             return result
 

@@ -1,4 +1,4 @@
-"""What many tests need: a temporary folder, the command line in this process, and stand-ins for what it calls."""
+"""What many tests need: a folder, the command line in this process, stand-ins for what it calls, and quick probes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from hypothesis import settings
 
+from tests.probe.farm import farm as farming
 from torch_doctor import cli, scan
 from torch_doctor.rule import Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
@@ -224,3 +225,18 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 def rules() -> tuple[Rule, ...]:
     """The rules that stand in: TDR000, TDR101, TDR601 (a warning) and TDR901 (advice)."""
     return RULES
+
+
+@pytest.fixture(scope="session")
+def farm_address() -> Iterator[str]:
+    """Where the farm listens that all tests of this session share."""
+    with farming.farm() as address:
+        yield address
+
+
+@pytest.fixture
+def farm(farm_address: str) -> Iterator[None]:
+    """Every probe of the test is forked from a process with torch in it, instead of importing torch anew."""
+    farming.use(farm_address)
+    yield
+    farming.use("")

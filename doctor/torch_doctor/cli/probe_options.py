@@ -82,6 +82,9 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
     if not paths:
         message = f"{FLAG} runs scripts: name them, as in `torch-doctor scan train.py {FLAG}`"
         raise click.UsageError(message)
+    if os.environ.get("PRE_COMMIT"):  # set by pre-commit for its hooks
+        message = f"{FLAG} does not run in a commit hook, which names every file of the commit: leave it out there"
+        raise click.UsageError(message)
     for path in paths:
         _check(path)
     return Probing(

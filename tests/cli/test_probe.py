@@ -1,0 +1,291 @@
+"""`--probe`: what is run, what is not, and what comes of it for users and programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.probe.farm import farm as farming
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Run = Any  # arguments to outcome
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+HEAD = """\
+import sys
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+loader = DataLoader(TensorDataset(torch.randn(48, 4), torch.randn(48, 1)), batch_size=16)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+LOOP = """\
+for x, y in loader:
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+BAD = HEAD + LOOP
+LOOKS_BAD = HEAD + "optimizer.register_step_post_hook(lambda stepped, *_: stepped.zero_grad())\n" + LOOP
+GOOD = HEAD + LOOP.replace("    loss =", "    optimizer.zero_grad()\n    loss =")
+
+pytestmark = pytest.mark.usefixtures("farm")
+
+
+@pytest.fixture
+def no_torch(folder: Path) -> str:
+    """A Python without torch."""
+    program = folder / "python"
+    program.write_text("#!/bin/sh\necho '[[3, 12], \"\"]'\n", encoding="utf-8")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_a_finding_gets_its_verdict_in_its_frame(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", "--probe")
+    assert outcome.status == 1
+    assert "   = probe: confirmed: the gradient at step 2 is " in outcome.out
+    assert outcome.err.splitlines()[0].startswith("probe: train.py ran for ")
+    assert outcome.err.endswith("The probe: 1 confirmed.\n")
+
+
+def test_refuted_findings_are_shown_and_do_not_count(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", LOOKS_BAD)
+    assert run("scan", "train.py").status == 1
+    outcome = run("scan", "train.py", "--probe")
+    assert outcome.status == 0
+    assert "   = probe: refuted: 3 backward passes found no old gradient\n" in outcome.out
+
+
+def test_nothing_found_is_nothing_found(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", GOOD)
+    outcome = run("scan", "train.py", "--probe")
+    assert (outcome.status, outcome.out) == (0, "")
+
+
+def test_programs_get_verdict_and_evidence(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD)
+    (record,) = run("scan", "train.py", "--probe", "--output-format", "json").json
+    assert record["verdict"] == "confirmed"
+    evidence = record["evidence"][0]
+    assert set(evidence) == {"claim", "value", "unit", "site"}
+    assert evidence["value"] > 1
+    assert evidence["unit"] == "×"
+    assert evidence["site"]["location"] == {"row": 12, "column": 5}
+
+
+def test_every_format_carries_the_verdict(run: Run, write: Callable[..., Path], folder: Path) -> None:
+    write("train.py", LOOKS_BAD)
+    formats = ("sarif:out.sarif", "github:out.txt", "concise:out.concise", "json-lines:out.jsonl")
+    run("scan", "train.py", "--probe", *(part for name in formats for part in ("--output-format", name)))
+    (result,) = json.loads((folder / "out.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert result["kind"] == "pass"
+    assert result["properties"]["verdict"] == "refuted"
+    assert result["properties"]["evidence"][0]["value"] == 3
+    assert (folder / "out.txt").read_text(encoding="utf-8").startswith("::notice ")
+    assert "probe: refuted: 3 backward passes" in (folder / "out.txt").read_text(encoding="utf-8")
+    assert (folder / "out.concise").read_text(encoding="utf-8").endswith("[refuted]\n")
+    assert json.loads((folder / "out.jsonl").read_text(encoding="utf-8"))["verdict"] == "refuted"
+
+
+def test_several_scripts_are_run_one_by_one(run: Run, write: Callable[..., Path]) -> None:
+    write("first.py", BAD)
+    write("second.py", LOOKS_BAD)
+    outcome = run("scan", "first.py", "second.py", "--probe", "--output-format", "concise")
+    assert outcome.status == 1
+    assert [line.rpartition(" ")[2] for line in outcome.out.splitlines()] == ["[confirmed]", "[refuted]"]
+    assert [line.split()[1] for line in outcome.err.splitlines() if " ran for " in line] == ["first.py", "second.py"]
+
+
+def test_what_follows_two_dashes_is_the_scripts(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", HEAD + "print('given', sys.argv)\n" + LOOP)
+    outcome = run("scan", "train.py", "--probe", "--probe-output", "--", "--probe", "--lr", "0.1", "x y", "--")
+    assert "given ['" in outcome.err
+    assert "train.py', '--probe', '--lr', '0.1', 'x y', '--']" in outcome.err
+    assert "--- what train.py printed" in outcome.err
+
+
+def test_what_the_script_prints_is_shown_only_when_asked_for(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", GOOD + "print('hello there')\n")
+    outcome = run("scan", "train.py", "--probe")
+    assert "hello there" not in outcome.out + outcome.err
+
+
+def test_a_script_that_fails_by_itself_shows_where_and_keeps_its_verdicts(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", f"{BAD}def end():\n    raise KeyError('metrics')\nend()\n")
+    outcome = run("scan", "train.py", "--probe")
+    assert outcome.status == 1
+    assert "= probe: confirmed" in outcome.out
+    assert (
+        "warning: train.py fails by itself: KeyError: 'metrics'\n"
+        "    train.py:16 in <module>: end()\n"
+        "    train.py:15 in end: raise KeyError('metrics')\n"
+    ) in outcome.err
+
+
+def test_where_it_cannot_run_the_source_speaks_alone(run: Run, write: Callable[..., Path], no_torch: str) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", "--probe", "--python", no_torch)
+    assert outcome.status == 1
+    assert "probe:" not in outcome.out
+    assert (
+        f"warning: the probe could not run train.py, what the source says stands: {no_torch} (--python) has no torch: "
+        "give the script's interpreter with `--python`\n"
+    ) in outcome.err
+
+
+def test_where_it_is_required_that_is_an_error(run: Run, write: Callable[..., Path], no_torch: str) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", "--probe=require", "--python", no_torch)
+    assert outcome.status == 2
+    assert "TDR101" in outcome.out
+    assert "error: the probe could not run train.py: " in outcome.err
+
+
+@pytest.mark.parametrize("source", ["import nowhere_to_be_found\n" + BAD, "x = = 1\n" + BAD])
+def test_a_script_that_does_not_come_to_torch_could_not_be_run(
+    run: Run, write: Callable[..., Path], source: str
+) -> None:
+    write("train.py", source)
+    outcome = run("scan", "train.py", "--probe=require", "--exit-zero")
+    assert outcome.status == 2
+    assert "error: the probe could not run train.py: train.py fails by itself: " in outcome.err
+
+
+def test_a_gpu_that_is_not_there_is_one_clear_line(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", "--probe=require", "--device", "cuda")
+    assert outcome.status == 2
+    assert f"error: the probe could not run train.py: {sys.executable}" in outcome.err
+    assert "sees no GPU" in outcome.err
+
+
+def test_a_script_that_never_ends_is_stopped_and_keeps_its_verdicts(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD + "import time\nwhile True:\n    time.sleep(0.01)\n")
+    outcome = run("scan", "train.py", "--probe", "--probe-timeout", "4")
+    assert "= probe: confirmed" in outcome.out
+    assert "train.py did not come to its end in 4 s and was stopped (see `--probe-timeout`)" in outcome.err
+
+
+def test_a_script_that_takes_too_much_memory_is_stopped(run: Run, write: Callable[..., Path]) -> None:
+    farming.use("")  # the memory of what is started is weighed, and the farm is started by nobody
+    write(
+        "train.py", BAD + "import time\nheld = []\nwhile True:\n    held.append(torch.ones(2**20)); time.sleep(0.01)\n"
+    )
+    outcome = run("scan", "train.py", "--probe", "--probe-memory", "700")
+    assert "= probe: confirmed" in outcome.out
+    assert "train.py used more than 700 MiB of memory and was stopped (see `--probe-memory`)" in outcome.err
+
+
+def test_nothing_is_written(run: Run, write: Callable[..., Path], folder: Path) -> None:
+    write("train.py", GOOD + "torch.save(model.state_dict(), 'model.pt')\nassert torch.load('model.pt')\n")
+    assert run("scan", "train.py", "--probe").err.count("fails by itself") == 0
+    assert [path.name for path in folder.iterdir()] == ["train.py"]
+
+
+def test_a_folder_is_never_run(run: Run, write: Callable[..., Path]) -> None:
+    write("project/train.py", "open('ran', 'w')\n" + BAD)
+    outcome = run("scan", "project", "--probe")
+    assert outcome == (2, "", "error: project is a folder; --probe runs scripts: name one, or several\n")
+
+
+def test_where_nothing_is_named_nothing_is_run(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "--probe")
+    assert outcome.status == 2
+    assert outcome.err == "error: --probe runs scripts: name them, as in `torch-doctor scan train.py --probe`\n"
+
+
+def test_standard_input_is_never_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    outcome = run("scan", "-", "--probe")
+    assert (outcome.status, outcome.err) == (
+        2,
+        "error: - is standard input; --probe runs scripts: name one, or several\n",
+    )
+
+
+def test_a_commit_hook_never_runs_what_is_committed(
+    run: Run, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("train.py", BAD)
+    monkeypatch.setenv("PRE_COMMIT", "1")
+    assert run("scan", "train.py").status == 1
+    outcome = run("scan", "train.py", "--probe")
+    assert outcome.status == 2
+    assert "--probe does not run in a commit hook" in outcome.err
+
+
+def test_it_never_runs_unless_asked(run: Run, write: Callable[..., Path], folder: Path) -> None:
+    write("train.py", f"open({str(folder / 'ran')!r}, 'w')\n{BAD}")
+    assert "probe" not in run("scan", "train.py").err
+    assert not (folder / "ran").exists()
+
+
+def test_a_script_that_is_not_there(run: Run) -> None:
+    outcome = run("scan", "nowhere.py", "--probe")
+    assert (outcome.status, outcome.err) == (2, "error: nowhere.py does not exist\n")
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--device", "cpu"), ("--python", "x"), ("--probe-timeout", "5"), ("--probe-memory", "9"), ("--probe-output",)],
+)
+def test_its_options_mean_nothing_without_it(run: Run, write: Callable[..., Path], option: tuple[str, ...]) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", *option)
+    assert outcome == (2, "", f"error: {option[0]} means nothing without --probe\n")
+
+
+@pytest.mark.parametrize(
+    "option", [("--probe=always",), ("--probe", "--probe-timeout", "0"), ("--probe", "--device", "tpu")]
+)
+def test_a_value_that_is_none_is_a_usage_error(run: Run, write: Callable[..., Path], option: tuple[str, ...]) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", *option)
+    assert outcome.status == 2
+    assert len(outcome.err.splitlines()) == 1
+
+
+def test_trace_shows_what_happened_beside_what_the_source_says(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", LOOKS_BAD)
+    outcome = run("trace", "train.py", "--probe")
+    assert outcome.status == 0
+    said, seen = outcome.out.split("train.py (what happened when it ran)\n")
+    assert "clear" not in said.split("backward")[1]
+    assert "step `optimizer`" in said
+    assert "step `optimizer`" in seen
+    assert "clear" in seen
+    source, observed = run("trace", "train.py", "--probe", "--output-format", "json").json
+    assert (source["observed"], observed["observed"]) == (False, True)
+    assert [event["event"] for event in observed["events"]].count("Stepped") == 3
+
+
+def test_a_notebook_is_run_cell_by_cell(run: Run, write: Callable[..., Path]) -> None:
+    write("train.ipynb", ["%matplotlib inline\n!pip install torch", HEAD, "md:# Training", LOOP + "display(loss)"])
+    outcome = run("scan", "train.ipynb", "--probe", "--output-format", "concise")
+    assert outcome.status == 1
+    assert outcome.out.startswith("train.ipynb:cell 4:3:5: TDR101")
+    assert outcome.out.endswith("[confirmed]\n")
+
+
+def test_silenced_findings_stay_silent(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD.replace("loss.backward()", "loss.backward()  # noqa: TDR101"))
+    outcome = run("scan", "train.py", "--probe")
+    assert (outcome.status, outcome.out) == (0, "")
+
+
+def test_rules_that_are_ignored_stay_silent(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", BAD)
+    assert run("scan", "train.py", "--probe", "--ignore", "TDR101").status == 0

@@ -126,10 +126,10 @@ class Watcher:
         """Writes the step under way if it has moved a parameter: what its hooks and its own end do comes after it."""
         if self._under_way is None or not self._stepping:
             return
-        moving, version, *rest = self._under_way
+        moving, version, here, arguments, keywords = self._under_way
         if moving is not None and moving._version != version:
             self._under_way = None
-            self._stepped(self._stepping[0], *rest)
+            self._stepped(self._stepping[0], here, arguments, keywords)
 
     def _stepped(self, optimizer: Any, here: Here, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         recorder = self._recorder

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor.config import Config, load
+from torch_doctor.probe.plan import BATCHES, EPOCHS
 from torch_doctor.report.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 Run = Any  # arguments to outcome
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PROBE = "Ask the doctor: `--probe`"
 MARK = re.compile(r" *# TDR\d{3}$", re.MULTILINE)
 
 
@@ -45,6 +47,25 @@ def test_the_finding_is_what_is_printed(run: Run, folder: Path) -> None:
         (folder / name).write_text(MARK.sub("", text), encoding="utf-8")
     outcome = run("scan", "train.py")
     assert outcome.out.strip() == block("A finding", "text").strip()
+
+
+@pytest.mark.usefixtures("farm")
+def test_the_verdict_is_what_is_printed(run: Run, folder: Path) -> None:
+    (command,) = re.findall(r"^torch-doctor (.*?) -- ", block(PROBE, "console"), flags=re.MULTILINE)
+    text = (ROOT / "fixtures/TDR101/bad_cleared_once_per_epoch.py").read_text(encoding="utf-8")
+    (folder / "train.py").write_text(MARK.sub("", text), encoding="utf-8")
+    outcome = run(*command.split())
+    assert outcome.out.strip() == block(PROBE, "text").strip()
+
+
+def test_the_options_of_the_probe_are_those_that_there_are(run: Run) -> None:
+    text = " ".join(run("scan", "--help").out.split())
+    named = re.findall(r"`(--(?:probe-|device|python)[\w-]*)", README.split(f"## {PROBE}\n")[1].split("\n## ")[0])
+    assert set(named) == {"--device", "--python", "--probe-timeout", "--probe-memory", "--probe-output"}
+    for option in named:
+        assert option in text
+    assert (BATCHES, EPOCHS) == (3, 2)
+    assert "three batches and two epochs" in " ".join(README.split())
 
 
 @pytest.mark.parametrize("command", [command for command in commands() if " rule " in command])

@@ -82,7 +82,8 @@ def test_a_rule_says_how_much_it_matters_and_who_proves_it(rule: type[Rule]) -> 
 
 @EACH
 def test_the_first_example_fires_exactly_this_rule(rule: type[Rule], tmp_path: Path) -> None:
-    assert _codes(examples(rule)[0], tmp_path) == [rule.code]
+    only_a_run_shows_it = rule.witness == "P"
+    assert _codes(examples(rule)[0], tmp_path) == ([] if only_a_run_shows_it else [rule.code])
 
 
 @EACH

@@ -1,0 +1,43 @@
+"""The examples of every rule's page, run: the first is what a run confirms, the second what it finds nothing in."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from torch_doctor.probing import Probing
+from torch_doctor.rule import Rule, Verdict, all_rules
+from torch_doctor.scan import Options, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
+
+each = pytest.mark.parametrize(
+    "rule", [rule for rule in all_rules() if "P" in rule.witness], ids=lambda rule: rule.code
+)
+
+pytestmark = pytest.mark.usefixtures("farm")
+
+
+def probed(path: Path) -> dict[str, Verdict | None]:
+    """The code of each finding with its verdict."""
+    report = scan(Options(paths=(path,), rules=all_rules(), probe=Probing(seconds=60)))
+    assert report.errors == []
+    return {finding.code: finding.verdict for finding in report.findings}
+
+
+@each
+def test_the_run_confirms_the_first_example(rule: Rule, write: Callable[..., Path]) -> None:
+    path = write("train.py", BLOCK.findall(rule.page())[0])
+    assert probed(path) == {rule.code: Verdict.CONFIRMED}
+
+
+@each
+def test_the_run_finds_nothing_in_the_second_example(rule: Rule, write: Callable[..., Path]) -> None:
+    path = write("train.py", BLOCK.findall(rule.page())[1])
+    assert probed(path) == {}

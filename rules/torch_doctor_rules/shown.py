@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 from torch_doctor.rule import Evidence, same_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch_doctor.trace import Event, Site, Stepped, Trace
 
@@ -51,6 +51,11 @@ def gradients_at(trace: Trace, steps: Sequence[Stepped], which: str) -> Iterator
         if had is not None and owned is not None:
             text = f"{had:,.0f} of {count(owned, 'parameter tensor')} have a gradient at {which}"
             yield fact(text, had, "parameter tensors", step)
+
+
+def applied(trace: Trace, steps: Iterable[Stepped]) -> list[bool]:
+    """For those of the steps that were looked at: whether any of their parameters had a gradient."""
+    return [had > 0 for _, had in numbers(trace, "stepped parameters", *steps)]
 
 
 def count(number: float, noun: str, plural: str = "") -> str:

@@ -19,6 +19,10 @@ import pytest
 
 from tests.marks import Place, files_of, fixtures, marks, name_of
 from tests.probe.farm import farm as farming
+from torch_doctor import probe as probing
+from torch_doctor.probe import judge
+from torch_doctor.probe.launch import Launched, Limits, launched
+from torch_doctor.probe.protocol import Reader
 from torch_doctor.probing import Probing
 from torch_doctor.rule import Finding, Level, Verdict, all_rules
 from torch_doctor.scan import Options, scan
@@ -32,10 +36,12 @@ WITNESSES = {rule.code: rule.witness for rule in all_rules()}
 
 
 class Probed(NamedTuple):
-    """What came of the probes of one fixture."""
+    """What came of the probes of one fixture: `runs` are the lines of the agent, `folder` what their paths are in."""
 
     findings: list[Finding]
     said: list[str]
+    runs: list[list[bytes]]
+    folder: Path
 
 
 def scripts(fixture: Path) -> list[Path]:
@@ -69,11 +75,18 @@ def probe(fixture: Path) -> Probed:
         else:
             shutil.copy(fixture, copy)
         os.chdir(copy.parent)
-        try:
+        runs: list[list[bytes]] = []
+
+        def listened(python: Path, plan: dict[str, object], limits: Limits) -> Launched:
+            done = launched(python, plan, limits)
+            runs.append(done.lines)
+            return done
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(probing, "launched", listened)
             report = scan(Options(paths=tuple(scripts(copy)), rules=rules, probe=Probing(seconds=SECONDS)))
-        finally:
-            os.chdir("/")
-        return Probed(report.findings, report.errors + report.warnings)
+        os.chdir("/")
+        return Probed(report.findings, report.errors + report.warnings, runs, copy.parent)
 
 
 @pytest.fixture(scope="session")
@@ -102,7 +115,7 @@ every_fixture = pytest.mark.parametrize(
 
 @every_fixture
 def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path, probed: dict[Path, Future[Probed]]) -> None:
-    findings, said = probed[fixture].result()
+    findings, said, *_ = probed[fixture].result()
     told = [_told(finding) for finding in findings]
     verdicts: dict[Place, set[Verdict | None]] = defaultdict(set)
     for finding in findings:
@@ -127,6 +140,25 @@ def test_a_verdict_comes_with_its_number(fixture: Path, probed: dict[Path, Futur
             assert numbers, _told(finding)
         elif finding.verdict is Verdict.UNDECIDED:
             assert finding.evidence, "the reason is not said"
+
+
+BUGGY = [fixture for fixture in PROBED if fixture.name.startswith("bad_") and fixture.suffix != ".ipynb"]
+CUTS = 16
+
+
+@pytest.mark.parametrize("fixture", [fixture for fixture in BUGGY if ".fixed" not in fixture.name], ids=name_of)
+def test_a_run_that_ends_earlier_refutes_no_bug(fixture: Path, probed: dict[Path, Future[Probed]]) -> None:
+    findings, _, runs, folder = probed[fixture].result()
+    bugs = {place for kind, place in marks(fixture) if kind in {"", "not-reached", "undecided"}}
+    suspected = [finding for finding in findings if finding.witness == "static"]
+    for lines in runs:
+        for cut in range(len(lines), 0, -max(1, len(lines) // CUTS)):
+            reader = Reader(fixture.name, lambda path: Path(path).relative_to(folder).as_posix())
+            trace = reader.read(lines[:cut])
+            for finding in judge(suspected, trace, all_rules()).judged:
+                place = Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code)
+                refuted = finding.verdict is Verdict.REFUTED
+                assert not (refuted and place in bugs), f"{_told(finding)} after {cut} of {len(lines)} lines"
 
 
 RIGHT = [fixture for fixture in PROBED if not fixture.name.startswith("bad_") or ".fixed" in fixture.name]

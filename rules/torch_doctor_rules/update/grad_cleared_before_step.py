@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients, Wasted
-from torch_doctor_rules.shown import at, gradients_at
+from torch_doctor_rules.shown import applied, at, gradients_at
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -88,10 +88,8 @@ class GradClearedBeforeStep(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether every step that came next after this clearing had gradients to apply."""
-        steps = self._next_steps(trace, finding)
-        if steps and not all(step.modules for step in steps):
-            return "a step that follows had nothing to apply, but perhaps not for this clearing"
-        return bool(steps)
+        had = applied(trace, self._next_steps(trace, finding))
+        return bool(had) if all(had) else "a step that follows had nothing to apply, but perhaps not for this clearing"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters had a gradient when they were to be updated."""

@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.shown import applied, at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -85,14 +85,13 @@ class MissingBackward(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these steps ran after gradients had been computed for what they move."""
-        steps = at(trace, finding.site, Stepped)
-        return any(step.modules for step in steps) or (bool(steps) and "no gradient was seen, and none may be needed")
+        had = applied(trace, at(trace, finding.site, Stepped))
+        return any(had) or (bool(had) and "no gradient was seen, and none may be needed")
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of the steps had a gradient to apply."""
-        steps = at(trace, finding.site, Stepped)
-        filled = [step for step in steps if step.modules]
-        yield fact(f"{len(filled)} of {count(len(steps), 'step')} had a gradient to apply", len(filled), "steps")
+        had = applied(trace, at(trace, finding.site, Stepped))
+        yield fact(f"{sum(had)} of the first {count(len(had), 'step')} had a gradient to apply", sum(had), "steps")
 
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
         """The forward in the step's iteration that feeds a loss and that nobody goes backward through."""

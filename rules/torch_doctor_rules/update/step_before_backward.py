@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace
 from torch_doctor_rules.gradients import Gradients
-from torch_doctor_rules.shown import at, gradients_at
+from torch_doctor_rules.shown import applied, at, gradients_at
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
 
@@ -90,10 +90,8 @@ class StepBeforeBackward(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these steps ran, each with gradients of what it moves."""
-        steps = at(trace, finding.site, Stepped)
-        if steps and not all(step.modules for step in steps):
-            return "a step had nothing to apply, but perhaps for another reason than its place"
-        return bool(steps)
+        had = applied(trace, at(trace, finding.site, Stepped))
+        return bool(had) if all(had) else "a step had nothing to apply, but perhaps for another reason than its place"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many parameters had a gradient at the first of the steps."""

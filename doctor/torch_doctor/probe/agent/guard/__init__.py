@@ -18,7 +18,7 @@ from .files import Files
 from .network import Network
 from .overlay import Overlay
 from .processes import Processes
-from .refusal import RefusedError, Refusals
+from .refusal import Refusals, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

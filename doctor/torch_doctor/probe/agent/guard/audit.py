@@ -73,4 +73,5 @@ class Audit:
         whole = os.path.normpath(os.path.join(real.functions["getcwd"](), spelled))
         folder = os.path.realpath(os.path.dirname(whole))
         if not self._overlay.is_free(os.path.join(folder, os.path.basename(whole))):
-            raise self._refusals.refuse(f"{doing} {spelled}")
+            msg = f"{doing} {spelled}"
+            raise self._refusals.refuse(msg)

@@ -33,7 +33,7 @@ class Files:
 
     def replacements(self) -> list[tuple[Any, Callable[..., Any]]]:
         """Returns (function of the standard library, what stands for it) for all that this platform has."""
-        made = {
+        made: dict[str, Callable[..., Any]] = {
             "open": self.open_descriptor,
             "listdir": self.listdir,
             "scandir": self.scandir,
@@ -60,8 +60,8 @@ class Files:
         """Replaces the functions in `builtins`, `io` and `os`, and returns what `replacements` does."""
         pairs = self.replacements()
         names = {id(value): name for name, value in real.functions.items()}
-        builtins.open = self.open  # type: ignore[assignment]
-        io.open = self.open  # type: ignore[assignment]
+        builtins.open = self.open
+        io.open = self.open
         for original, replacement in pairs[1:]:
             setattr(os, names[id(original)], replacement)
         for set_name in ("supports_dir_fd", "supports_fd", "supports_follow_symlinks", "supports_effective_ids"):
@@ -179,7 +179,7 @@ class Files:
 
     replace = rename
 
-    def link(self, src: Any, dst: Any, **keywords: Any) -> None:
+    def link(self, src: Any, dst: Any, **_: Any) -> None:
         """`os.link`, by a copy: the two names part when one is written."""
         source, target, overlay = _text(src), _text(dst), self.overlay
         if overlay.exists(target):
@@ -272,6 +272,7 @@ class Guarded:
         self._overlay = overlay
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """What was replaced, in the overlay; its errors name the file as the script does."""
         if real.is_inside():
             return self._original(*arguments, **keywords)
         try:

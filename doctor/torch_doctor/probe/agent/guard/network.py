@@ -6,6 +6,8 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .refusal import Refusals
 
 LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104
@@ -16,7 +18,7 @@ class Network:
 
     def __init__(self, refusals: Refusals) -> None:
         self._refusals = refusals
-        self.events = {
+        self.events: dict[str, Callable[..., None]] = {
             "socket.connect": self._connect,
             "socket.sendto": self._connect,
             "socket.sendmsg": self._connect,
@@ -32,19 +34,22 @@ class Network:
 
         def guarded(sock: socket.socket, *arguments: Any) -> None:
             if sock.family != getattr(socket, "AF_UNIX", None):
-                raise refusals.refuse(f"listening at {_spelled(sock.getsockname())}")
+                msg = f"listening at {_spelled(sock.getsockname())}"
+                raise refusals.refuse(msg)
             listen(sock, *arguments)
 
         socket.socket.listen = guarded  # type: ignore[method-assign,assignment]
 
     def _connect(self, sock: socket.socket, address: Any = None, *_: Any) -> None:
         if sock.family != getattr(socket, "AF_UNIX", None):
-            raise self._refusals.refuse(f"a connection to {_spelled(address)}")
+            msg = f"a connection to {_spelled(address)}"
+            raise self._refusals.refuse(msg)
 
     def _resolve(self, host: Any, *_: Any) -> None:
         name = host.decode(errors="replace") if isinstance(host, bytes) else host
         if name is not None and name not in LOCAL and name != socket.gethostname():
-            raise self._refusals.refuse(f"a connection to {name}")
+            msg = f"a connection to {name}"
+            raise self._refusals.refuse(msg)
 
 
 def _spelled(address: Any) -> str:

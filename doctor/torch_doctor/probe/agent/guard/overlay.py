@@ -211,6 +211,7 @@ class Overlay:
             os.makedirs(target, exist_ok=True)
         elif os.path.exists(source):
             if os.path.getsize(source) > LARGEST_COPY:
-                raise self._refusals.refuse(f"changing {source}: it is too large to be copied")
+                msg = f"changing {source}: it is too large to be copied"
+                raise self._refusals.refuse(msg)
             real.copy_file(source, target)
             shutil.copymode(source, target)

@@ -58,7 +58,7 @@ class Processes:
     def install(self) -> list[tuple[Any, Callable[..., Any]]]:
         """Replaces the functions in `os`, and returns (original, replacement) for those who hold them elsewhere."""
         os.environ["GIT_OPTIONAL_LOCKS"] = "0"  # `git status` would else write to the index
-        made = {
+        made: dict[str, Callable[..., Any]] = {
             "system": self.system,
             "_exit": self.leave,
             "kill": self.kill,
@@ -68,7 +68,7 @@ class Processes:
             "setpgrp": self.stay,
             "setpgid": self.stay,
         }
-        pairs = []
+        pairs: list[tuple[Any, Callable[..., Any]]] = []
         for name, replacement in made.items():
             if name in real.functions:
                 setattr(os, name, replacement)
@@ -92,12 +92,14 @@ class Processes:
     def kill(self, pid: int, number: int) -> None:
         """`os.kill`: a signal to nobody but the script itself."""
         if number and pid != os.getpid():
-            raise self._refusals.refuse(f"a signal to process {pid}")
+            msg = f"a signal to process {pid}"
+            raise self._refusals.refuse(msg)
         real.functions["kill"](pid, number)
 
     def killpg(self, group: int, number: int) -> None:
         """`os.killpg`: refused, as the group is shared with the probe."""
-        raise self._refusals.refuse(f"signal {number} to process group {group}")
+        msg = f"signal {number} to process group {group}"
+        raise self._refusals.refuse(msg)
 
     def stay(self, *_: Any) -> None:
         """`os.setsid` and its like, without effect: the probe ends the process group."""
@@ -139,19 +141,24 @@ class Processes:
         elif executable is not None and words:
             words[0] = os.fsdecode(executable)
         if not words or not (only_reads(words) or TRACKER in spelled):
-            raise self._refusals.refuse(f"the command `{spelled}`")
+            msg = f"the command `{spelled}`"
+            raise self._refusals.refuse(msg)
 
     def _raw_system(self, command: Any) -> None:
-        raise self._refusals.refuse(f"the command `{os.fsdecode(command)}`")
+        msg = f"the command `{os.fsdecode(command)}`"
+        raise self._refusals.refuse(msg)
 
     def _exec(self, path: Any, *_: Any) -> None:
-        raise self._refusals.refuse(f"the command `{path}`")
+        msg = f"the command `{path}`"
+        raise self._refusals.refuse(msg)
 
     def _spawn(self, _mode: int, path: Any, *_: Any) -> None:
-        raise self._refusals.refuse(f"the command `{path}`")
+        msg = f"the command `{path}`"
+        raise self._refusals.refuse(msg)
 
     def _fork(self) -> None:
-        raise self._refusals.refuse("a fork of the process")
+        msg = "a fork of the process"
+        raise self._refusals.refuse(msg)
 
 
 def only_reads(words: list[str]) -> bool:

@@ -31,6 +31,6 @@ def install(more: Iterable[str]) -> list[tuple[Any, Callable[..., Any]]]:
         """`signal.getsignal`, as the script set it."""
         return remembered.get(signalnum, original_get(signalnum))
 
-    signal.signal = set_signal  # type: ignore[assignment]
-    signal.getsignal = get_signal  # type: ignore[assignment]
+    signal.signal = set_signal
+    signal.getsignal = get_signal
     return [(real.set_signal, set_signal), (original_get, get_signal)]

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import absent, console, cuda, distributed, loaders, processes, trackers
+from . import absent, arguments, console, cuda, distributed, loaders, processes, trackers, vision
 from .compiled import run_as_written
+from .files import Files
 from .source import Sources
 from .told import Asked, Teller
 
@@ -35,6 +36,9 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
     absent.prepare(sources, teller)
     processes.install(sources, teller)
     distributed.prepare(sources, teller)
+    vision.prepare(teller)
+    arguments.prepare(sources, teller)
+    Files(sources, teller).prepare()
 
 
 def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None]) -> None:

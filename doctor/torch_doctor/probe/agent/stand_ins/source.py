@@ -67,6 +67,21 @@ class Sources:
         tree = self.tree(frame.f_code.co_filename)
         return _around(tree, frame.f_lineno) if tree is not None else []
 
+    def project_trees(self) -> Iterator[ast.Module]:
+        """The trees of the script, of what lies beside it, and of what is loaded: where its arguments are looked at."""
+        seen = {self.script}
+        yield from self.trees()
+        seen.update(path for path, tree in self._trees.items() if tree is not None)
+        for top, folders, names in os.walk(os.path.dirname(self.script)):
+            folders[:] = [name for name in folders if not name.startswith(".") and name not in INSTALLED]
+            for name in names:
+                path = os.path.join(top, name)
+                if name.endswith(".py") and path not in seen and len(seen) < MOST_FILES:
+                    seen.add(path)
+                    tree = self.tree(path)
+                    if tree is not None:
+                        yield tree
+
     def trees(self) -> Iterator[ast.Module]:
         """The trees of the user's modules that are loaded so far, the script's first."""
         script = self.tree(self.script)

@@ -1,0 +1,199 @@
+"""Files that the script reads and that are not there: made up in the scratch folder where their form can be known."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import io
+import os
+import random
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from . import folders, told
+from .demands import demanded
+from .tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from .source import Sources
+    from .told import Teller
+
+WHY = "a file that is not there"
+TEXTS = (".txt", ".tokens", ".text", ".raw", ".en", ".de", ".fr", ".cs", ".src", ".tgt", ".train", ".valid", ".test", ".corpus")
+LINES, WORDS = 2_000, 12
+VOCABULARY = (
+    "the a one this that some every old young small big red blue green cold warm house tree river road dog cat bird child "
+    "man woman king book letter word song story sees takes gives finds loses makes breaks reads writes hears near under over "
+    "behind before after with without slowly quickly always never often today and or but"
+).split()
+NUMBERS = 1_000_000  # bytes of a file of numbers
+SMALL = 64  # numbers stay below it, so that they are indices of any vocabulary
+
+
+class Files:
+    """Makes up files where the script looks for them; each once."""
+
+    def __init__(self, sources: Sources, teller: Teller) -> None:
+        self._sources = sources
+        self._teller = teller
+        self.tables = Tables(sources, teller)
+
+    def prepare(self) -> None:
+        """Patches what reads files, and what asks whether they are there when the script gives up without them."""
+        opened = builtins.open
+
+        @functools.wraps(opened)
+        def opening(file: Any, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
+            try:
+                return opened(file, mode, *arguments, **keywords)
+            except FileNotFoundError:
+                if "r" not in mode or "+" in mode or not self._sources.called_by_user() or not self.make(file):
+                    raise
+                return opened(file, mode, *arguments, **keywords)
+
+        builtins.open = io.open = opening
+        for name in ("exists", "isfile"):
+            setattr(os.path, name, self._asking(getattr(os.path, name), name))
+        after("numpy", self._patch_numpy)
+        after("pandas", self.tables.patch)
+        after("PIL.Image", self._patch_pictures)
+        after("cv2", self._patch_cv2)
+
+    def _asking(self, ask: Callable[[Any], bool], name: str) -> Callable[[Any], bool]:
+        sources = self._sources
+
+        @functools.wraps(ask)
+        def asked(path: Any) -> bool:
+            if ask(path):
+                return True
+            frame = sources.innermost()
+            if frame is None or not sources.called_by_user() or not demanded(sources, frame, name):
+                return False
+            return self.make(path)
+
+        return asked
+
+    # --- by their form ---
+
+    def make(self, path: Any) -> bool:
+        """Writes a file that is not there; False where nothing can be known of its form."""
+        if not isinstance(path, (str, os.PathLike)):
+            return False
+        name = os.fspath(path)
+        if not isinstance(name, str):
+            return False
+        ending = os.path.splitext(name)[1].lower()
+        if ending in TEXTS:
+            content, how = self._text(name), f"{LINES} lines of made-up text"
+        elif ending in (".csv", ".tsv"):
+            made = self.tables.text(name, "\t" if ending == ".tsv" else ",")
+            if made is None:
+                return False
+            content, how = made
+        else:
+            return False
+        _write(name, content.encode())
+        self._teller.stand_in(name, WHY, how, [told.FILES, told.VALUES])
+        return True
+
+    def _text(self, name: str) -> str:
+        draw = random.Random(name)  # noqa: S311 - made-up text
+        columns = 3 if self._splits_at_tabs() else 1
+        if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
+            return "".join(f"{draw.randrange(2)}\n" for _ in range(LINES))
+        lines = []
+        for _ in range(LINES):
+            parts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(4, WORDS))).capitalize() + "." for _ in range(columns)]
+            lines.append("\t".join(parts) + "\n")
+        return "".join(lines)
+
+    def _splits_at_tabs(self) -> bool:
+        """Whether the user's code takes lines apart at tabs."""
+        return any(
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "split"
+            and any(isinstance(each, ast.Constant) and each.value == "\t" for each in node.args)
+            for tree in self._sources.trees()
+            for node in ast.walk(tree)
+        )
+
+    # --- numbers ---
+
+    def _patch_numpy(self, module: ModuleType) -> None:
+        numpy: Any = module
+        memmap, fromfile = numpy.memmap, numpy.fromfile
+        files = self
+
+        class Memmap(memmap):  # type: ignore[misc, valid-type]
+            """As `numpy.memmap`, of numbers that are made up where there is no file."""
+
+            def __new__(cls, filename: Any, dtype: Any = numpy.uint8, mode: Any = "r+", *args: Any, **keys: Any) -> Any:
+                if mode in ("r", "readonly", "c") and _is_missing(filename) and files._sources.called_by_user():
+                    files._numbers(filename, numpy.dtype(dtype), keys.get("shape"), numpy)
+                return memmap.__new__(memmap, filename, dtype, mode, *args, **keys)
+
+        @functools.wraps(fromfile)
+        def from_file(file: Any, dtype: Any = float, *arguments: Any, **keywords: Any) -> Any:
+            if _is_missing(file) and files._sources.called_by_user():
+                files._numbers(file, numpy.dtype(dtype), None, numpy)
+            return fromfile(file, dtype, *arguments, **keywords)
+
+        numpy.memmap, numpy.fromfile = Memmap, from_file
+
+    def _numbers(self, path: Any, dtype: Any, shape: Any, numpy: Any) -> None:
+        """A file of small whole numbers, or of normal ones."""
+        draw = numpy.random.default_rng(0)
+        count = int(numpy.prod(shape)) if shape is not None else NUMBERS // dtype.itemsize
+        whole = dtype.kind in "iu"
+        values = draw.integers(0, SMALL, count).astype(dtype) if whole else draw.standard_normal(count).astype(dtype)
+        _write(os.fspath(path), values.tobytes())
+        how = f"{count} random numbers {dtype}" + (f" below {SMALL}" if whole else "")
+        self._teller.stand_in(os.fspath(path), WHY, how, [told.FILES, told.VALUES])
+
+    # --- pictures ---
+
+    def _patch_pictures(self, module: ModuleType) -> None:
+        pictures: Any = module
+        opened = pictures.open
+
+        @functools.wraps(opened)
+        def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
+            if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in folders.READABLE:
+                self._teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
+                return opened(io.BytesIO(folders.picture(hash(os.fspath(file)) % 8)), *arguments, **keywords)
+            return opened(file, *arguments, **keywords)
+
+        pictures.open = opening
+
+    def _patch_cv2(self, module: ModuleType) -> None:
+        cv2: Any = module
+        read = cv2.imread
+
+        def imread(filename: Any, flags: int = 1) -> Any:
+            if _is_missing(filename):
+                import numpy
+
+                self._teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
+                draw = numpy.random.default_rng(len(os.fspath(filename)))
+                return draw.integers(0, 256, (256, 256, 3) if flags else (256, 256), dtype=numpy.uint8)
+            return read(filename, flags)
+
+        cv2.imread = imread
+
+
+def _is_missing(path: Any) -> bool:
+    return isinstance(path, (str, os.PathLike)) and not os.path.lexists(path)
+
+
+def _write(path: str, content: bytes) -> None:
+    """Writes into the scratch folder, where the guard sends it."""
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    with io.open(path, "wb") as file:  # noqa: UP020 - the guard's
+        file.write(content)

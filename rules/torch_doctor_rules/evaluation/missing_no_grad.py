@@ -67,7 +67,7 @@ class MissingNoGrad(Rule):
     ```
 
     ## How the probe confirms it
-    The tensors that autograd saves for `backward()` grow with every batch of the pass; in training they are freed.
+    What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
     ## Fix safety
     Unsafe: the pass moves into `with torch.no_grad():`, and code after it can no longer go backward through it.

@@ -72,7 +72,7 @@ class TrainModeNotRestored(Rule):
 
     ## How the probe confirms it
     The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
-    second.
+    second. A run of one epoch does not reach it.
 
     ## Fix safety
     Unsafe: `model.train()` is inserted before the training pass, which changes how the model trains.

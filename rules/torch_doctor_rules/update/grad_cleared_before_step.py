@@ -60,8 +60,8 @@ class GradClearedBeforeStep(Rule):
     ```
 
     ## How the probe confirms it
-    At `step()` the gradients of all parameters of the optimizer are None or zero, although a `backward()` of the same
-    iteration had filled them.
+    At the `step()` after it no parameter of the optimizer has a gradient, although a `backward()` of the same iteration
+    had filled them. Gradients at that step refute the finding.
 
     ## Fix safety
     Unsafe: the clearing is moved behind the step, or in front of the backward pass, and the model begins to train.

@@ -59,7 +59,7 @@ class MissingBackward(Rule):
     ```
 
     ## How the probe confirms it
-    At every `step()` of the run no parameter of the optimizer has a gradient.
+    At every `step()` of the run no parameter of the optimizer has a gradient; one that has refutes the finding.
 
     ## When it stays silent
     When the loop computes no loss of the model (a learning-rate schedule that is only plotted), when the step has a

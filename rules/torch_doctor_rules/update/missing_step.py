@@ -58,8 +58,8 @@ class MissingStep(Rule):
     ```
 
     ## How the probe confirms it
-    After two batches of every loop the optimizer has not stepped once, and the parameters that got gradients are
-    bit-identical to the initial ones.
+    `backward()` gave gradients in several batches, and neither the optimizer nor another one that has these parameters
+    stepped once. A step refutes the finding.
 
     ## When it stays silent
     When the optimizer is built, or may be stepped, out of sight; when another optimizer or an update by hand moves the

@@ -22,7 +22,8 @@ class Probing:
     """How to run the files of a scan: each is a script, run in the working directory with the arguments `args`.
 
     `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter
-    or an environment ("": the project's), `seconds` and `memory` (in bytes) are what each run may take.
+    or an environment ("": the project's), `seconds` and `memory` (in bytes; 0: most of what is free) are what each run may
+    take.
     """
 
     args: tuple[str, ...] = ()
@@ -30,12 +31,13 @@ class Probing:
     device: str = "auto"
     python: str = ""
     seconds: float = 60.0
-    memory: int = 4096 << 20
+    memory: int = 0
 
 
 def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Sequence[Rule], how: Probing) -> Outcome:
     """Run one script, as far as the rules need it."""
     from torch_doctor.probe import Names, Request, probe  # noqa: PLC0415 - only where it is asked for
+    from torch_doctor.probe.launch import usual_memory  # noqa: PLC0415 - as above
 
     def placed(site: Site) -> Site:
         notebook = project.read(project.displayed(site.path)) if site.path.endswith(NOTEBOOK) else None
@@ -51,6 +53,6 @@ def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Seque
         device=how.device,
         python=how.python,
         seconds=how.seconds,
-        memory=how.memory,
+        memory=how.memory or usual_memory(),
     )
     return probe(request, rules, traces, Names(project.shown, project.displayed, placed))

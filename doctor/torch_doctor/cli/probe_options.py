@@ -18,7 +18,7 @@ ON, REQUIRE = "on", "require"
 FLAG, END = "--probe", "--"
 SCRIPT_ARGUMENTS = "torch_doctor.script_arguments"
 DEVICES = ("auto", "cpu", "cuda")
-SECONDS, MEBIBYTES = 60.0, 4096
+SECONDS = 60.0
 
 # fmt: off
 _OPTIONS = (
@@ -41,7 +41,7 @@ _OPTIONS = (
         "--probe-memory",
         type=click.IntRange(min=1),
         metavar="MIB",
-        help=f"How much memory the run of a script may take. [default: {MEBIBYTES}]",
+        help="How much memory the run of a script may take. [default: three quarters of what is free]",
     ),
     click.option("--probe-output", is_flag=True, help="Show what the scripts print, on stderr."),
 )
@@ -93,7 +93,7 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         device=given["device"] or DEVICES[0],
         python=given["python"] or "",
         seconds=given["probe_timeout"] or SECONDS,
-        memory=(given["probe_memory"] or MEBIBYTES) << 20,
+        memory=(given["probe_memory"] or 0) << 20,
     )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 AGENT = Path(__file__).with_name("agent")
+LEAST_MEMORY = 4096 << 20
 GLANCE = 0.05  # seconds between two looks at the memory
 LAST_WORDS = 0.3  # seconds for what is still in the pipes when the script has ended
 CHUNK = 1 << 16
@@ -209,6 +210,16 @@ class _Listener:
             return "memory"
         room = os.statvfs(scratch)
         return "disk" if room.f_bavail * room.f_frsize < LEAST_ROOM else ""
+
+
+def usual_memory() -> int:
+    """How much memory a run may take when nobody says: three quarters of what is free, in bytes, and 4 GiB at least."""
+    try:
+        told = Path("/proc/meminfo").read_text(encoding="ascii")
+        free = next(int(line.split()[1]) for line in told.splitlines() if line.startswith("MemAvailable:")) << 10
+    except (OSError, StopIteration, ValueError, IndexError):  # not Linux
+        return LEAST_MEMORY
+    return max(LEAST_MEMORY, free // 4 * 3)
 
 
 def _environment(scratch: Path, token: str) -> dict[str, str]:

@@ -20,6 +20,7 @@ from .ending import Ending
 from .imports import after
 from .loops import Loop, Loops
 from .nodes import Index
+from .packages import package_of
 from .recorder import Recorder
 from .sites import Sites
 
@@ -98,11 +99,19 @@ class Run:
             module.__annotations__ = {}
         sys.modules["__main__"] = module
         sys.argv = [self._plan.get("argv0") or script, *self._plan.get("args", [])]
-        sys.path[0] = os.path.dirname(os.path.realpath(script))
+        self._package, folder = ("", "") if self._plan.get("text") is not None else package_of(script)
+        sys.path[0] = folder or os.path.dirname(os.path.realpath(script))
+        if self._package:
+            module.__package__ = self._package
         return module
 
     def _execute(self, module: ModuleType) -> None:
         script = self._plan["script"]
+        if self._package:
+            name = os.path.splitext(os.path.basename(script))[0]
+            whole = self._package if name == "__main__" else f"{self._package}.{name}"
+            self.recorder.note(f"it is part of a package, and was run as `python -m {whole}`")
+            importlib.import_module(self._package)
         if self._plan.get("text") is not None:
             source = self._of_cells(script, self._plan["text"], module)
         else:
@@ -132,10 +141,10 @@ class Run:
 
     def _with_torch(self, torch: ModuleType) -> None:
         """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""
+        device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
         stand_ins: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
         if stand_ins is not None:
             self.recorder.safely(stand_ins.with_torch, torch, self._plan, self.recorder.tell)
-        device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
         version = ".".join(map(str, sys.version_info[:3]))
         self._channel.write(t="hello", python=version, torch=str(torch.__version__), device=device)
         watching = importlib.import_module(".watching", __package__)

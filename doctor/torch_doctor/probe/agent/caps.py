@@ -78,7 +78,7 @@ class Caps:
     def _over(self, loop: Loop) -> bool:
         if self.urgent or (loop.steps and self.steps >= self.budget):
             return True
-        passes = loop.number
+        passes = loop.number - loop.trained_since
         if not loop.trained:
             return passes >= self.batches and self._longer(loop, self.pass_seconds)
         cap = self._cap(loop, self.epochs if loop.nested else self.batches)
@@ -108,7 +108,8 @@ class Caps:
                 loop.watched = True
                 loop.began = monotonic()
             if trained:
-                loop.trained = True
+                if not loop.trained:  # agents collect experience for thousands of passes before they learn
+                    loop.trained, loop.trained_since = True, max(0, loop.number - 1)
                 loop.steps += step
             loop.nested |= inner is not None and (inner.trained or inner.batches)
             inner = loop

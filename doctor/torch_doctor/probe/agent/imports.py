@@ -98,7 +98,7 @@ def _call_after(loader: Any, call: Patch) -> None:
 
     def restore() -> None:
         if isinstance(loader, type):
-            loader.exec_module = execute
+            setattr(loader, "exec_module", execute)  # noqa: B010 - an attribute that not every class has
         else:
             vars(loader).pop("exec_module", None)
 

@@ -20,7 +20,8 @@ class Loop:
 
     `number` counts its passes from 1, `run` is its number in the trace (0 until something happens in it), `batches` tells
     that it goes through a data loader. `watched`, `trained` and `nested` tell what happened in it: anything, a backward pass
-    or an update, another loop that trains or goes through a loader. `steps` counts the updates.
+    or an update, another loop that trains or goes through a loader. `steps` counts the updates,
+    `trained_since` the passes before the first in which anything of training happened.
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class Loop:
         "run",
         "steps",
         "trained",
+        "trained_since",
         "watched",
     )
 
@@ -46,6 +48,7 @@ class Loop:
         self.next = False
         self.batches = False
         self.trained = False
+        self.trained_since = 0
         self.nested = False
         self.watched = False
         self.capped = False

@@ -23,7 +23,7 @@ class Entries:
     def __next__(self) -> Entry:
         return next(self._entries)
 
-    def __enter__(self) -> Entries:  # noqa: PYI034 - `Self` is newer than the oldest Python
+    def __enter__(self) -> Entries:
         return self
 
     def __exit__(self, *_: object) -> None:

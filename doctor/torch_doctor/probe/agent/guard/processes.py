@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 READS: dict[str, frozenset[str] | None] = {
     "git": frozenset({"rev-parse", "describe", "log", "status", "diff", "show", "ls-files", "rev-list", "--version"}),
     "nvidia-smi": None,
+    "fc-list": None,
     "uname": None,
     "lscpu": None,
     "hostname": frozenset({"", "-f", "-s", "-I"}),

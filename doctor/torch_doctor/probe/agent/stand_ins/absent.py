@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import importlib.machinery
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +85,10 @@ def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
         or has_fallback(sources, frame)
     ):
         return None
+    own = _own_package(sources, name) if name == top else None
+    if own is not None:
+        teller.note(f"{name} is found in the project itself, as it would be when it is installed")
+        return own
     if top not in IDLE:
         if name == top and top not in sys.stdlib_module_names:
             teller.missing(
@@ -91,6 +97,14 @@ def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
         return None
     teller.stand_in(top, f"{IDLE[top]} with a package that is not installed", "calls that do nothing", [told.LOG])
     return imports.spec_of(name, MADE.get(top, SilentModule))
+
+
+def _own_package(sources: Sources, name: str) -> ModuleSpec | None:
+    """The project's own module of this name, which who runs the script has installed or put on the path."""
+    folders = [sources.project, os.path.join(sources.project, "src")]
+    if any(os.path.realpath(folder) == os.path.dirname(sources.script) for folder in folders[:1]):
+        folders = folders[1:]  # it was looked for there
+    return importlib.machinery.PathFinder.find_spec(name, folders)
 
 
 class Pyplot(SilentModule):

@@ -21,9 +21,37 @@ if TYPE_CHECKING:
     from .told import Teller
 
 WHY = "an argument that must be given"
-PLACES = ("dir", "path", "root", "folder", "data", "file", "out", "output", "save", "log", "checkpoint", "ckpt", "cache")
+PLACES = (
+    "dir",
+    "path",
+    "root",
+    "folder",
+    "data",
+    "file",
+    "out",
+    "output",
+    "save",
+    "log",
+    "checkpoint",
+    "ckpt",
+    "cache",
+)
 NAMES = ("name", "run", "experiment", "exp", "tag", "title", "version", "prefix", "suffix", "project", "id", "comment")
-EASY = ("fake", "dummy", "synthetic", "random", "toy", "mnist", "cifar10", "cifar-10", "cifar", "small", "tiny", "train", "cpu")
+EASY = (
+    "fake",
+    "dummy",
+    "synthetic",
+    "random",
+    "toy",
+    "mnist",
+    "cifar10",
+    "cifar-10",
+    "cifar",
+    "small",
+    "tiny",
+    "train",
+    "cpu",
+)
 TRAINING = ("train", "fit", "run")
 
 
@@ -43,7 +71,7 @@ def prepare(sources: Sources, teller: Teller) -> None:
 
 
 def _is_through(frame: Any) -> bool:
-    return frame.f_code.co_filename == argparse.__file__
+    return bool(frame.f_code.co_filename == argparse.__file__)
 
 
 # --- argparse ---
@@ -173,12 +201,14 @@ def _compared(name: str, sources: Sources) -> list[str]:
     for tree in sources.project_trees():
         for node in ast.walk(tree):
             if isinstance(node, ast.Compare) and len(node.ops) == 1 and _mentions(node.left, name):
-                for each in ast.walk(node.comparators[0]):
-                    if isinstance(each, ast.Constant) and isinstance(each.value, str) and each.value:
-                        found.append(each.value)
+                found += [word for each in ast.walk(node.comparators[0]) if (word := _word(each))]
             elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict) and _mentions(node.slice, name):
-                found += [key.value for key in node.value.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+                found += [word for key in node.value.keys if key is not None and (word := _word(key))]
     return found
+
+
+def _word(node: ast.AST) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def _mentions(node: ast.expr, name: str) -> bool:
@@ -204,7 +234,8 @@ def _patch_click(sources: Sources, teller: Teller, module: ModuleType) -> None:
             made = _value(self.name, kinds.get(getattr(self.type, "name", "")), choices, about, sources)
             if made is None:
                 entry = {"name": self.name, "kind": getattr(self.type, "name", "str"), "help": about}
-                raise teller.asked(f"the script needs the argument {self.name}: give it after `--`", [entry])
+                text = f"the script needs the argument {self.name}: give it after `--`"
+                raise teller.asked(text, [entry])
             teller.stand_in(f"{self.name} {made}", WHY, "a value made up", [told.ARGUMENTS])
             value = made
         return missing(self, context, value)

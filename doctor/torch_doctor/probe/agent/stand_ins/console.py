@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import io
 import os
 import time
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from .told import Teller
 
 LONGEST_SLEEP = 0.01  # seconds
+TERMINAL = {"stty size": "24 80\n", "tput cols": "80\n", "tput lines": "24\n"}
 
 
 def prepare(sources: Sources, teller: Teller) -> None:
     """Patches `input`, `getpass`, `time.sleep`, and what opens windows."""
     os.environ["MPLBACKEND"] = "Agg"
+    clock: Any = time
     sleep = time.sleep
 
     def answered(prompt: object = "", /) -> str:
@@ -35,8 +38,19 @@ def prepare(sources: Sources, teller: Teller) -> None:
             teller.stand_in("time.sleep", f"{seconds:g} s", f"{LONGEST_SLEEP:g} s at most", [told.TIME])
         sleep(min(seconds, LONGEST_SLEEP))
 
+    run: Any = os.popen
+    system: Any = os
+
+    def told_size(command: str, *arguments: Any, **keywords: Any) -> Any:
+        size = TERMINAL.get(" ".join(command.split())) if command.__class__ is str else None
+        if size is None:
+            return run(command, *arguments, **keywords)
+        teller.stand_in("the terminal", "a question for its size", "one of 24 rows and 80 columns", [])
+        return io.StringIO(size)
+
+    system.popen = told_size
     builtins.input = answered
-    time.sleep = shortened
+    clock.sleep = shortened
     after("getpass", functools.partial(_no_password, teller))
     after("matplotlib.pyplot", _no_windows)
     after("cv2", _no_cv2_windows)

@@ -73,7 +73,7 @@ class Queries:
             cuda.nvtx.range = lambda *_, **__: contextlib.nullcontext()
         cuda.amp.common.amp_definitely_not_available = self._amp_not_available
         # On CPU tensors, autocast for CUDA is on by name and changes no computation.
-        sys.modules["torch.cuda.amp.common"].amp_definitely_not_available = self._amp_not_available
+        setattr(sys.modules["torch.cuda.amp.common"], "amp_definitely_not_available", self._amp_not_available)  # noqa: B010
 
     def is_available(self) -> bool:
         """False, unless the script does not go on without a yes."""
@@ -86,7 +86,7 @@ class Queries:
         return self._insists
 
     def device_count(self) -> int:
-        """0 where the script decides by it, else 1 (or as many as it asserts): it divides by the count, or starts one process each."""
+        """0 where the script decides by it, else 1 (or what it asserts): it divides by the count, or starts one process each."""
         frame = sys._getframe(1)
         if not self._sources.is_users(frame.f_code.co_filename):
             return 0

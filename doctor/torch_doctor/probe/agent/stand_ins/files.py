@@ -23,7 +23,22 @@ if TYPE_CHECKING:
     from .told import Teller
 
 WHY = "a file that is not there"
-TEXTS = (".txt", ".tokens", ".text", ".raw", ".en", ".de", ".fr", ".cs", ".src", ".tgt", ".train", ".valid", ".test", ".corpus")
+TEXTS = (
+    ".txt",
+    ".tokens",
+    ".text",
+    ".raw",
+    ".en",
+    ".de",
+    ".fr",
+    ".cs",
+    ".src",
+    ".tgt",
+    ".train",
+    ".valid",
+    ".test",
+    ".corpus",
+)
 LINES, WORDS = 2_000, 12
 VOCABULARY = (
     "the a one this that some every old young small big red blue green cold warm house tree river road dog cat bird child "
@@ -90,7 +105,7 @@ class Files:
         if ending in TEXTS:
             content, how = self._text(name), f"{LINES} lines of made-up text"
         elif ending in (".csv", ".tsv"):
-            made = self.tables.text(name, "\t" if ending == ".tsv" else ",")
+            made = self.tables.text("\t" if ending == ".tsv" else ",")
             if made is None:
                 return False
             content, how = made
@@ -107,7 +122,9 @@ class Files:
             return "".join(f"{draw.randrange(2)}\n" for _ in range(LINES))
         lines = []
         for _ in range(LINES):
-            parts = [" ".join(draw.choices(VOCABULARY, k=draw.randint(4, WORDS))).capitalize() + "." for _ in range(columns)]
+            parts = [
+                " ".join(draw.choices(VOCABULARY, k=draw.randint(4, WORDS))).capitalize() + "." for _ in range(columns)
+            ]
             lines.append("\t".join(parts) + "\n")
         return "".join(lines)
 
@@ -165,7 +182,11 @@ class Files:
         def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
             if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in folders.READABLE:
                 self._teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
-                return opened(io.BytesIO(folders.picture(hash(os.fspath(file)) % 8)), *arguments, **keywords)
+                return opened(
+                    io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=folders.is_mask(os.fspath(file)))),
+                    *arguments,
+                    **keywords,
+                )
             return opened(file, *arguments, **keywords)
 
         pictures.open = opening
@@ -176,11 +197,11 @@ class Files:
 
         def imread(filename: Any, flags: int = 1) -> Any:
             if _is_missing(filename):
-                import numpy
+                import numpy as np
 
                 self._teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
-                draw = numpy.random.default_rng(len(os.fspath(filename)))
-                return draw.integers(0, 256, (256, 256, 3) if flags else (256, 256), dtype=numpy.uint8)
+                draw = np.random.default_rng(len(os.fspath(filename)))
+                return draw.integers(0, 256, (256, 256, 3) if flags else (256, 256), dtype=np.uint8)
             return read(filename, flags)
 
         cv2.imread = imread

@@ -1,48 +1,129 @@
-"""Folders of pictures, one for each class, where a script looks for them and there are none."""
+"""Folders of pictures where a script looks for them and there are none."""
 
 from __future__ import annotations
 
+import ast
+import functools
+import glob
 import io
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from . import told
+from .source import spelled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .source import Sources
     from .told import Teller
 
-CLASSES, PICTURES = 10, 52  # in each class
+CLASSES, PICTURES = 2, 256  # two classes are in range for every model
+FLAT = 64  # in a folder without classes
 SIDE = 256
 READABLE = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".tif", ".tiff")
+WHY = "data that is not there"
+MASKS = frozenset({"gt", "groundtruth", "seg"})
+READERS = frozenset({"imread", "read_image", "default_loader", "pil_loader"})
+
+
+def prepare(sources: Sources, teller: Teller) -> None:
+    """Patches what lists folders, for scripts that read pictures."""
+    os.listdir = _listing(os.listdir, sources, teller)
+    found = glob.glob
+
+    @functools.wraps(found)
+    def globbed(pathname: Any, *arguments: Any, **keywords: Any) -> list[Any]:
+        names = found(pathname, *arguments, **keywords)
+        if names or not isinstance(pathname, str) or not sources.called_by_user() or not _reads_pictures(sources):
+            return names
+        folder, last = os.path.split(pathname)
+        ending = os.path.splitext(last)[1]
+        if ending.lower() not in READABLE and last not in ("*", "*.*"):
+            return names
+        parts = ["train" if "*" in part else part for part in folder.split(os.sep)]
+        if not flat(os.sep.join(parts), teller, ending if ending.lower() in READABLE else ".jpg"):
+            return names
+        return found(pathname, *arguments, **keywords)
+
+    glob.glob = globbed
+
+
+def _listing(listed: Callable[..., list[str]], sources: Sources, teller: Teller) -> Any:
+    @functools.wraps(listed)
+    def listdir(path: Any = ".") -> list[str]:
+        try:
+            return listed(path)
+        except FileNotFoundError:
+            if not sources.called_by_user() or not _reads_pictures(sources) or not flat(os.fspath(path), teller):
+                raise
+            return listed(path)
+
+    return listdir
+
+
+def _reads_pictures(sources: Sources) -> bool:
+    """Whether the user's code opens pictures."""
+    return any(_is_reader(node) for tree in sources.trees() for node in ast.walk(tree))
+
+
+def _is_reader(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    name = spelled(node.func)
+    owner = spelled(node.func.value) if isinstance(node.func, ast.Attribute) else ""
+    return name in READERS or (name == "open" and owner == "Image")
+
+
+def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
+    """Writes random pictures, or masks by the folder's name, into a folder that is not there, or is empty."""
+    if os.path.isdir(root) and any(os.scandir(root)):
+        return False
+    _write(root, (f"{number:04}{ending}" for number in range(FLAT)))
+    sort = "masks" if is_mask(root) else "pictures"
+    teller.stand_in(root, WHY, f"{FLAT} random {sort} {SIDE}×{SIDE}", [told.VALUES, told.FILES])
+    return True
 
 
 def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
-    """Writes random pictures below `root`, which land in the scratch folder; False where pictures would not do.
+    """Writes random pictures below `root`, a folder for each class; False where pictures would not do.
 
-    What is there already stays as it is, and a folder that has anything in it is none to fill.
+    They land in the scratch folder. A folder that has anything in it is none to fill.
     """
     if extensions is not None and not any(extension in READABLE for extension in extensions):
         return False
     if os.path.isdir(root) and any(os.scandir(root)):
         return False
-    bodies = [picture(seed) for seed in range(8)]
     for number in range(CLASSES):
-        folder = os.path.join(root, f"class_{number:02}")
-        os.makedirs(folder, exist_ok=True)
-        for picture in range(PICTURES):
-            with open(os.path.join(folder, f"{picture:03}.jpg"), "wb") as file:
-                file.write(bodies[(number + picture) % len(bodies)])
+        _write(os.path.join(root, f"class_{number:02}"), (f"{place:03}.jpg" for place in range(PICTURES)), number)
     how = f"{CLASSES * PICTURES} random pictures {SIDE}×{SIDE}, {CLASSES} classes"
-    teller.stand_in(f"{what}({root!r})", "data that is not there", how, [told.VALUES])
+    teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES])
     return True
 
 
-def picture(seed: int) -> bytes:
-    """A random picture, as a JPEG file."""
-    import numpy
+def _write(folder: str, names: Iterator[str], first: int = 0) -> None:
+    os.makedirs(folder, exist_ok=True)
+    for number, name in enumerate(names, start=first):
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(picture(number % 8, mask=is_mask(folder)))
+
+
+def is_mask(path: str) -> bool:
+    """Whether pictures of this path are masks, by its name."""
+    words = re.split(r"[^a-z]+", path.lower())
+    return any(word in MASKS or word.startswith(("mask", "segm", "annot", "label")) for word in words)
+
+
+@functools.lru_cache(maxsize=16)
+def picture(seed: int, *, mask: bool = False) -> bytes:
+    """A random picture as a JPEG file, or a mask of 0 and 1 as PNG: what reads pictures goes by their first bytes."""
+    import numpy as np
     from PIL import Image
 
-    small = numpy.random.default_rng(seed).integers(0, 256, (16, 16, 3), dtype=numpy.uint8)
+    draw = np.random.default_rng(seed)
+    shape = (16, 16) if mask else (16, 16, 3)
+    small = draw.integers(0, 2 if mask else 256, shape, dtype=np.uint8)
     file = io.BytesIO()
-    Image.fromarray(small).resize((SIDE, SIDE)).save(file, "JPEG")
+    Image.fromarray(small).resize((SIDE, SIDE), Image.Resampling.NEAREST).save(file, "PNG" if mask else "JPEG")
     return file.getvalue()

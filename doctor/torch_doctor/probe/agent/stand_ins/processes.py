@@ -74,7 +74,7 @@ class Alive(Done):
 
     def __init__(self, run: Callable[[], None]) -> None:
         super().__init__(0)
-        import threading  # noqa: PLC0415
+        import threading
 
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
@@ -123,7 +123,7 @@ def _pools(sources: Sources, teller: Teller, module: ModuleType) -> None:
     def pool(self: Any, processes: int | None = None, initializer: Any = None, initargs: Any = (), *rest: Any) -> Any:
         if sources.innermost() is None:
             return make_pool(self, processes, initializer, initargs, *rest)
-        from multiprocessing.pool import ThreadPool  # noqa: PLC0415
+        from multiprocessing.pool import ThreadPool
 
         teller.stand_in("multiprocessing.Pool", f"{processes or 'several'} processes", "one thread", [told.PROCESSES])
         return ThreadPool(1, initializer, initargs)
@@ -142,8 +142,8 @@ class Manager:
     """A `multiprocessing.Manager` of plain objects."""
 
     def __getattr__(self, name: str) -> Any:
-        import multiprocessing.dummy  # noqa: PLC0415
-        import types  # noqa: PLC0415
+        import multiprocessing.dummy
+        import types
 
         plain: dict[str, Any] = {
             "dict": dict,
@@ -160,7 +160,7 @@ class Manager:
 
 
 def _executors(sources: Sources, teller: Teller, module: ModuleType) -> None:
-    from concurrent.futures.thread import ThreadPoolExecutor  # noqa: PLC0415
+    from concurrent.futures.thread import ThreadPoolExecutor
 
     build = module.ProcessPoolExecutor
 

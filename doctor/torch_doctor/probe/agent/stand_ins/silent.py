@@ -20,7 +20,7 @@ class Silent:
     """
 
     def __init__(self, name: str = "silent", *_: Any, **__: Any) -> None:
-        self.__dict__["_name"] = name if isinstance(name, str) else "silent"
+        self.__dict__["_name"] = name if name.__class__ is str else "silent"
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") and name.endswith("__"):
@@ -31,6 +31,7 @@ class Silent:
         self.__dict__[name] = value
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """As `returned`."""
         return returned(self._name, arguments, keywords)
 
     def __getitem__(self, _: Any) -> Any:
@@ -114,6 +115,7 @@ class SilentModule(types.ModuleType):
         return value
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """As `returned`."""
         return returned(self.__name__, arguments, keywords)
 
 

@@ -18,8 +18,32 @@ if TYPE_CHECKING:
     from .told import Teller
 
 ROWS = 512
-LABELS = ("label", "target", "class", "category", "sentiment", "species", "diagnosis", "survived", "quality", "outcome", "y")
-TEXTS = ("text", "sentence", "review", "title", "tweet", "question", "comment", "content", "headline", "message", "caption")
+LABELS = (
+    "label",
+    "target",
+    "class",
+    "category",
+    "sentiment",
+    "species",
+    "diagnosis",
+    "survived",
+    "quality",
+    "outcome",
+    "y",
+)
+TEXTS = (
+    "text",
+    "sentence",
+    "review",
+    "title",
+    "tweet",
+    "question",
+    "comment",
+    "content",
+    "headline",
+    "message",
+    "caption",
+)
 PICTURES = ("image", "img", "file", "path", "filename", "picture", "photo")
 WORDS = "the a good bad small big film story is was never always ends begins well badly".split()
 
@@ -34,7 +58,15 @@ class Tables:
     def patch(self, module: ModuleType) -> None:
         """Patches the readers of pandas."""
         pandas: Any = module
-        for name in ("read_csv", "read_table", "read_excel", "read_json", "read_parquet", "read_pickle", "read_feather"):
+        for name in (
+            "read_csv",
+            "read_table",
+            "read_excel",
+            "read_json",
+            "read_parquet",
+            "read_pickle",
+            "read_feather",
+        ):
             setattr(pandas, name, self._reading(getattr(pandas, name), pandas))
 
     def _reading(self, read: Any, pandas: Any) -> Any:
@@ -56,7 +88,7 @@ class Tables:
 
         return reading
 
-    def text(self, path: str, between: str) -> tuple[str, str] | None:
+    def text(self, between: str) -> tuple[str, str] | None:
         """The text of a csv file and what it is; None where no column is known."""
         columns = self._columns(None, {})
         if not columns:
@@ -91,15 +123,18 @@ class Tables:
 def _named(node: ast.AST, tables: set[str], pandas: Any) -> list[str]:
     """The columns that one expression names: `df["a"]`, `df[["a", "b"]]`, `df.a`, `df.drop("a")`."""
     if isinstance(node, ast.Subscript) and (spelled(node.value) in tables or spelled(node.value) in ("row", "loc")):
-        return [each.value for each in ast.walk(node.slice) if isinstance(each, ast.Constant) and isinstance(each.value, str)]
+        return [
+            each.value
+            for each in ast.walk(node.slice)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str)
+        ]
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("drop", "pop", "get"):
         if spelled(node.func.value) in tables:
             values = [*node.args, *(each.value for each in node.keywords if each.arg in ("columns", "labels"))]
             parts = [each for value in values for each in ast.walk(value)]
             return [each.value for each in parts if isinstance(each, ast.Constant) and isinstance(each.value, str)]
     elif isinstance(node, ast.Attribute) and spelled(node.value) in tables and pandas is not None:
-        if not hasattr(pandas.DataFrame, node.attr):
-            return [node.attr]
+        return [] if hasattr(pandas.DataFrame, node.attr) else [node.attr]
     return []
 
 

@@ -21,7 +21,7 @@ TIME = "time"  # sleeps are shortened
 COMPILE = "compile"  # what would be compiled runs as it is written
 
 
-class Asked(SystemExit):  # noqa: N818
+class Asked(SystemExit):
     """The script cannot start without something that only its user knows; it was told before this is raised."""
 
     def __init__(self) -> None:

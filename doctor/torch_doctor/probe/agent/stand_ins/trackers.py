@@ -60,7 +60,7 @@ class Config(dict[str, Any]):
     def __setattr__(self, name: str, value: Any) -> None:
         self[name] = value
 
-    def update(self, *arguments: Any, allow_val_change: bool = False, **keywords: Any) -> None:  # type: ignore[override]
+    def update(self, *arguments: Any, allow_val_change: bool = False, **keywords: Any) -> None:
         """As `dict.update`; a namespace will do."""
         del allow_val_change
         super().update(*(_items(argument) for argument in arguments), **keywords)
@@ -109,7 +109,7 @@ class Wandb(SilentModule):
         self._sweep = sweep if isinstance(sweep, dict) else {}
         return "probe"
 
-    def agent(self, sweep_id: Any = None, function: Callable[[], Any] | None = None, *_: Any, **__: Any) -> None:
+    def agent(self, sweep_id: Any = None, function: Callable[[], Any] | None = None, *_: Any, **__: Any) -> None:  # noqa: ARG002 - as wandb has it
         """Calls the function once, with the first value of every parameter of the sweep."""
         for name, choice in self._sweep.get("parameters", {}).items():
             values = choice.get("values") or [choice.get("value", choice.get("min"))]

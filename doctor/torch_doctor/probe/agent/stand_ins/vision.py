@@ -142,15 +142,15 @@ def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, teller: Tel
 
 
 def _fill_arrays(dataset: Any, rows: Rows, count: int) -> None:
-    import numpy
+    import numpy as np
     import torch
 
-    draw = numpy.random.default_rng(count)
+    draw = np.random.default_rng(count)
     height, width = rows.size
     channels = len(rows.mode) if rows.mode == "RGB" else 0
     shape = {"chw": (channels, height, width), "hwc": (height, width, channels)}.get(rows.layout, (height, width))
-    block = draw.integers(0, 256, (min(BLOCK, count), *shape), dtype=numpy.uint8)
-    images = numpy.concatenate([block] * -(-count // len(block)))[:count]
+    block = draw.integers(0, 256, (min(BLOCK, count), *shape), dtype=np.uint8)
+    images = np.concatenate([block] * -(-count // len(block)))[:count]
     labels = draw.integers(0, rows.classes, count)
     images_name, labels_name = rows.array or ("data", "targets")
     dataset.__dict__[images_name] = torch.from_numpy(images) if rows.layout == "tensor" else images
@@ -162,15 +162,15 @@ def _fill_arrays(dataset: Any, rows: Rows, count: int) -> None:
 
 def _row(dataset: Any, index: int) -> tuple[Any, Any]:
     """One random image and what goes with it, transformed as the dataset says."""
-    import numpy
+    import numpy as np
     from PIL import Image
 
     count, rows, given = dataset.__dict__[ROWS]
     if not -count <= index < count:
         raise IndexError(index)
-    draw = numpy.random.default_rng(int(index) % count)
+    draw = np.random.default_rng(int(index) % count)
     shape = rows.size if rows.mode == "L" else (*rows.size, 3)
-    image: Any = Image.fromarray(draw.integers(0, 256, shape, dtype=numpy.uint8))
+    image: Any = Image.fromarray(draw.integers(0, 256, shape, dtype=np.uint8))
     target = _target(rows, int(index) % count, draw, given)
     if dataset.transforms is not None:
         return dataset.transforms(image, target)  # type: ignore[no-any-return]
@@ -179,13 +179,13 @@ def _row(dataset: Any, index: int) -> tuple[Any, Any]:
 
 def _target(rows: Rows, index: int, draw: Any, given: dict[str, Any]) -> Any:
     """What goes with an image of this dataset."""
-    import numpy
+    import numpy as np
     import torch
     from PIL import Image
 
     height, width = rows.size
     if rows.target == "mask":
-        return Image.fromarray(draw.integers(0, rows.classes, (height, width), dtype=numpy.uint8))
+        return Image.fromarray(draw.integers(0, rows.classes, (height, width), dtype=np.uint8))
     if rows.target == "attributes":
         kinds = given.get("target_type") or ["attr"]
         kinds = [kinds] if isinstance(kinds, str) else kinds
@@ -203,8 +203,15 @@ def _target(rows: Rows, index: int, draw: Any, given: dict[str, Any]) -> Any:
         size = {"width": str(width), "height": str(height), "depth": "3"}
         return {"annotation": {"object": [one], "size": size, "filename": f"{index}.jpg"}}
     if rows.target == "coco":
-        box = [10.0, 10.0, width / 2, height / 2]
-        return [{"bbox": box, "category_id": index % 80 + 1, "area": box[2] * box[3], "iscrowd": 0, "image_id": index}]
+        area = [10.0, 10.0, width / 2, height / 2]
+        thing = {
+            "bbox": area,
+            "category_id": index % 80 + 1,
+            "area": area[2] * area[3],
+            "iscrowd": 0,
+            "image_id": index,
+        }
+        return [thing]
     if rows.target == "captions":
         return [f"a picture of thing number {index % 7} beside another" for _ in range(5)]
     return index % rows.classes

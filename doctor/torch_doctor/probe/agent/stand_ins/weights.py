@@ -1,0 +1,127 @@
+"""Pretrained weights that would be fetched, and checkpoints that are not there: the random ones of the same model stay."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from . import told
+from .source import targets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from types import ModuleType
+
+    from .source import Sources
+    from .told import Teller
+
+FETCHED = "weights that would be fetched"
+COUNTS = ("epoch", "iter", "step", "global", "start", "n_")
+SCORES = ("acc", "best", "loss", "score", "map", "prec")
+
+
+class Absent(dict[str, Any]):
+    """A state that is not there: empty, every part of it another one, a counter in it 0."""
+
+    def __missing__(self, key: Any) -> Any:
+        name = str(key).lower()
+        if any(word in name for word in COUNTS):
+            return 0
+        return 0.0 if any(word in name for word in SCORES) else Absent()
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        """The part under a key, as `[]` gives it; what is given instead where that is something."""
+        return self[key] if default is None else default
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return Absent()
+
+
+def with_torch(torch: Any, sources: Sources, teller: Teller) -> None:
+    """Patches what fetches weights, what reads checkpoints, and what loads either into a model or an optimizer."""
+    _patch_loading(torch.nn.Module, torch)
+    _patch_loading(torch.optim.Optimizer, torch)
+    _patch_loading(torch.optim.lr_scheduler.LRScheduler, torch)
+
+    def fetched(url: str, *_: Any, **__: Any) -> Absent:
+        teller.stand_in(os.path.basename(str(url)), FETCHED, "the random ones of the same model", [told.WEIGHTS])
+        return Absent()
+
+    torch.hub.load_state_dict_from_url = fetched
+    after("torch.utils.model_zoo", functools.partial(_patch_zoo, fetched))
+    for name in ("torchvision.models._api", "torchvision._internally_replaced_utils"):
+        after(name, functools.partial(_patch_vision, teller, fetched))
+    _patch_reading(torch, sources, teller)
+
+
+def _patch_loading(cls: Any, torch: Any) -> None:
+    load = cls.load_state_dict
+
+    @functools.wraps(load)
+    def load_state_dict(self: Any, state_dict: Any, *arguments: Any, **keywords: Any) -> Any:
+        if isinstance(state_dict, Absent):
+            if isinstance(self, torch.nn.Module):
+                return torch.nn.modules.module._IncompatibleKeys([], [])
+            return None
+        return load(self, state_dict, *arguments, **keywords)
+
+    cls.load_state_dict = load_state_dict
+
+
+def _patch_zoo(fetched: Any, module: ModuleType) -> None:
+    zoo: Any = module
+    zoo.load_url = fetched
+
+
+def _patch_vision(teller: Teller, fetched: Any, module: ModuleType) -> None:
+    found: Any = module
+    if hasattr(found, "load_state_dict_from_url"):
+        found.load_state_dict_from_url = fetched
+    weights = getattr(found, "WeightsEnum", None)
+    if weights is not None:
+
+        def get_state_dict(self: Any, *_: Any, **__: Any) -> Absent:
+            teller.stand_in(str(self), FETCHED, "the random ones of the same model", [told.WEIGHTS])
+            return Absent()
+
+        weights.get_state_dict = get_state_dict
+
+
+def _patch_reading(torch: Any, sources: Sources, teller: Teller) -> None:
+    load = torch.load
+
+    @functools.wraps(load)
+    def read(f: Any, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return load(f, *arguments, **keywords)
+        except FileNotFoundError:
+            frame = sources.innermost()
+            statements = sources.statements(frame) if frame is not None else []
+            if not statements or not _is_loaded(statements[0], sources):
+                teller.missing(os.fspath(f), f"the script reads {os.fspath(f)}, which is not there: make it first")
+                raise
+            how = "none: what it was to be loaded into keeps its random weights"
+            teller.stand_in(os.fspath(f), "a checkpoint that is not there", how, [told.WEIGHTS, told.FILES])
+            return Absent()
+
+    torch.load = read
+
+
+def _is_loaded(statement: ast.stmt, sources: Sources) -> bool:
+    """Whether what a statement reads goes into a `load_state_dict`, at once or by the name that holds it."""
+    names = {name for name in targets(statement) if name}
+    return _loads(ast.walk(statement), None) or any(names and _loads(ast.walk(tree), names) for tree in sources.trees())
+
+
+def _loads(nodes: Iterable[ast.AST], names: set[str] | None) -> bool:
+    for node in nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "load_state_dict":
+            inside = {each.id for given in node.args for each in ast.walk(given) if isinstance(each, ast.Name)}
+            if names is None or inside & names:
+                return True
+    return False

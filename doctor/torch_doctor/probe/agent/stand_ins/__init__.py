@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import absent, arguments, console, cuda, distributed, folders, loaders, processes, trackers, vision, weights
+from . import (
+    absent,
+    arguments,
+    console,
+    cuda,
+    distributed,
+    folders,
+    loaders,
+    outputs,
+    processes,
+    trackers,
+    vision,
+    weights,
+)
 from .compiled import run_as_written
 from .files import Files
 from .source import Sources
@@ -39,6 +52,7 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
     vision.prepare(teller)
     arguments.prepare(sources, teller)
     Files(sources, teller).prepare()
+    outputs.prepare(sources, teller)
     folders.prepare(sources, teller)
 
 
@@ -53,6 +67,7 @@ def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., N
     loaders.install(torch, teller, on_cpu=on_cpu)
     processes.with_torch(torch, teller)
     weights.with_torch(torch, sources, teller)
+    outputs.with_torch(torch, sources, teller)
     distributed.with_torch(torch, teller, on_cpu=on_cpu)
     run_as_written(torch, teller)
 

@@ -37,6 +37,7 @@ PLACES = (
     "cache",
 )
 NAMES = ("name", "run", "experiment", "exp", "tag", "title", "version", "prefix", "suffix", "project", "id", "comment")
+CONFIGURATION = ("config", "configs", "cfg", "conf", "yaml", "yml", "hparams", "opt")
 EASY = (
     "fake",
     "dummy",
@@ -151,7 +152,7 @@ def _values(action: argparse.Action, sources: Sources, teller: Teller) -> list[s
     return [value] * count
 
 
-def _value(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str | None:  # noqa: PLR0911 - by sort
+def _value(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str | None:  # noqa: C901, PLR0911 - by sort
     """A value for an argument of this name, by its type, its choices, its use, or its name."""
     if choices:
         return str(_easiest([str(choice) for choice in choices]))
@@ -167,10 +168,28 @@ def _value(name: str, kind: Any, choices: list[Any], about: str, sources: Source
     if compared:
         return _easiest(compared)
     words = name.lower().replace("-", "_").split("_")
+    if any(word in CONFIGURATION for word in words):
+        found = _configuration(sources)
+        if found:
+            return found
     if any(place in word for word in words for place in PLACES) or "path" in about.lower():
         return os.path.join("torch-doctor", name)
     if any(word in NAMES for word in words):
         return "probe"
+    return None
+
+
+def _configuration(sources: Sources) -> str | None:
+    """The first file of the project that looks like a configuration."""
+    for top, folders, names in os.walk(sources.project):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            stem, ending = os.path.splitext(name)
+            about = f"{os.path.basename(top)} {stem}".lower()
+            if ending in (".yaml", ".yml", ".json", ".toml", ".ini") and any(
+                word in about for word in ("conf", "cfg", "param")
+            ):
+                return os.path.join(top, name)
     return None
 
 

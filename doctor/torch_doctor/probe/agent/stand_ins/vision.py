@@ -133,6 +133,9 @@ def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, teller: Tel
         _fill_arrays(dataset, rows, count)
     else:
         dataset.__dict__[ROWS] = (count, rows, given)
+        if rows.target in ("mask", "voc"):  # as files, for who opens them without the dataset
+            dataset.__dict__["images"] = [f"JPEGImages/{number:06}.jpg" for number in range(count)]
+            dataset.__dict__["targets"] = [f"SegmentationClass/{number:06}.png" for number in range(count)]
         if rows.target == "class":
             targets = [number % rows.classes for number in range(count)]
             dataset.__dict__.update(targets=targets, _labels=targets)

@@ -45,6 +45,7 @@ VOCABULARY = (
     "man woman king book letter word song story sees takes gives finds loses makes breaks reads writes hears near under over "
     "behind before after with without slowly quickly always never often today and or but"
 ).split()
+ENDS = (".", ".", "!", "?", ", and so on;", ' - "so it is": 1, 2.')
 NUMBERS = 1_000_000  # bytes of a file of numbers
 SMALL = 64  # numbers stay below it, so that they are indices of any vocabulary
 
@@ -123,7 +124,8 @@ class Files:
         lines = []
         for _ in range(LINES):
             parts = [
-                " ".join(draw.choices(VOCABULARY, k=draw.randint(4, WORDS))).capitalize() + "." for _ in range(columns)
+                " ".join(draw.choices(VOCABULARY, k=draw.randint(4, WORDS))).capitalize() + draw.choice(ENDS)
+                for _ in range(columns)
             ]
             lines.append("\t".join(parts) + "\n")
         return "".join(lines)

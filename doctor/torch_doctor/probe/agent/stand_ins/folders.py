@@ -56,11 +56,30 @@ def _listing(listed: Callable[..., list[str]], sources: Sources, teller: Teller)
         try:
             return listed(path)
         except FileNotFoundError:
-            if not sources.called_by_user() or not _reads_pictures(sources) or not flat(os.fspath(path), teller):
+            if not sources.called_by_user() or not _reads_pictures(sources):
+                raise
+            root = os.fspath(path)
+            made = make(root, None, teller, "folder") if _goes_deeper(sources) else flat(root, teller)
+            if not made:
                 raise
             return listed(path)
 
     return listdir
+
+
+def _goes_deeper(sources: Sources) -> bool:
+    """Whether the function that lists a folder looks for folders in it: one for each class."""
+    frame = sources.innermost()
+    if frame is None:
+        return False
+    tree = sources.tree(frame.f_code.co_filename)
+    own = [
+        node
+        for node in (ast.walk(tree) if tree is not None else ())
+        if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
+    ]
+    calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
+    return "isdir" in calls or calls.count("listdir") > 1
 
 
 def _reads_pictures(sources: Sources) -> bool:

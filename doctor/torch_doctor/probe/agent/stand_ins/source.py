@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INSTALLED = ("site-packages", "dist-packages")
+AGENT = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 LARGEST = 2_000_000  # bytes of a source that is looked at
 MOST_FILES = 500
 
@@ -39,8 +40,14 @@ class Sources:
         return known
 
     def called_by_user(self, depth: int = 2) -> bool:
-        """Whether the function that asks was called from the user's own code; `depth` frames up is its caller."""
-        return self.is_users(sys._getframe(depth).f_code.co_filename)
+        """Whether the function that asks was called from the user's own code; `depth` frames up is its caller.
+
+        The agent's own functions, of which one may wrap another, are passed over.
+        """
+        frame: FrameType | None = sys._getframe(depth)
+        while frame is not None and frame.f_code.co_filename.startswith(AGENT):
+            frame = frame.f_back
+        return frame is not None and self.is_users(frame.f_code.co_filename)
 
     def frames(self) -> Iterator[FrameType]:
         """The user's frames that are running, the innermost first."""

@@ -76,9 +76,7 @@ class Tables:
             if not missing or not self._sources.called_by_user():
                 return read(path, *arguments, **keywords)
             columns = self._columns(pandas, keywords)
-            if not columns:
-                return read(path, *arguments, **keywords)  # raises what the script expects
-            table = pandas.DataFrame({name: _values(str(name)) for name in columns})
+            table = growing(pandas)({name: _values(str(name)) for name in columns}, index=range(ROWS))
             index = keywords.get("index_col")
             if index is not None and index is not False:
                 table = table.set_index(table.columns[index] if isinstance(index, int) else index)
@@ -118,6 +116,26 @@ class Tables:
         columns = list(found)
         features = [f"feature {number}" for number in range(max(0, width - len(columns)))] if width else []
         return [*features, *columns]
+
+
+@functools.cache
+def growing(pandas: Any) -> Any:
+    """A table that makes up a column when it is first asked for by its name."""
+
+    class Table(pandas.DataFrame):  # type: ignore[misc]
+        @property
+        def _constructor(self) -> Any:
+            return Table
+
+        def __getitem__(self, key: Any) -> Any:
+            wanted = [key] if isinstance(key, str) else key if isinstance(key, list) else []
+            for name in wanted:
+                if isinstance(name, str) and name not in self.columns:
+                    self[name] = _values(name)[: len(self)]
+            return super().__getitem__(key)
+
+    Table.__name__ = Table.__qualname__ = "DataFrame"
+    return Table
 
 
 def _named(node: ast.AST, tables: set[str], pandas: Any) -> list[str]:

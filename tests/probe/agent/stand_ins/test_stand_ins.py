@@ -1,0 +1,254 @@
+"""What stands in for what is not there, told by runs of scripts that miss it; libraries that only users have are small copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Run = Any  # arguments to outcome
+Write = Any
+
+pytestmark = pytest.mark.usefixtures("farm")
+
+TRAIN = """
+import torch
+from torch import nn
+model = nn.Linear({features}, 10)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for inputs, targets in loader:
+    optimizer.zero_grad()
+    loss = nn.functional.cross_entropy(model(inputs.flatten(1).float()), targets.long())
+    loss.backward()
+    optimizer.step()
+"""
+VISION = """
+import torch
+from torch.utils.data import Dataset
+
+class VisionDataset(Dataset):
+    def __init__(self, root=None, transforms=None, transform=None, target_transform=None):
+        self.root, self.transform, self.target_transform, self.transforms = root, transform, target_transform, transforms
+
+class FakeData(VisionDataset):
+    pass
+
+class DatasetFolder(VisionDataset):
+    pass
+
+class MNIST(VisionDataset):
+    classes = ["0 - zero"]
+
+    def __init__(self, root, train=True, transform=None, target_transform=None, download=False):
+        super().__init__(root, transform=transform, target_transform=target_transform)
+        if download:
+            raise AssertionError("nothing is downloaded")
+        raise RuntimeError("Dataset not found. You can use download=True to download it")
+
+    def __len__(self):
+        return len(self.data)
+
+    def __getitem__(self, index):
+        image = self.data[index]
+        return (self.transform(image) if self.transform else image), int(self.targets[index])
+"""
+
+
+@pytest.fixture
+def probe(run: Run, write: Write) -> Callable[..., Any]:
+    """Probes a script that is written first; gives what the command left behind."""
+
+    def probed(script: str, *arguments: str) -> Any:
+        write("train.py", script)
+        return run("scan", "train.py", "--probe", "--isolated", *(["--", *arguments] if arguments else []))
+
+    return probed
+
+
+def test_a_dataset_of_torchvision_is_random_rows_of_its_size_and_its_transform(
+    probe: Callable[..., Any], write: Write
+) -> None:
+    write("torchvision/__init__.py", "")
+    write("torchvision/datasets/__init__.py", VISION)
+    script = """
+from torch.utils.data import DataLoader
+from torchvision import datasets
+data = datasets.MNIST("data", download=True, transform=lambda image: image / 255)
+assert len(data) == 60000 and data[0][0].shape == (28, 28) and data[0][0].max() <= 1
+assert len(datasets.MNIST("data", train=False)) == 10000
+loader = DataLoader(data, batch_size=50, shuffle=True)
+"""
+    outcome = probe(script + TRAIN.format(features=784))
+    assert "came to 3 updates" in outcome.err
+    assert (
+        "60000 random rows 28×28, 10 classes instead of `torchvision.datasets.MNIST` (data that is not there)"
+        in outcome.err
+    )
+    assert "fails" not in outcome.err
+
+
+LOADER = """
+from torch.utils.data import DataLoader, TensorDataset
+import torch
+"""
+ARGUMENTS = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--layers", type=int, required=True)
+parser.add_argument("--optim", choices=["adam", "sgd"], required=True)
+parser.add_argument("--dataset", required=True)
+parser.add_argument("--save-dir", required=True)
+parser.add_argument("--lr", type=float, default=0.5)
+args = parser.parse_args()
+if args.dataset == "imagenet":
+    raise SystemExit("too big")
+elif args.dataset == "fake":
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,))), batch_size=16)
+print(args)
+"""
+
+
+def test_arguments_that_must_be_given_are_filled_by_their_type_choices_use_and_name(probe: Callable[..., Any]) -> None:
+    outcome = probe(LOADER + ARGUMENTS + TRAIN.format(features=4))
+    assert "came to 3 updates" in outcome.err
+    filled = (
+        "a value made up instead of `--layers 2`, `--optim adam`, `--dataset fake`, `--save-dir torch-doctor/save_dir`"
+    )
+    assert filled in outcome.err
+
+
+def test_arguments_that_are_given_stay_as_they_are(probe: Callable[..., Any]) -> None:
+    given = ("--layers", "7", "--optim=sgd", "--dataset", "fake", "--save-dir", "out")
+    outcome = probe(LOADER + ARGUMENTS + "assert args.layers == 7\n" + TRAIN.format(features=4), *given)
+    assert "came to 3 updates" in outcome.err
+    assert "made up" not in outcome.err
+
+
+def test_an_argument_that_only_its_user_knows_is_asked_for(probe: Callable[..., Any]) -> None:
+    outcome = probe(
+        "import argparse, torch\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--passphrase', required=True, help='what opens the vault')\n"
+        "parser.parse_args()\n"
+    )
+    assert "the script needs the argument --passphrase (what opens the vault): give it after `--`" in outcome.err
+
+
+def test_a_missing_text_is_made_up_where_it_is_read(probe: Callable[..., Any]) -> None:
+    script = """
+import os
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+assert os.path.exists("corpus/train.txt")
+with open("corpus/train.txt") as file:
+    words = [word for line in file for word in line.split()]
+assert not os.path.exists("checkpoint.txt")  # nobody demands it
+numbers = torch.tensor([len(word) % 10 for word in words[:256]])
+loader = DataLoader(TensorDataset(numbers.reshape(-1, 4), numbers[:64]), batch_size=16)
+"""
+    outcome = probe(script + TRAIN.format(features=4))
+    assert "came to 3 updates" in outcome.err
+    assert "2000 lines of made-up text instead of `corpus/train.txt` (a file that is not there)" in outcome.err
+
+
+def test_missing_numbers_are_small_ones(probe: Callable[..., Any]) -> None:
+    script = """
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+tokens = np.memmap("train.bin", dtype=np.uint16, mode="r")
+assert tokens.max() < 64
+data = torch.from_numpy(tokens[:256].astype("int64")).reshape(-1, 4)
+loader = DataLoader(TensorDataset(data, data[:, 0] % 10), batch_size=16)
+"""
+    outcome = probe(script + TRAIN.format(features=4))
+    assert "came to 3 updates" in outcome.err
+    assert "random numbers uint16 below 64 instead of `train.bin`" in outcome.err
+
+
+WEIGHTS = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 2, (64,))), batch_size=16)
+backbone = nn.Linear(4, 4)
+before = backbone.weight.clone()
+"""
+
+
+def test_a_missing_checkpoint_and_fetched_weights_leave_the_random_ones(probe: Callable[..., Any]) -> None:
+    script = """
+backbone.load_state_dict(torch.hub.load_state_dict_from_url("https://example.com/resnet.pth"))
+checkpoint = torch.load("last.pt")
+backbone.load_state_dict(checkpoint["model"])
+torch.optim.SGD(backbone.parameters(), lr=0.1).load_state_dict(checkpoint["optimizer"])
+assert checkpoint["epoch"] == 0 and torch.equal(before, backbone.weight)
+"""
+    outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
+    assert "came to 3 updates" in outcome.err
+    assert "instead of `resnet.pth` (weights that would be fetched)" in outcome.err
+    assert "instead of `last.pt` (a checkpoint that is not there)" in outcome.err
+
+
+def test_data_in_a_missing_file_of_torch_is_not_made_up(probe: Callable[..., Any]) -> None:
+    outcome = probe("import torch\ndata = torch.load('traindata.pt')\nprint(data.shape)\n")
+    assert "the script reads traindata.pt, which is not there: make it first" in outcome.err
+
+
+def test_folders_for_output_are_made_and_nothing_is_left_in_the_project(probe: Callable[..., Any], folder: Any) -> None:
+    script = """
+import os
+os.mkdir("results/run")
+with open("logs/a/log.txt", "w") as file:
+    file.write("begun")
+assert open("logs/a/log.txt").read() == "begun"
+torch.save(backbone.state_dict(), "models/best.pt")
+backbone.load_state_dict(torch.load("models/best.pt"))
+"""
+    outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
+    assert "came to 3 updates" in outcome.err
+    assert "fails" not in outcome.err
+    assert [path.name for path in folder.iterdir()] == ["train.py"]
+
+
+def test_a_script_of_a_package_is_run_as_its_module(run: Run, write: Write) -> None:
+    write("package/__init__.py", "")
+    write("package/data.py", WEIGHTS)
+    write("package/train.py", "from .data import loader\n" + TRAIN.format(features=4))
+    outcome = run("scan", "package/train.py", "--probe", "--isolated")
+    assert "came to 3 updates" in outcome.err
+    assert "it is part of a package, and was run as `python -m package.train`" in outcome.err
+
+
+def test_the_projects_own_modules_are_found_as_if_installed(run: Run, write: Write) -> None:
+    write("pyproject.toml", "")
+    write("vault/__init__.py", WEIGHTS)
+    write("tools/train.py", "from vault import loader\n" + TRAIN.format(features=4))
+    outcome = run("scan", "tools/train.py", "--probe", "--isolated")
+    assert "came to 3 updates" in outcome.err
+    assert "vault is found in the project itself, as it would be when it is installed" in outcome.err
+
+
+def test_cuda_trackers_and_progress_bars_stand_in(probe: Callable[..., Any]) -> None:
+    script = """
+import wandb
+from tqdm import tqdm
+assert torch.device("cuda").type == "cuda"
+backbone = backbone.cuda()
+x = torch.zeros(2, 4, device="cuda")
+wandb.init(project="x", config={"lr": 0.1})
+wandb.log({"loss": backbone(x).sum().item()})
+loader = tqdm(loader, desc="train")
+"""
+    outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
+    assert "came to 3 updates" in outcome.err
+    assert "the CPU instead of `cuda`" in outcome.err
+    assert "calls that log nothing instead of `wandb` (a tracker)" in outcome.err
+
+
+def test_a_module_that_plays_a_part_is_named(probe: Callable[..., Any]) -> None:
+    outcome = probe("import torch\nimport torch_geometric\n")
+    assert "the script imports torch_geometric, which is not installed: install torch-geometric" in outcome.err

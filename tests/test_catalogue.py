@@ -25,6 +25,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR104": ("missing-step", "E", "SP", "-"),
     "TDR105": ("missing-backward", "E", "SP", "-"),
     "TDR111": ("method-not-called", "E", "SP", "safe"),
+    "TDR118": ("parameter-without-gradient", "E", "P", "-"),
+    "TDR119": ("parameter-never-updated", "E", "P", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
@@ -85,7 +87,7 @@ def test_a_page_begins_with_one_sentence(rule: Rule) -> None:
 
 @every_rule
 def test_the_example_fires_exactly_this_rule(rule: Rule, folder: Path) -> None:
-    assert found(examples(rule, "Example"), folder) == {rule.code}
+    assert found(examples(rule, "Example"), folder) == ({rule.code} if "S" in rule.witness else set())
 
 
 @every_rule

@@ -1,0 +1,167 @@
+"""What became of every trainable parameter: gradients, steps, and whether its values moved."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..watching.naming import class_name, is_project
+from .instrument import Instrument as Base
+
+if TYPE_CHECKING:
+    from ..scopes import Here
+    from ..watching.watch import Watch
+
+MOST = 8  # steps that are looked at
+LARGEST = 4_000_000  # elements of a parameter whose values are compared
+
+
+class Fate:
+    """What is known of one parameter."""
+
+    __slots__ = (
+        "backwards",
+        "gradients",
+        "live_steps",
+        "name",
+        "nonzero",
+        "optimizer",
+        "owner",
+        "ref",
+        "root",
+        "steps",
+        "was",
+    )
+
+    def __init__(self, parameter: Any, root: Any, owner: Any, name: str) -> None:
+        self.ref = weakref.ref(parameter)
+        self.root = weakref.ref(root)
+        self.owner = weakref.ref(owner)
+        self.name = name
+        self.backwards = self.gradients = self.nonzero = self.steps = self.live_steps = 0
+        self.optimizer: weakref.ref[Any] | None = None
+        self.was: Any = None
+
+
+class Instrument(Base):
+    """Follows the parameters of every module that is called as a whole, over its first steps."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._fates: dict[int, Fate] = {}
+        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._ran: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._steps = 0
+        hooks = watch.torch.nn.modules.module
+        self._hook = hooks.register_module_forward_pre_hook(self._runs)
+
+    def _runs(self, module: Any, _: Any) -> None:
+        """A module, or a part of one, runs: what its gradients are depends on autograd being on."""
+        if not self.watch.recorder.quiet and self.watch.torch.is_grad_enabled():
+            self._ran.add(module)
+
+    def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
+        """A module that is called for the first time: its trainable parameters are noted."""
+        if module in self._roots:
+            return
+        self._roots.add(module)
+        for path, owner in module.named_modules():
+            for name, parameter in owner._parameters.items():
+                if parameter is not None and parameter.requires_grad and not self._known(parameter):
+                    self._fates[id(parameter)] = Fate(parameter, module, owner, f"{path}.{name}".lstrip("."))
+
+    def _known(self, parameter: Any) -> bool:
+        fate = self._fates.get(id(parameter))
+        return fate is not None and fate.ref() is parameter
+
+    def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
+        """Some tensors got gradients: the modules that they belong to went backward."""
+        if self._steps > MOST:
+            return
+        filled = {id(each) for each in got}
+        went = {id(fate.root()) for key, fate in self._fates.items() if key in filled}
+        for key, fate in self._fates.items():
+            if id(fate.root()) not in went or fate.owner() not in self._ran:
+                continue
+            fate.backwards += 1
+            if key in filled:
+                fate.gradients += 1
+                gradient = fate.ref().grad  # type: ignore[union-attr]  # alive, as it got one
+                if gradient is not None and (gradient.is_sparse or bool(gradient.detach().any())):
+                    fate.nonzero += 1
+
+    def before_step(self, optimizer: Any, here: Here) -> None:
+        """The values before an optimizer's first step are kept, and each step's conditions."""
+        if self._steps > MOST:
+            return
+        for group in optimizer.param_groups:
+            live = bool(group.get("lr", 1.0))
+            for parameter in group["params"]:
+                fate = self._fate_of(parameter)
+                fate.optimizer = weakref.ref(optimizer)
+                if fate.was is None and parameter.numel() <= LARGEST:
+                    fate.was = parameter.detach().clone()
+                fate.steps += 1
+                gradient = parameter.grad
+                if live and gradient is not None and (gradient.is_sparse or bool(gradient.detach().any())):
+                    fate.live_steps += 1
+
+    def _fate_of(self, parameter: Any) -> Fate:
+        """The fate of a parameter; one of an optimizer that no module owns that ran stands for itself."""
+        fate = self._fates.get(id(parameter))
+        if fate is None or fate.ref() is not parameter:
+            fate = self._fates[id(parameter)] = Fate(parameter, parameter, parameter, "")
+        return fate
+
+    def on_step(self, optimizer: Any, here: Here, event: int) -> None:
+        """After enough steps, all is seen."""
+        self._steps += 1
+        if self._steps > MOST:
+            self._hook.remove()
+
+    def at_end(self, error: BaseException | None) -> None:
+        """Writes what became of each."""
+        recorder, modules = self.watch.recorder, self.watch.modules
+        numbers = recorder.references.number
+        here = recorder.here()
+        for fate in self._fates.values():
+            parameter, root, owner = fate.ref(), fate.root(), fate.owner()
+            if parameter is None or root is None or owner is None:
+                continue
+            optimizer = fate.optimizer() if fate.optimizer is not None else None
+            whole = root if isinstance(root, self.watch.torch.nn.Module) else None
+            place = self._highest(owner, whole) if whole is not None else owner
+            site = modules.birthplace(place) if whole is not None else None
+            recorder.event(
+                "ParameterSeen",
+                here,
+                site=here.site if site is None else site,
+                module=numbers(whole),
+                name=fate.name,
+                owner=numbers(place) if whole is not None else 0,
+                owner_class=class_name(type(place), recorder) if whole is not None else "",
+                of_project=whole is not None
+                and (is_project(type(place), recorder) or type(place).__module__.startswith("torch.nn.")),
+                elements=parameter.numel(),
+                backwards=fate.backwards,
+                gradients=fate.gradients,
+                nonzero=fate.nonzero,
+                optimizer=numbers(optimizer),
+                steps=fate.steps,
+                live_steps=fate.live_steps,
+                moved=fate.was is None or not self.watch.torch.equal(parameter.detach(), fate.was),
+                scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
+            )
+
+    def _highest(self, owner: Any, root: Any) -> Any:
+        """The biggest part of a module around the owner of which nothing got a gradient; the owner, where it got some."""
+        fates = self._fates
+
+        def barren(module: Any) -> bool:
+            known = [fates[id(each)] for each in module.parameters() if id(each) in fates]
+            return bool(known) and not any(fate.nonzero for fate in known)
+
+        if not barren(owner):
+            return owner
+        around = [module for module in root.modules() if module is not root and barren(module)]
+        return next((module for module in around if any(part is owner for part in module.modules())), owner)

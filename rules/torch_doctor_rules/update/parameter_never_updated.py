@@ -1,0 +1,106 @@
+"""TDR119: an optimizer that steps, and moves nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import OptimizerBuilt, ParameterSeen, Trace
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENOUGH = 2  # steps
+
+
+class ParameterNeverUpdated(Rule):
+    """An optimizer steps, and the parameters it was given are bit for bit what they were.
+
+    ## Why is this bad?
+    Nothing is learnt. Usually the optimizer holds other parameters than the model that trains: the model was built again,
+    copied or loaded after the optimizer was made. Or the learning rate is zero, or so small that low precision rounds
+    every update away.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model = nn.Linear(4, 1)
+    for _ in range(4):
+        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1))
+        model.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1))
+        model.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It keeps the values before the first step and compares them, bit for bit, when the script has ended.
+
+    ## When it stays silent
+    While a scheduler keeps the learning rate at zero, where a gradient scaler skipped the steps, for single frozen
+    parameters of an optimizer that moves others, before the second step, and where another finding explains it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+    """
+
+    code = "TDR119"
+    name = "parameter-never-updated"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset({"parameters"})
+    explained_by = frozenset({"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR118", "TDR120"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""
+        for optimizer in trace.of(OptimizerBuilt):
+            if _still(trace, optimizer):
+                text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
+                yield self.finding(
+                    optimizer.site,
+                    message(text, name=optimizer.name or "the optimizer"),
+                    help="give it the parameters of the model that trains, after that is built, loaded and moved",
+                )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of its parameters moved in how many steps."""
+        for optimizer in trace.of(OptimizerBuilt):
+            if optimizer.site == finding.site:
+                own = _own(trace, optimizer)
+                moved, steps = sum(seen.moved for seen in own), max((seen.steps for seen in own), default=0)
+                text = f"{moved} of {count(len(own), 'parameter tensor')} moved in {count(steps, 'step')}"
+                yield fact(text, moved, "parameter tensors", optimizer)
+
+
+def _own(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
+    return [seen for seen in trace.of(ParameterSeen) if seen.optimizer == optimizer.optimizer]
+
+
+def _still(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
+    """The parameters of an optimizer that should have moved and did not."""
+    own = [seen for seen in _own(trace, optimizer) if seen.steps >= ENOUGH]
+    if own and not any(seen.moved for seen in own):
+        waits = any(seen.scheduled for seen in own) and not any(seen.live_steps for seen in own)
+        return [] if waits else own
+    return [seen for seen in own if seen.live_steps >= ENOUGH and not seen.moved]

@@ -1,0 +1,142 @@
+"""TDR118: parameters that run and are stepped, and get no gradient."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import ModuleBuilt, OptimizerBuilt, ParameterSeen, Trace
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ENOUGH = 2  # backward passes without a gradient
+SURE = 3  # backward passes with a gradient of zeros: what begins at zero has moved by then
+
+
+class ParameterWithoutGradient(Rule):
+    """A part of the model runs and is given to the optimizer, and no gradient ever reaches it.
+
+    ## Why is this bad?
+    The part keeps its initial, random values while everything around it learns. Something cuts the graph between it and
+    the loss: a `.detach()`, a `.data`, a round trip through NumPy, an `argmax`, a new tensor made of its output; or its
+    output is not used. No exception says so: an optimizer passes over parameters that have no gradient.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(4, 8)
+            self.head = nn.Linear(8, 1)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.encoder(x)).detach())
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(4):
+        loss = nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.encoder = nn.Linear(4, 8)
+            self.head = nn.Linear(8, 1)
+
+        def forward(self, x):
+            return self.head(torch.relu(self.encoder(x)))
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(4):
+        loss = nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    Over the first steps it counts, for every trainable parameter whose layer ran with autograd on, the backward passes of
+    its model and those that left it a gradient that is not zero.
+
+    ## When it stays silent
+    For frozen parameters, those of no optimizer, layers that did not run or ran under `no_grad` (teachers, averaged
+    copies), parts of a library's model, what gets its first gradient a step later (a gate that begins at zero), and where
+    another finding explains it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    code = "TDR118"
+    name = "parameter-without-gradient"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset({"parameters"})
+    explained_by = frozenset({"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR301", "TDR308"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every part of a module that ran, is stepped, and got nothing."""
+        built = {event.module: event for event in trace.of(ModuleBuilt)}
+        optimizers = {event.optimizer: event for event in trace.of(OptimizerBuilt)}
+        for owner, seen in _barren(trace).items():
+            part = built.get(owner)
+            what = part.class_name.rpartition(".")[2] if part is not None else seen[0].owner_class
+            text = "no gradient reaches the {what} of `{name}`: it keeps its initial values"
+            trail = []
+            if seen[0].optimizer in optimizers:
+                trail.append(Step(optimizers[seen[0].optimizer].site, "its parameters are given to the optimizer here"))
+            yield self.finding(
+                seen[0].site,
+                message(text, what=what, name=seen[0].name.rpartition(".")[0] or seen[0].name),
+                help="look for what cuts the graph between its output and the loss (`detach`, `.data`, `argmax`, NumPy)",
+                trail=trail,
+            )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many numbers stayed without a gradient in how many backward passes."""
+        for seen in _barren(trace).values():
+            if seen[0].site == finding.site:
+                total, passes = sum(each.elements for each in seen), seen[0].backwards
+                text = f"{count(total, 'parameter')} without a gradient in {count(passes, 'backward pass', 'backward passes')}"
+                yield fact(text, total, "parameters", seen[0])
+
+
+def _barren(trace: Trace) -> dict[int, list[ParameterSeen]]:
+    """The parameters that nothing reaches, by the part of the model that they belong to."""
+    live: dict[int, int] = defaultdict(int)
+    for seen in trace.of(ParameterSeen):
+        live[seen.module] = max(live[seen.module], seen.live_steps)
+    found: dict[int, list[ParameterSeen]] = defaultdict(list)
+    for seen in trace.of(ParameterSeen):
+        nothing = seen.backwards >= ENOUGH and seen.gradients == 0
+        zeros = seen.backwards >= SURE and seen.nonzero == 0 and live[seen.module] >= ENOUGH
+        if seen.module and seen.optimizer and seen.of_project and live[seen.module] and (nothing or zeros):
+            found[seen.owner].append(seen)
+    fine = {seen.owner for seen in trace.of(ParameterSeen) if seen.nonzero}
+    return {owner: seen for owner, seen in found.items() if owner not in fine}

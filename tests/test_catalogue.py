@@ -35,6 +35,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR401": ("missing-eval-mode", "E", "SP", "unsafe"),
     "TDR402": ("missing-no-grad", "W", "SP", "unsafe"),
     "TDR403": ("train-mode-not-restored", "E", "SP", "unsafe"),
+    "TDR406": ("evaluation-not-repeatable", "E", "P", "-"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
     "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),

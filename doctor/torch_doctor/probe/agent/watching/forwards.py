@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 
+AT_REST = 2  # what `recorder.inside` is within a module of a loop that rests
+
+
 class Watcher:
     """Wraps the call of modules; only the outermost is an event."""
 
@@ -41,6 +44,8 @@ class Watcher:
         losses, identity = self._losses, threading.get_ident
 
         def __call__(self: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            if recorder.inside == AT_REST:
+                return original(self, *arguments, **keywords)
             if isinstance(self, losses):
                 calling.append(self)
                 try:
@@ -50,7 +55,7 @@ class Watcher:
             if recorder.inside or recorder.quiet or identity() != recorder.main:
                 return original(self, *arguments, **keywords)
             if recorder.resting is not None and recorder.rests():
-                recorder.inside = 1
+                recorder.inside = AT_REST
                 try:
                     return original(self, *arguments, **keywords)
                 finally:

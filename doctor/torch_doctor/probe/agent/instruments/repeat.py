@@ -1,0 +1,118 @@
+"""Evaluates a batch a second time, on a copy of the model: does it answer the same?"""
+
+from __future__ import annotations
+
+import copy
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .instrument import Instrument as Base
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..scopes import Here
+    from ..watching.watch import Watch
+
+MOST = 2  # forwards of one place that are repeated
+LARGEST = 50_000_000  # parameters of a model that is copied
+DROPPING = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+
+
+class Instrument(Base):
+    """Repeats forwards that evaluate: those without autograd, and those in evaluation mode."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._done: dict[int, int] = {}
+        self._before: tuple[Any, Any] | None = None
+
+    def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
+        """A forward that evaluates is about to run: its model and its inputs are copied as they are now."""
+        self._before = None
+        if self.watch.torch.is_grad_enabled() and module.training:
+            return
+        parameters = self.watch.modules.family(module).parameters
+        if not parameters or self._done.get(here.site, 0) >= MOST or sum(each.numel() for each in parameters) > LARGEST:
+            return
+        self._done[here.site] = self._done.get(here.site, 0) + 1
+        with self.watch.unwatched(), self._undisturbed():
+            self._before = copy.deepcopy(module), copy.deepcopy((arguments, keywords))
+
+    def on_forward(
+        self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
+    ) -> None:
+        """It ran: the copy runs twice, with other random numbers and with the same ones."""
+        before, self._before = self._before, None
+        first = self._first(output)
+        if before is None or first is None:
+            return
+        again, given = before
+        with self.watch.unwatched(), self.watch.torch.no_grad(), self._undisturbed():
+            state = copy.deepcopy(again)
+            self.watch.torch.manual_seed(1)
+            dropped, second = self._run(again, given)
+            if second is None or second.shape != first.shape:
+                return
+            difference = float((second.double() - first.double()).abs().max()) if first.numel() else 0.0
+            because = ""
+            if not self._same(first, second):
+                self.watch.torch.manual_seed(1)
+                _, third = self._run(state, copy.deepcopy(given))
+                fixed = third is not None and third.shape == second.shape and self._same(second, third)
+                training = any(part.training for part in self.watch.modules.family(module).sensitive)
+                because = "mode" if training else "state" if not fixed else "dropout" if dropped else "noise"
+        self.watch.recorder.event(
+            "Reevaluated",
+            here,
+            forward=event,
+            module=self.watch.recorder.references.number(module),
+            name=self.watch.recorder.caller(here.site),
+            first=float(first.double().mean()),
+            second=float(second.double().mean()),
+            difference=difference if because else 0.0,
+            because=because,
+        )
+
+    def _run(self, module: Any, given: tuple[Any, Any]) -> tuple[bool, Any]:
+        """What the module answers, and whether a functional dropout that was not told the mode dropped on the way."""
+        functional = self.watch.torch.nn.functional
+        dropped: list[bool] = []
+        originals = {name: getattr(functional, name) for name in DROPPING if hasattr(functional, name)}
+
+        def watched(original: Any) -> Any:
+            def drop(*arguments: Any, **keywords: Any) -> Any:
+                told = len(arguments) > 2 or "training" in keywords  # noqa: PLR2004 - who says True means it
+                rate = arguments[1] if len(arguments) > 1 else keywords.get("p", 0.5)
+                if not told and rate and self.watch.recorder.sites.is_users(sys._getframe(1).f_code.co_filename):
+                    dropped.append(True)
+                return original(*arguments, **keywords)
+
+            return drop
+
+        for name, original in originals.items():
+            setattr(functional, name, watched(original))
+        try:
+            answer = self._first(module(*given[0], **given[1]))
+        finally:
+            for name, original in originals.items():
+                setattr(functional, name, original)
+        return bool(dropped), answer
+
+    def _first(self, output: Any) -> Any:
+        """The first tensor of numbers in an output."""
+        for tensor in self.watch.marks.tensors(output):
+            if tensor.is_floating_point() and not tensor.is_sparse:
+                return tensor.detach()
+        return None
+
+    def _same(self, one: Any, other: Any) -> bool:
+        return bool(self.watch.torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-6, equal_nan=True))
+
+    @contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        """Random numbers are drawn on the side."""
+        torch = self.watch.torch
+        with torch.random.fork_rng(devices=[]):
+            yield

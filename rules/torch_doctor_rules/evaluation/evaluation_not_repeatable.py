@@ -1,0 +1,132 @@
+"""TDR406: an evaluation that answers otherwise each time, though the model is in evaluation mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import Forward, Reevaluated, Trace
+from torch_doctor_rules.passes import Passes
+from torch_doctor_rules.shown import at, fact, short
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class EvaluationNotRepeatable(Rule):
+    """The same batch evaluated twice gives two answers, although the model is in evaluation mode.
+
+    ## Why is this bad?
+    `model.eval()` reaches modules only. A functional dropout without `training=self.training` goes on dropping: the score
+    is noisy and too low, and predictions differ from call to call.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16)
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(4, 32)
+            self.head = nn.Linear(32, 1)
+
+        def forward(self, x):
+            return self.head(nn.functional.dropout(torch.relu(self.hidden(x)), 0.5))
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(net(x), y).backward()
+        optimizer.step()
+
+    net.eval()
+    with torch.no_grad():
+        for x, y in loader:
+            print(nn.functional.mse_loss(net(x), y).item())
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16)
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(4, 32)
+            self.head = nn.Linear(32, 1)
+
+        def forward(self, x):
+            return self.head(nn.functional.dropout(torch.relu(self.hidden(x)), 0.5, training=self.training))
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(net(x), y).backward()
+        optimizer.step()
+
+    net.eval()
+    with torch.no_grad():
+        for x, y in loader:
+            print(nn.functional.mse_loss(net(x), y).item())
+    ```
+
+    ## How the probe confirms it
+    It evaluates a batch again on a copy of the model, with other random numbers and with the same: the answers differ with
+    the random numbers alone, and a functional dropout of the project's drew them.
+
+    ## When it stays silent
+    For randomness that is drawn on purpose (sampling, noise, a dropout that is told `training=True`), for models that
+    carry a state from call to call, in training mode (TDR401), and for models too big to copy.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
+    """
+
+    code = "TDR406"
+    name = "evaluation-not-repeatable"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset({"repeat"})
+    explained_by = frozenset({"TDR401"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first call of each place whose answer depends on what a functional dropout draws."""
+        evaluating = {forward.index: forward for forward in trace.of(Forward) if forward.training is False}
+        wrong = [
+            evaluating[again.forward]
+            for again in trace.of(Reevaluated)
+            if again.because == "dropout" and again.forward in evaluating
+        ]
+        for forward in Passes(trace).first_of_each(wrong):
+            text = "`{name}` evaluates the same batch to two answers: a functional dropout ignores the mode"
+            yield self.finding(
+                forward.site,
+                message(text, name=forward.name),
+                help="pass `training=self.training` to the functional dropout, or use `nn.Dropout`",
+            )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """The two answers."""
+        here = {forward.index: forward for forward in at(trace, finding.site, Forward)}
+        for again in trace.of(Reevaluated):
+            if again.forward in here and again.difference:
+                text = f"the same batch gave {short(again.first)} and {short(again.second)}"
+                yield fact(text, again.difference, "", here[again.forward])
+                return

@@ -27,6 +27,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR111": ("method-not-called", "E", "SP", "safe"),
     "TDR118": ("parameter-without-gradient", "E", "P", "-"),
     "TDR119": ("parameter-never-updated", "E", "P", "-"),
+    "TDR120": ("non-finite-value", "E", "P", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),

@@ -14,6 +14,7 @@ class Watcher:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._recorder = watch.recorder
+        self.built = False
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -39,6 +40,7 @@ class Watcher:
         return wrap
 
     def _built(self, scaler: Any, *_: Any) -> None:
+        self.built = True
         here = self._recorder.here()
         if here.frame is not None:
             number = self._recorder.references.number(scaler)

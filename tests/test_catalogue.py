@@ -33,6 +33,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
     "TDR302": ("missing-super-init", "E", "SP", "safe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
+    "TDR312": ("dead-units", "W", "P", "-"),
+    "TDR313": ("constant-output", "E", "P", "-"),
     "TDR401": ("missing-eval-mode", "E", "SP", "unsafe"),
     "TDR402": ("missing-no-grad", "W", "SP", "unsafe"),
     "TDR403": ("train-mode-not-restored", "E", "SP", "unsafe"),

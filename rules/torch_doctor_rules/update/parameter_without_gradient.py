@@ -98,7 +98,9 @@ class ParameterWithoutGradient(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"parameters"})
-    explained_by = frozenset({"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR301", "TDR308"})
+    explained_by = frozenset(
+        {"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR120", "TDR301", "TDR308", "TDR312", "TDR313"}
+    )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every part of a module that ran, is stepped, and got nothing."""

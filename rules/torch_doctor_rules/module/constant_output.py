@@ -1,0 +1,115 @@
+"""TDR313: a model that gives one answer to everything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import OutputConstant, Trace
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROWS, UPDATES = 8, 2  # at least
+
+
+class ConstantOutput(Rule):
+    """The model gives the same output for rows that differ.
+
+    ## Why is this bad?
+    The input does not reach the output: something between them is zero or thrown away. What is learnt is one constant, and
+    a loss that falls a little to the best constant looks like training.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(4, 8)
+            self.head = nn.Linear(8, 1)
+
+        def forward(self, x):
+            x = torch.sigmoid(self.hidden(x))
+            return self.head(x.softmax(dim=0).sum(dim=0, keepdim=True).expand(len(x), -1))
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(6):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.hidden = nn.Linear(4, 8)
+            self.head = nn.Linear(8, 1)
+
+        def forward(self, x):
+            x = torch.sigmoid(self.hidden(x))
+            return self.head(x.softmax(dim=1))
+
+
+    net = Net()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(6):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    After two updates it compares the rows of every answer whose inputs differ: all are the same, up to rounding.
+
+    ## When it stays silent
+    Before the second update (a head that begins at zero answers alike at first), for answers of one row, for inputs that
+    are alike, and where another finding explains it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/nn.init.html
+    """
+
+    code = "TDR313"
+    name = "constant-output"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset({"units"})
+    explained_by = frozenset({"TDR104", "TDR105", "TDR120", "TDR312"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every model that answered alike to all that it was asked."""
+        for seen in trace.of(OutputConstant):
+            if seen.rows >= ROWS and seen.updates >= UPDATES:
+                yield self.finding(
+                    seen.site,
+                    message(
+                        "`{name}` gives one answer to all inputs: what differs in them is lost on the way",
+                        name=seen.name,
+                    ),
+                    help="look for a dimension that is mixed up, an activation that is dead, a part that is multiplied by zero",
+                )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """In how many rows."""
+        for seen in trace.of(OutputConstant):
+            if seen.site == finding.site:
+                text = f"{count(seen.rows, 'row')} of {count(seen.batches, 'batch', 'batches')} got the same output"
+                yield fact(text, seen.rows, "rows", seen)

@@ -1,0 +1,99 @@
+"""TDR312: activations almost all of whose units are zero for every input."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import Trace, UnitsSeen
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST = 0.9  # of the units
+UNITS, ROWS, BATCHES = 8, 32, 3  # at least
+
+
+class DeadUnits(Rule):
+    """Over nine in ten units of a ReLU are zero for every row of every batch.
+
+    ## Why is this bad?
+    A unit that is zero for every input has no gradient and cannot come back. The layer passes on next to nothing, and the
+    model learns from what is left. Causes are a learning rate that is too high, weights or biases that begin far below
+    zero, inputs that are not scaled, or a ReLU behind another one.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 1))
+    nn.init.constant_(model[0].bias, -100.0)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(5):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(torch.randn(32, 4)), torch.randn(32, 1)).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 64), nn.ReLU(), nn.Linear(64, 1))
+    nn.init.zeros_(model[0].bias)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(5):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(torch.randn(32, 4)), torch.randn(32, 1)).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It counts, for every `nn.ReLU` that runs in training, the units that were not zero in any row of any batch.
+
+    ## When it stays silent
+    For fewer than 8 units, 32 rows or 3 batches, for functional activations, where data or weights are made up, and where
+    another finding explains it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.ReLU.html
+    """
+
+    code = "TDR312"
+    name = "dead-units"
+    level = Level.WARNING
+    witness = "P"
+    needs = frozenset({"units"})
+    voided_by = frozenset({"values", "weights", "files"})
+    explained_by = frozenset({"TDR101", "TDR120"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every activation that is nearly dead."""
+        for seen in _dead(trace):
+            text = "`{name}` passes on next to nothing: its units are zero for every input, and cannot come back"
+            yield self.finding(
+                seen.site,
+                message(text, name=seen.name),
+                help="look at the learning rate, at how the layer before it begins, and at the scale of the inputs",
+            )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many units are dead."""
+        for seen in _dead(trace):
+            if seen.site == finding.site:
+                text = f"{seen.dead} of {count(seen.units, 'unit')} are zero in all {seen.rows} rows of {seen.batches} batches"
+                yield fact(text, seen.dead, "units", seen)
+
+
+def _dead(trace: Trace) -> list[UnitsSeen]:
+    return [
+        seen
+        for seen in trace.of(UnitsSeen)
+        if seen.units >= UNITS and seen.rows >= ROWS and seen.batches >= BATCHES and seen.dead > MOST * seen.units
+    ]

@@ -121,3 +121,14 @@ def test_a_script_that_left_with_a_status() -> None:
 def test_arguments_that_only_the_user_knows_are_asked_for() -> None:
     run = Run(end=End(how="asked", status=2), asked=[Told("it needs `--data PATH`: give it after `--`", HERE)])
     assert ending(run) == "train.py:3:1: it needs `--data PATH`: give it after `--`"
+
+
+def test_a_failure_on_what_stands_in_is_not_called_the_scripts_own() -> None:
+    made_up = StandIn(what="train.csv", why="a table that is not there", how="512 rows", voids=frozenset({"files"}))
+    run = Run(stand_ins=[made_up], end=End(how="exception", exception="KeyError: 'price'"))
+    first, why = ending(run).splitlines()
+    assert first == "train.py fails: KeyError: 'price'"
+    assert (
+        why.strip()
+        == "it runs on 512 rows instead of `train.csv` (a table that is not there): if that does not fit, that is why"
+    )

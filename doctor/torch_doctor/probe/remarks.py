@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import StandIn, Trace
 
 LONGEST_WORDS = 300
+MADE_UP = ("values", "weights", "files", "arguments")  # stand-ins that a script may fail on
 PLACE = 'File "'  # what the words of a SyntaxError begin with
 LIMITS = {
     "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
@@ -70,9 +71,13 @@ def _failure(name: str, run: Run) -> str:
     rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
     if rows[0].startswith(PLACE):  # of a SyntaxError
         rows = [f"{rows[-1]} ({rows[0]})"]
-    lines = [f"{name} fails by itself: {' '.join(rows)[:LONGEST_WORDS]}"]
+    made_up = run.voids(*MADE_UP)
+    how = "fails" if made_up or run.refused else "fails by itself"
+    lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
+    if made_up:
+        lines.append(f"it runs on {made_up}: if that does not fit, that is why")
     if run.capped:
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
         lines.append(f"the probe left loops early ({loops}): if it needs all their passes, that is why")

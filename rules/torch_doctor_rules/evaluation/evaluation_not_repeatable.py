@@ -25,66 +25,46 @@ class EvaluationNotRepeatable(Rule):
     ```python
     import torch
     from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16)
 
 
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.hidden = nn.Linear(4, 32)
-            self.head = nn.Linear(32, 1)
+            self.hidden, self.head = nn.Linear(4, 32), nn.Linear(32, 1)
 
         def forward(self, x):
             return self.head(nn.functional.dropout(torch.relu(self.hidden(x)), 0.5))
 
 
     net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for x, y in loader:
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(x), y).backward()
-        optimizer.step()
-
+    nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
+    torch.optim.SGD(net.parameters(), lr=0.1).step()
     net.eval()
     with torch.no_grad():
-        for x, y in loader:
-            print(nn.functional.mse_loss(net(x), y).item())
+        print(net(torch.randn(16, 4)).mean().item())
     ```
 
     ## Use instead
     ```python
     import torch
     from torch import nn
-    from torch.utils.data import DataLoader, TensorDataset
-
-    torch.manual_seed(0)
-    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16)
 
 
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.hidden = nn.Linear(4, 32)
-            self.head = nn.Linear(32, 1)
+            self.hidden, self.head = nn.Linear(4, 32), nn.Linear(32, 1)
 
         def forward(self, x):
             return self.head(nn.functional.dropout(torch.relu(self.hidden(x)), 0.5, training=self.training))
 
 
     net = Net()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for x, y in loader:
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(x), y).backward()
-        optimizer.step()
-
+    nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
+    torch.optim.SGD(net.parameters(), lr=0.1).step()
     net.eval()
     with torch.no_grad():
-        for x, y in loader:
-            print(nn.functional.mse_loss(net(x), y).item())
+        print(net(torch.randn(16, 4)).mean().item())
     ```
 
     ## How the probe confirms it

@@ -35,8 +35,6 @@ class NonFiniteValue(Rule):
     import torch
     from torch import nn
 
-    torch.manual_seed(0)
-
 
     class Net(nn.Module):
         def __init__(self):
@@ -52,8 +50,7 @@ class NonFiniteValue(Rule):
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for _ in range(4):
         optimizer.zero_grad()
-        loss = net(torch.randn(16, 4)).mean()
-        loss.backward()
+        net(torch.randn(16, 4)).mean().backward()
         optimizer.step()
     ```
 
@@ -61,8 +58,6 @@ class NonFiniteValue(Rule):
     ```python
     import torch
     from torch import nn
-
-    torch.manual_seed(0)
 
 
     class Net(nn.Module):
@@ -79,8 +74,7 @@ class NonFiniteValue(Rule):
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for _ in range(4):
         optimizer.zero_grad()
-        loss = net(torch.randn(16, 4)).mean()
-        loss.backward()
+        net(torch.randn(16, 4)).mean().backward()
         optimizer.step()
     ```
 

@@ -30,14 +30,11 @@ class ParameterWithoutGradient(Rule):
     import torch
     from torch import nn
 
-    torch.manual_seed(0)
-
 
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.encoder = nn.Linear(4, 8)
-            self.head = nn.Linear(8, 1)
+            self.encoder, self.head = nn.Linear(4, 8), nn.Linear(8, 1)
 
         def forward(self, x):
             return self.head(torch.relu(self.encoder(x)).detach())
@@ -46,9 +43,8 @@ class ParameterWithoutGradient(Rule):
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for _ in range(4):
-        loss = nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1))
         optimizer.zero_grad()
-        loss.backward()
+        nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
         optimizer.step()
     ```
 
@@ -57,14 +53,11 @@ class ParameterWithoutGradient(Rule):
     import torch
     from torch import nn
 
-    torch.manual_seed(0)
-
 
     class Net(nn.Module):
         def __init__(self):
             super().__init__()
-            self.encoder = nn.Linear(4, 8)
-            self.head = nn.Linear(8, 1)
+            self.encoder, self.head = nn.Linear(4, 8), nn.Linear(8, 1)
 
         def forward(self, x):
             return self.head(torch.relu(self.encoder(x)))
@@ -73,9 +66,8 @@ class ParameterWithoutGradient(Rule):
     net = Net()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for _ in range(4):
-        loss = nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1))
         optimizer.zero_grad()
-        loss.backward()
+        nn.functional.mse_loss(net(torch.randn(16, 4)), torch.randn(16, 1)).backward()
         optimizer.step()
     ```
 

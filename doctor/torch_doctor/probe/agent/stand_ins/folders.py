@@ -24,6 +24,7 @@ FLAT = 64  # in a folder without classes
 SIDE = 256
 READABLE = (".png", ".jpg", ".jpeg", ".bmp", ".webp", ".ppm", ".tif", ".tiff")
 WHY = "data that is not there"
+DATA = frozenset({"train", "training", "val", "valid", "test"})
 MASKS = frozenset({"gt", "groundtruth", "seg"})
 READERS = frozenset({"imread", "read_image", "default_loader", "pil_loader"})
 
@@ -54,7 +55,12 @@ def _listing(listed: Callable[..., list[str]], sources: Sources, teller: Teller)
     @functools.wraps(listed)
     def listdir(path: Any = ".") -> list[str]:
         try:
-            return listed(path)
+            names = listed(path)
+            if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
+                return names
+            if not sources.called_by_user() or not _reads_pictures(sources) or not is_data(os.fspath(path)):
+                return names
+            return listed(path) if flat(os.fspath(path), teller) else names
         except FileNotFoundError:
             if not sources.called_by_user() or not _reads_pictures(sources):
                 raise
@@ -97,12 +103,28 @@ def _is_reader(node: ast.AST) -> bool:
 
 def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
     """Writes random pictures, or masks by the folder's name, into a folder that is not there, or is empty."""
-    if os.path.isdir(root) and any(os.scandir(root)):
+    if os.path.isdir(root) and any(not entry.name.startswith(".") for entry in os.scandir(root)):
         return False
     _write(root, (f"{number:04}{ending}" for number in range(FLAT)))
+    _fill_masks(root)
     sort = "masks" if is_mask(root) else "pictures"
     teller.stand_in(root, WHY, f"{FLAT} random {sort} {SIDE}×{SIDE}", [told.VALUES, told.FILES])
     return True
+
+
+def _fill_masks(root: str) -> None:
+    """Masks of the same names, in a folder beside one of pictures that is there for them and empty."""
+    around = os.path.dirname(os.path.abspath(root))
+    for entry in os.scandir(around):
+        empty = entry.is_dir() and all(each.name.startswith(".") for each in os.scandir(entry.path))
+        if empty and is_mask(entry.name) and not is_mask(root):
+            _write(entry.path, (f"{number:04}.png" for number in range(FLAT)))
+
+
+def is_data(path: str) -> bool:
+    """Whether an empty folder is one for data, by its name or by the one around it."""
+    words = re.split(r"[^a-z]+", path.lower())
+    return any(word in DATA or word.startswith(("data", "image", "img", "pic")) for word in words) or is_mask(path)
 
 
 def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from torch_doctor.probe import remarks
 from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
-from torch_doctor.probe.plan import Request, plan
+from torch_doctor.probe.plan import AGAIN, Request, again, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.verdicts import Judgement, judge, merged
-from torch_doctor.trace import End
+from torch_doctor.trace import DevicesMet, End, MoveLost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, Trace
 
 __all__ = ["Judgement", "Names", "Outcome", "Request", "judge", "merged", "probe"]
+
+GPU = b"cuda"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +62,46 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
-            done = launched(python.path, plan(request, scratch, rules, traces, names.absolute), limits)
+            first = plan(request, scratch, rules, traces, names.absolute)
+            done = launched(python.path, first, limits)
     except NoInterpreterError as error:
         return Outcome(ending=str(error))
     except OSError as error:
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
-    reader = Reader(name, lambda path: names.shown(Path(path)), names.placed)
+    reader = _reader(name, names)
     reader.read(done.lines)
     outcome = _outcome(name, reader, done, limits)
     if reader.greeted:
         outcome = replace(outcome, remarks=(remarks.ran(name, reader.trace, python, outcome.seconds), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
         return replace(outcome, trace=None, ending=f"{python.path} has a torch that sees no GPU: leave out `--device`")
+    left = request.seconds - done.seconds
+    if (
+        outcome.trace is not None
+        and reader.greeted
+        and left > done.seconds
+        and _asks_for_gpu(outcome.trace, rules, names)
+    ):
+        with scratch_folder() as scratch:
+            other = launched(python.path, again(first, scratch, left), replace(limits, seconds=left))
+        seen = _reader(name, names).read(other.lines)
+        for event in seen.events:
+            if isinstance(event, (DevicesMet, MoveLost)):
+                outcome.trace.add(event)
+        return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
+
+
+def _reader(name: str, names: Names) -> Reader:
+    return Reader(name, lambda path: names.shown(Path(path)), names.placed)
+
+
+def _asks_for_gpu(trace: Trace, rules: Sequence[Rule], names: Names) -> bool:
+    """Whether one of the rules wants to know where tensors are, and the text of what ran speaks of a GPU."""
+    if not any(rule.needs & AGAIN for rule in rules):
+        return False
+    paths = {trace.path, *(event.site.path for event in trace.events)}
+    return any(GPU in path.read_bytes() for path in map(names.absolute, paths) if path.is_file())
 
 
 def _outcome(name: str, reader: Reader, launched: Launched, limits: Limits) -> Outcome:

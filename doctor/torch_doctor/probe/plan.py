@@ -22,6 +22,8 @@ EPOCHS = 2
 STEPS = 60
 PASS_SECONDS = 2.0
 """How long a loop that only evaluates may take, whose passes are not counted: who cuts predictions must cut targets."""
+AGAIN = frozenset({"device"})
+"""Instruments that look at a run of their own, in which the script is told that there is a GPU."""
 SHARE = 0.85
 """The agent's part of the time, after which it stops the script by itself; then its process is ended."""
 
@@ -66,8 +68,23 @@ def plan(
             for site, loop in loops(traces).items()
             if site.cell is None
         },
-        "needs": sorted({need for rule in rules for need in rule.needs}),
+        "needs": sorted({need for rule in rules for need in rule.needs} - AGAIN),
         "instrument": True,
+    }
+
+
+def again(first: dict[str, Any], scratch: Path, seconds: float) -> dict[str, Any]:
+    """What a second run is to do, in which the script has a GPU, or believes it: each of its loops once or twice."""
+    loops = {place: {**loop, "cap": 1 if loop["kind"] == "epoch" else 2} for place, loop in first["loops"].items()}
+    return {
+        **first,
+        "scratch": str(scratch),
+        "pretend": True,
+        "needs": sorted(AGAIN),
+        "batches": 2,
+        "epochs": 1,
+        "loops": loops,
+        "timeout": seconds * SHARE,
     }
 
 

@@ -43,7 +43,9 @@ from torch_doctor.trace.record import Trace
 from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
 from torch_doctor.trace.scope import Branch, BranchKind, Guards, LoopKind, Scope, ScopeKind
 from torch_doctor.trace.seen import (
+    DevicesMet,
     MemoryGrew,
+    MoveLost,
     NonFinite,
     OutputConstant,
     ParameterSeen,
@@ -62,6 +64,7 @@ __all__ = [
     "CallEntered",
     "CallExited",
     "Clipped",
+    "DevicesMet",
     "End",
     "Event",
     "Forward",
@@ -87,6 +90,7 @@ __all__ = [
     "MemoryGrew",
     "ModeSet",
     "ModuleBuilt",
+    "MoveLost",
     "Moved",
     "NonFinite",
     "NotCalled",

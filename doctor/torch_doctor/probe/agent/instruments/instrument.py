@@ -53,5 +53,8 @@ class Instrument:
     def on_save(self, saved: Any, target: Any, here: Here, event: int) -> None:
         """`saved` was written to `target` by `torch.save`."""
 
+    def on_dropped(self, key: int, value: Any) -> None:
+        """A tensor was moved by the statement of this key, which leaves the result `value` alone."""
+
     def at_end(self, error: BaseException | None) -> None:
         """The script ended, with an exception or without one."""

@@ -61,9 +61,8 @@ def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., N
     sources, teller = _shared(plan, tell)
     on_cpu = cuda.needed(torch, plan)
     if on_cpu:
-        cuda.install(
-            torch, sources, teller, "--device cpu" if torch.cuda.is_available() else "no GPU that torch can use"
-        )
+        why = "--device cpu" if torch.cuda.is_available() else "no GPU that torch can use"
+        cuda.install(torch, sources, teller, why, pretend=bool(plan.get("pretend")))
     loaders.install(torch, teller, on_cpu=on_cpu)
     processes.with_torch(torch, teller)
     weights.with_torch(torch, sources, teller)

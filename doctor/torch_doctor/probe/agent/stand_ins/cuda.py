@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import told
 from .cuda_queries import Queries
+from .places import GPU, places
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,14 +29,14 @@ def needed(torch: ModuleType, plan: Mapping[str, Any]) -> bool:
     return plan.get("device", "auto") == "cpu" or not torch.cuda.is_available()
 
 
-def install(torch: ModuleType, sources: Sources, teller: Teller, why: str) -> None:
-    """Patches torch; `why` reads after "for": `no GPU that torch can use`."""
+def install(torch: ModuleType, sources: Sources, teller: Teller, why: str, *, pretend: bool = False) -> None:
+    """Patches torch; `why` reads after "for": `no GPU that torch can use`. `pretend`: the script is told that there is one."""
     stand_in = Cuda(torch, teller, why)
     stand_in.patch_moves()
     stand_in.patch_factories()
     stand_in.patch_loading()
     stand_in.patch_types()
-    Queries(torch, sources, stand_in.tell).patch()
+    Queries(torch, sources, stand_in.tell, insists=pretend).patch()
 
 
 class Cuda:
@@ -57,6 +58,8 @@ class Cuda:
             if not device.startswith("cuda"):
                 return device
         elif isinstance(device, self._torch.device):
+            if places.means_gpu(device):
+                return self._cpu
             if device.type != "cuda":
                 return device
         elif not isinstance(device, int) or isinstance(device, bool):
@@ -81,10 +84,15 @@ class Cuda:
                 arguments = (device, *arguments[1:])
             else:
                 keywords["device"] = device
-            result = tensor_to(tensor, *arguments, **keywords)
+            with places.sleeping():
+                result = tensor_to(tensor, *arguments, **keywords)
+            if places.active:
+                return places.put(tensor, result)
             return moved(tensor) if result is tensor else _marked(result)
 
         def moved(tensor: Any) -> Any:
+            if places.active:
+                return places.put(tensor, tensor)
             if MARK in tensor.__dict__:
                 return tensor
             if tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
@@ -99,19 +107,26 @@ class Cuda:
         def to_module(module: Any, *arguments: Any, **keywords: Any) -> Any:
             first = arguments[0] if arguments else keywords.get("device")
             device = on_cpu(first)
-            if device is not first:
-                if arguments:
-                    arguments = (device, *arguments[1:])
-                else:
-                    keywords["device"] = device
-                _mark_all(module)
-            return module_to(module, *arguments, **keywords)
+            if device is first:
+                return module_to(module, *arguments, **keywords)
+            if arguments:
+                arguments = (device, *arguments[1:])
+            else:
+                keywords["device"] = device
+            return put(module, *arguments, **keywords)
 
         @functools.wraps(module_cuda)
         def cuda_module(module: Any, *_: Any, **__: Any) -> Any:
             self.tell()
+            return put(module, self._cpu)
+
+        def put(module: Any, *arguments: Any, **keywords: Any) -> Any:
             _mark_all(module)
-            return module_to(module, self._cpu)
+            with places.sleeping():
+                result = module_to(module, *arguments, **keywords)
+            if places.active:
+                places.put_all(module)
+            return result
 
         torch.Tensor.to, torch.Tensor.cuda = to, functools.wraps(torch.Tensor.cuda)(cuda)
         torch.Tensor.pin_memory = lambda tensor, *_, **__: tensor
@@ -149,7 +164,11 @@ class Cuda:
                 if device is not keywords["device"]:
                     keywords["device"] = device
                     keywords.pop("pin_memory", None)
-                    return _marked(function(*arguments, **keywords))
+                    with places.sleeping():
+                        result = function(*arguments, **keywords)
+                    if places.active and isinstance(result, self._torch.Tensor):
+                        places.set(result, GPU)
+                    return _marked(result)
             if "pin_memory" in keywords:
                 keywords["pin_memory"] = False
             return function(*arguments, **keywords)

@@ -33,11 +33,11 @@ ZERO = (
 class Queries:
     """The replacements in `torch.cuda`; libraries are told the truth, the script what lets it go on."""
 
-    def __init__(self, torch: ModuleType, sources: Sources, tell: Callable[[], None]) -> None:
+    def __init__(self, torch: ModuleType, sources: Sources, tell: Callable[[], None], *, insists: bool = False) -> None:
         self._torch: Any = torch
         self._sources = sources
         self._tell = tell
-        self._insists = False
+        self._insists = insists
 
     def patch(self) -> None:
         """Replaces them all."""

@@ -84,6 +84,7 @@ class Watcher:
     def _dropped(self, key: int, value: Any) -> Any:
         if isinstance(value, self._torch.Tensor):
             self._recorder.safely(self._tell_dropped, key, value)
+            self._watch.tell("on_dropped", key, value)
         return value
 
     def _tell_dropped(self, key: int, value: Any) -> None:

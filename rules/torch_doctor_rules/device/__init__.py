@@ -1,0 +1,1 @@
+"""Rules about where tensors are: CPU, GPU, and what moves between them."""

@@ -1,0 +1,110 @@
+"""TDR802: the model is on one device, and what it is given, or compared with, on another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import DevicesMet, Trace
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site
+
+
+class BatchOnOtherDevice(Rule):
+    """The model is moved to the GPU and its inputs or labels are not, or the other way round.
+
+    ## Why is this bad?
+    It works on the CPU. On a GPU the first batch ends with "Expected all tensors to be on the same device".
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = torch.randn(8, 4), torch.randn(8, 1)
+    nn.functional.mse_loss(net(x.to(device)), y).backward()
+    optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    net = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    x, y = torch.randn(8, 4), torch.randn(8, 1)
+    nn.functional.mse_loss(net(x.to(device)), y.to(device)).backward()
+    optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    In a run of its own the script is told that there is a GPU, and it is known of every tensor where it would be. Where
+    two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
+    GPU it is the error of the operation itself.
+
+    ## When it stays silent
+    For what `DataParallel` or `DistributedDataParallel` moves, for tensors whose place is not known, for scripts that
+    never ask for a GPU, and where a move whose result is dropped explains it (TDR803).
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/cuda.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
+    """
+
+    code = "TDR802"
+    name = "batch-on-other-device"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset({"device"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Each forward or loss that gets tensors of two devices, once."""
+        seen: set[Site] = set()
+        for met in _met(trace):
+            site = _call(met)
+            if site in seen:
+                continue
+            seen.add(site)
+            if met.how == "parameter":
+                text = "`{name}` stays on the CPU and its input is moved to the GPU: the call fails there"
+            elif met.forward_site is not None:
+                text = "`{name}` is on the GPU and is given a tensor that is on the CPU: the call fails there"
+            else:
+                text = "`{operation}` gets one tensor on the GPU and one on the CPU, and fails there"
+            yield self.finding(
+                site,
+                message(text, name=met.name or "the model", operation=met.operation),
+                help="move model, inputs and labels to the same device: `x, y = x.to(device), y.to(device)`",
+                trail=[] if met.made_at is None or same_place(met.made_at, site) else [Step(met.made_at, "on the CPU")],
+            )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What torch says."""
+        for met in _met(trace):
+            if same_place(finding.site, _call(met)):
+                text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"
+                yield fact(text, met.elements, "numbers", met)
+                return
+
+
+def _met(trace: Trace) -> list[DevicesMet]:
+    """Where something of the script's own, and not of a module, is on the wrong device."""
+    return [
+        met
+        for met in trace.of(DevicesMet)
+        if not met.lost and (met.forward_site is None or met.given or met.how in {"batch", "parameter"})
+    ]
+
+
+def _call(met: DevicesMet) -> Site:
+    return met.site if met.forward_site is None else met.forward_site

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from .marks import Mark
+from .marks import NOTHING, Mark
 
 if TYPE_CHECKING:
     from .watch import Watch
@@ -28,6 +28,7 @@ class Watcher:
         self._watch.patches.replace(data.dataloader._BaseDataLoaderIter, "__next__", self._taking)
         for name in NOISE:
             self._watch.patches.replace(torch, name, self._drawing(name))
+        self._watch.patches.replace(type(torch.autograd.Variable), "__call__", self._wrapping)
 
     # --- building ---
 
@@ -105,6 +106,22 @@ class Watcher:
             site, name = recorder.sites.number(loop.node.over), loop.node.text
         event = recorder.event("BatchTaken", here, site=site, loader=number, name=name)
         self._watch.tell("on_batch", batch, here, event)
+
+    # --- Variables ---
+
+    def _wrapping(self, original: Any) -> Any:
+        """`Variable(x)`, which is a new tensor of what `x` holds: what is known of `x` holds for it."""
+        marks, tensors = self._watch.marks, self._watch.torch.Tensor
+
+        def __call__(cls: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            made = original(cls, *arguments, **keywords)
+            if arguments and isinstance(arguments[0], tensors) and made is not arguments[0]:
+                mark = marks.of(arguments[0])
+                if mark is not NOTHING:
+                    marks.put(made, mark)
+            return made
+
+        return __call__
 
     # --- random numbers ---
 

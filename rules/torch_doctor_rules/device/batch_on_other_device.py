@@ -66,6 +66,7 @@ class BatchOnOtherDevice(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"device"})
+    explained_by = frozenset({"TDR301", "TDR302", "TDR308"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Each forward or loss that gets tensors of two devices, once."""
@@ -102,8 +103,15 @@ def _met(trace: Trace) -> list[DevicesMet]:
     return [
         met
         for met in trace.of(DevicesMet)
-        if not met.lost and (met.forward_site is None or met.given or met.how in {"batch", "parameter"})
+        if not met.lost
+        and not _made_inside(met)
+        and (met.forward_site is None or met.given or met.how in {"batch", "parameter"})
     ]
+
+
+def _made_inside(met: DevicesMet) -> bool:
+    """Whether a module made the tensor, which is TDR801."""
+    return met.how == "made" and met.inside and not met.given
 
 
 def _call(met: DevicesMet) -> Site:

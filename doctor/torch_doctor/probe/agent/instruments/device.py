@@ -12,32 +12,19 @@ from .meeting import Meeting
 from .parts import tensors
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ..recorder import Recorder
     from ..scopes import Here
     from ..watching.watch import Watch
 
+AGENT = "torch_doctor_agent"  # in the names of the agent's own modules
 MOST = 200_000  # operations that are followed
 ANYWHERE = frozenset(
     (
-        "copy_",
-        "set_",
-        "__setitem__",
-        "index_put_",
-        "ctc_loss",
-        "_pack_padded_sequence",
-        "pack_padded_sequence",
-        "backward",
-    )
-    + (
-        "_pad_packed_sequence",
-        "tensor_split",
-        "is_set_to",
-        "equal",
-        "allclose",
-        "__reduce_ex__",
-        "__deepcopy__",
-        "swap_tensors",
-    )
+        "copy_ set_ __setitem__ index_put_ ctc_loss _pack_padded_sequence pack_padded_sequence _pad_packed_sequence "
+        "tensor_split is_set_to equal allclose backward __reduce_ex__ __deepcopy__ swap_tensors"
+    ).split()
 )
 """Operations that take tensors of several devices, or that are not the script's computations."""
 FIRST = frozenset(("__getitem__", "index_select", "as_tensor", "tensor", "new_tensor"))
@@ -166,12 +153,13 @@ class Instrument(Base):
 
     def _born(self) -> Place:
         """A tensor is made here, on the CPU."""
-        frame = sys._getframe(4)  # who asked: `_settle`, `safely`, `operate` and the mode are between
+        frame: FrameType | None = sys._getframe(4)  # `_settle`, `safely`, `operate` and the mode are between
         recorder = self.recorder
-        while frame is not None and "torch_doctor" in frame.f_globals.get("__name__", ""):
-            frame = frame.f_back  # type: ignore[assignment]
-        users = frame is not None and recorder.sites.is_users(frame.f_code.co_filename)
-        return Place(gpu=False, site=recorder.sites.of_frame(frame) if users else -1, inside=bool(recorder.inside))
+        while frame is not None and AGENT in frame.f_globals.get("__name__", ""):
+            frame = frame.f_back  # a stand-in that wraps the function
+        if frame is None or not recorder.sites.is_users(frame.f_code.co_filename):
+            return Place(gpu=False, inside=bool(recorder.inside))
+        return Place(gpu=False, site=recorder.sites.of_frame(frame), inside=bool(recorder.inside))
 
     def _moved(self, function: Any, name: str, arguments: Any, keywords: dict[str, Any]) -> Any:
         tensor = arguments[0]
@@ -183,7 +171,7 @@ class Instrument(Base):
             return self._beside(tensor, result, other)
         away = str(target) == "cpu" or places.means_gpu(target)
         if self.real:
-            if result is not tensor and (place := self.place(result)) is not None and place.gpu and before is not GPU:
+            if self.place(result) is GPU and before is not GPU:
                 places.latest = (result, before, tensor)
             elif result is not tensor:
                 places.set(result, self._put_back() if away else before)

@@ -64,7 +64,7 @@ class Meeting:
                 loss="loss" in name or "cross_entropy" in name or name == "kl_div",
                 elements=tensor.numel(),
                 how=where.how,
-                proof=said.split("\n")[0],
+                proof=said.partition("\n")[0],
                 made_at=where.site if where.site >= 0 else None,
                 inside=where.inside,
                 given=within and any(where is each for each in instrument.given),

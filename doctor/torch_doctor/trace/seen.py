@@ -21,8 +21,9 @@ class ParameterSeen(Event):
     `backwards` counts the backward passes that gave gradients to some parameter of `module` after its owner had run,
     `gradients` those of them that left it one, and `nonzero` those that left it one that is not all zero.
     `optimizer` is the one that has it (0: none); `steps` counts that one's steps, `live_steps` those with a learning rate
-    that is not 0, a gradient that is not zero and no scaler that skipped them, and `moved` tells whether its values are
-    other than they were before the first. `scheduled`: a scheduler sets its learning rate.
+    that is not 0, a gradient that is not zero and no scaler that skipped them, `visible_steps` those of them that are larger
+    than what its values are rounded to. `moved` tells whether its values are other than they were before the first.
+    `scheduled`: a scheduler sets its learning rate.
     """
 
     module: int
@@ -37,6 +38,7 @@ class ParameterSeen(Event):
     optimizer: int
     steps: int
     live_steps: int
+    visible_steps: int
     moved: bool
     scheduled: bool
 

@@ -75,8 +75,10 @@ class ParameterNeverUpdated(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""
         for optimizer in trace.of(OptimizerBuilt):
-            if _still(trace, optimizer):
+            if still := _still(trace, optimizer):
                 text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
+                if len(still) < len(_own(trace, optimizer)):
+                    text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
                 yield self.finding(
                     optimizer.site,
                     message(text, name=optimizer.name or "the optimizer"),
@@ -103,4 +105,4 @@ def _still(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
     if own and not any(seen.moved for seen in own):
         waits = any(seen.scheduled for seen in own) and not any(seen.live_steps for seen in own)
         return [] if waits else own
-    return [seen for seen in own if seen.live_steps >= ENOUGH and not seen.moved]
+    return [seen for seen in own if seen.visible_steps >= ENOUGH and not seen.moved]

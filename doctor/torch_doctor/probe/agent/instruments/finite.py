@@ -23,6 +23,7 @@ class Instrument(Base):
         self._found = False
         self._steps = 0
         self._born: tuple[int, str] | None = None
+        self._pending: tuple[str, int, str, Any, str] | None = None
 
     # --- what is looked at ---
 
@@ -40,19 +41,25 @@ class Instrument(Base):
             self._tell("parameter", here, here.site, name, output)
             return
         site, made_by = self._again(module, arguments, keywords, self._kind(output))
-        self._tell("activation", here, site or here.site, name, output, made_by)
+        if self.watch.torch.is_grad_enabled() or self._lost(output):
+            self._tell("activation", here, site or here.site, name, output, made_by)
+        else:  # rows of padding may be left out of the score
+            self._pending = "activation", site or here.site, name, output, made_by
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
     ) -> None:
-        """A loss was computed: it matters when it goes backward."""
+        """A loss was computed: it matters when it goes backward, or when it scores an answer that is not finite."""
         if not self._found and self._bad(value):
             self._born = here.site, loss
+            if self._pending is not None:
+                what, site, name, output, made_by = self._pending
+                self._tell(what, here, site, name, output, made_by)
 
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A value goes backward: one that was computed by hand is first seen here."""
         for value in losses:
-            if not self._found and self._bad(value):
+            if not self._found and self._bad(value) and (self._born is not None or not self._scaled()):
                 site, made_by = self._born or (here.site, "")
                 self._tell("loss", here, site, self.watch.recorder.owner(here.site, "backward"), value, made_by)
 
@@ -92,6 +99,15 @@ class Instrument(Base):
                     if not math.isfinite(total) and not bool(torch.isfinite(tensor.detach()).all()):
                         return True
         return False
+
+    def _lost(self, value: Any) -> bool:
+        """Whether nothing but NaN is in a value."""
+        with self.watch.unwatched():
+            return all(
+                bool(tensor.detach().isnan().all())
+                for tensor in self.watch.marks.tensors(value)
+                if tensor.is_floating_point()
+            )
 
     def _kind(self, value: Any) -> str:
         with self.watch.unwatched():

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 MOST = 8  # steps that are looked at
 LARGEST = 4_000_000  # elements of a parameter whose values are compared
+VISIBLE = 1e-6  # a step that is smaller, beside the values, may be lost in rounding
+NODES = 200  # of a graph that are looked at, from the loss on
 
 
 class Fate:
@@ -30,6 +32,7 @@ class Fate:
         "ref",
         "root",
         "steps",
+        "visible_steps",
         "was",
     )
 
@@ -38,7 +41,7 @@ class Fate:
         self.root = weakref.ref(root)
         self.owner = weakref.ref(owner)
         self.name = name
-        self.backwards = self.gradients = self.nonzero = self.steps = self.live_steps = 0
+        self.backwards = self.gradients = self.nonzero = self.steps = self.live_steps = self.visible_steps = 0
         self.optimizer: weakref.ref[Any] | None = None
         self.was: Any = None
 
@@ -52,6 +55,7 @@ class Instrument(Base):
         self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
         self._ran: weakref.WeakSet[Any] = weakref.WeakSet()
         self._steps = 0
+        self._muted = False
         hooks = watch.torch.nn.modules.module
         self._hook = hooks.register_module_forward_pre_hook(self._runs)
 
@@ -74,6 +78,12 @@ class Instrument(Base):
         fate = self._fates.get(id(parameter))
         return fate is not None and fate.ref() is parameter
 
+    def before_backward(self, losses: list[Any], here: Here) -> None:
+        """A loss whose weight is 0 for now gives gradients that are all zero, and says nothing."""
+        if self._steps <= MOST:
+            with self.watch.unwatched():
+                self._muted = _has_weight_zero(losses)
+
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Some tensors got gradients: the modules that they belong to went backward."""
         if self._steps > MOST:
@@ -83,19 +93,21 @@ class Instrument(Base):
         for key, fate in self._fates.items():
             if id(fate.root()) not in went or fate.owner() not in self._ran:
                 continue
-            fate.backwards += 1
             if key in filled:
-                fate.gradients += 1
                 gradient = fate.ref().grad  # type: ignore[union-attr]  # alive, as it got one
-                if gradient is not None and (gradient.is_sparse or bool(gradient.detach().any())):
-                    fate.nonzero += 1
+                nonzero = gradient is not None and (gradient.is_sparse or bool(gradient.detach().any()))
+                if self._muted and not nonzero:
+                    continue
+                fate.gradients += 1
+                fate.nonzero += nonzero
+            fate.backwards += 1
 
     def before_step(self, optimizer: Any, here: Here) -> None:
         """The values before an optimizer's first step are kept, and each step's conditions."""
         if self._steps > MOST:
             return
         for group in optimizer.param_groups:
-            live = bool(group.get("lr", 1.0))
+            rate = float(group.get("lr", 1.0))
             for parameter in group["params"]:
                 fate = self._fate_of(parameter)
                 fate.optimizer = weakref.ref(optimizer)
@@ -103,8 +115,10 @@ class Instrument(Base):
                     fate.was = parameter.detach().clone()
                 fate.steps += 1
                 gradient = parameter.grad
-                if live and gradient is not None and (gradient.is_sparse or bool(gradient.detach().any())):
-                    fate.live_steps += 1
+                if rate and gradient is not None and parameter.numel():
+                    steepest = 1.0 if gradient.is_sparse else float(gradient.detach().abs().max())
+                    fate.live_steps += steepest != 0
+                    fate.visible_steps += rate * steepest > VISIBLE * float(parameter.detach().abs().max())
 
     def _fate_of(self, parameter: Any) -> Fate:
         """The fate of a parameter; one of an optimizer that no module owns that ran stands for itself."""
@@ -149,6 +163,7 @@ class Instrument(Base):
                 optimizer=numbers(optimizer),
                 steps=fate.steps,
                 live_steps=fate.live_steps,
+                visible_steps=fate.visible_steps,
                 moved=fate.was is None or not self.watch.torch.equal(parameter.detach(), fate.was),
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
             )
@@ -165,3 +180,19 @@ class Instrument(Base):
             return owner
         around = [module for module in root.modules() if module is not root and barren(module)]
         return next((module for module in around if any(part is owner for part in module.modules())), owner)
+
+
+def _has_weight_zero(losses: list[Any]) -> bool:
+    """Whether one of the last operations before a loss multiplies by a number that is 0."""
+    nodes = [loss.grad_fn for loss in losses if loss.grad_fn is not None]
+    for node in nodes:
+        if node.name() == "MulBackward0" and any(_is_zero(node, name) for name in ("_saved_self", "_saved_other")):
+            return True
+        if len(nodes) < NODES:
+            nodes.extend(after for after, _ in node.next_functions if after is not None)
+    return False
+
+
+def _is_zero(node: Any, name: str) -> bool:
+    value = getattr(node, name, None)
+    return value is not None and value.dim() == 0 and not bool(value.detach())

@@ -42,6 +42,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
     "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),
+    "TDR608": ("checkpoint-round-trip", "E", "P", "-"),
     "TDR801": ("cpu-tensor-in-forward", "E", "P", "-"),
     "TDR802": ("batch-on-other-device", "E", "P", "-"),
     "TDR803": ("move-result-discarded", "E", "P", "-"),

@@ -1,0 +1,57 @@
+"""A batch that is evaluated twice."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.trace import Reevaluated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+EVALUATE = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+torch.manual_seed(0)
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.calls = nn.Linear(4, 1), 0
+        self.dropout = nn.Dropout(0.5)
+    def forward(self, x):
+        self.calls += 1
+        return {forward}
+model = Net()
+model.{mode}()
+with torch.no_grad():
+    answer = model(torch.randn(8, 4))
+print(answer.sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("forward", "mode", "because"),
+    [
+        ("self.layer(self.dropout(x))", "eval", ""),
+        ("self.layer(self.dropout(x))", "train", "mode"),
+        ("self.layer(F.dropout(x))", "eval", "dropout"),
+        ("self.layer(F.dropout(x, training=self.training))", "eval", ""),
+        ("self.layer(F.dropout(x, training=True))", "eval", "noise"),
+        ("self.layer(x + torch.randn_like(x))", "eval", "noise"),
+        ("self.layer(x) + torch.rand(1)", "eval", "noise"),
+    ],
+)
+def test_it_is_told_what_made_the_difference(
+    seen: Callable[..., list[Any]], forward: str, mode: str, because: str
+) -> None:
+    (again,) = seen(EVALUATE.format(forward=forward, mode=mode), Reevaluated, "repeat")
+    assert again.because == because
+    assert (again.difference > 0) == bool(because)
+
+
+def test_training_is_not_repeated(seen: Callable[..., list[Any]]) -> None:
+    script = EVALUATE.format(forward="self.layer(x)", mode="train").replace("no_grad", "enable_grad")
+    assert seen(script, Reevaluated, "repeat") == []

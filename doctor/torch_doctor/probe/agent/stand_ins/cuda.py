@@ -35,7 +35,7 @@ def install(torch: ModuleType, sources: Sources, teller: Teller, why: str, *, pr
     stand_in.patch_moves()
     stand_in.patch_factories()
     stand_in.patch_loading()
-    stand_in.patch_types()
+    stand_in.patch_types(pretend=pretend)
     Queries(torch, sources, stand_in.tell, insists=pretend).patch()
 
 
@@ -150,9 +150,20 @@ class Cuda:
         torch.Generator = self._generator(torch.Generator)
         context = torch.utils._device.DeviceContext
         enter = context.__init__
-        context.__init__ = lambda made, device: enter(made, self.on_cpu(device))
+        context.__init__ = lambda made, device: enter(made, self._by_default(device))
         default = torch.set_default_device
-        torch.set_default_device = functools.wraps(default)(lambda device: default(self.on_cpu(device)))
+
+        def set_default(device: Any) -> None:
+            if self.on_cpu(device) is not device:
+                places.end()
+            default(self.on_cpu(device))
+
+        torch.set_default_device = functools.wraps(default)(set_default)
+
+    def _by_default(self, device: Any) -> Any:
+        """Where tensors are made within `with device:`."""
+        found = self.on_cpu(device)
+        return places.gpu(self._torch) if places.active and found is not device else found
 
     def _with_device(self, function: Callable[..., Any]) -> Callable[..., Any]:
         on_cpu = self.on_cpu
@@ -210,24 +221,54 @@ class Cuda:
 
         torch.load = load_on_cpu
 
-    def patch_types(self) -> None:
+    def patch_types(self, *, pretend: bool = False) -> None:
         """`torch.cuda.FloatTensor` and its like, as classes and by name."""
         torch = self._torch
         for name in TYPES:
-            setattr(torch.cuda, name, getattr(torch, name))
+            kind = getattr(torch, name)
+            setattr(torch.cuda, name, _type_on_gpu(name, kind) if pretend else kind)
         tensor_type, default_type = torch.Tensor.type, torch.set_default_tensor_type
 
         def plain(kind: Any) -> Any:
             if isinstance(kind, str) and kind.startswith("torch.cuda."):
                 self.tell()
                 return kind.replace("torch.cuda.", "torch.")
-            return kind
+            return getattr(kind, "on_cpu", kind)
 
         def type_of(tensor: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
-            return tensor_type(tensor, plain(dtype), *arguments, **keywords)
+            kind = plain(dtype)
+            if not places.active or dtype is None or isinstance(dtype, torch.dtype):
+                return tensor_type(tensor, kind, *arguments, **keywords)
+            with places.sleeping():
+                result = tensor_type(tensor, kind, *arguments, **keywords)
+            if kind is not dtype:
+                return places.put(tensor, result)
+            places.set(result, None)
+            return result
+
+        def set_default(kind: Any) -> None:
+            if plain(kind) is not kind:
+                places.end()
+            default_type(plain(kind))
 
         torch.Tensor.type = functools.wraps(tensor_type)(type_of)
-        torch.set_default_tensor_type = functools.wraps(default_type)(lambda kind: default_type(plain(kind)))
+        torch.set_default_tensor_type = functools.wraps(default_type)(set_default)
+
+
+def _type_on_gpu(name: str, kind: Any) -> Any:
+    """A type of tensors that are on the GPU: `torch.cuda.FloatTensor`."""
+
+    class Kind(type):
+        def __instancecheck__(cls, thing: Any) -> bool:
+            return isinstance(thing, kind) and places.is_gpu(thing)
+
+        def __call__(cls, *arguments: Any) -> Any:
+            with places.sleeping():
+                made = kind(*arguments)
+            places.set(made, GPU)
+            return made
+
+    return Kind(name, (), {"__module__": "torch.cuda", "on_cpu": kind})
 
 
 def _is_one_of(function: Any, known: set[Any]) -> bool:

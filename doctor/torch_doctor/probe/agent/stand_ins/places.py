@@ -45,6 +45,16 @@ class Places:
         """From now on it is known."""
         self.active = True
 
+    def end(self) -> None:
+        """From now on nobody knows."""
+        self.active = False
+        self.asleep += 1
+        self._known.clear()
+
+    def gpu(self, torch: Any) -> Any:
+        """The device that stands for the GPU."""
+        return torch.device("cpu", INDEX)
+
     def of(self, tensor: Any) -> Place | None:
         """Where a tensor is; None where that is not known."""
         known = self._known.get(id(tensor))

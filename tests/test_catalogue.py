@@ -41,6 +41,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR406": ("evaluation-not-repeatable", "E", "P", "-"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
+    "TDR506": ("memory-grows-per-step", "E", "P", "-"),
     "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),
     "TDR801": ("cpu-tensor-in-forward", "E", "P", "-"),

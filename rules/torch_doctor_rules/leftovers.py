@@ -49,6 +49,8 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
     if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
         return "graphs stay alive, but perhaps on purpose"
+    if any(numbers(trace, "graphs alive", *kept)) and not any(last.bounded for last in kept):
+        return "graphs stay alive, but what was put there does not tell who holds them"
     return len(again) >= LEAST_GROWTH
 
 

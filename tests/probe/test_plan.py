@@ -51,8 +51,8 @@ def test_the_innermost_loop_around_a_backward_goes_over_batches_and_those_around
     }
 
 
-def test_a_full_batch_loop_is_one_over_batches() -> None:
-    assert loops([trace_of(EPOCH_LOOP)]) == {EPOCH_LOOP: {"cap": BATCHES, "kind": "batch"}}
+def test_a_loop_with_no_other_around_it_makes_the_batches_of_all_epochs() -> None:
+    assert loops([trace_of(EPOCH_LOOP)]) == {EPOCH_LOOP: {"cap": BATCHES * EPOCHS, "kind": "batch"}}
 
 
 def test_a_loop_that_is_around_others_in_one_run_only_is_around_others() -> None:
@@ -70,7 +70,7 @@ def test_the_plan_is_what_the_agent_reads(tmp_path: Path) -> None:
     assert made["script"] == str(tmp_path / "train.py")
     assert made["args"] == ["--lr", "1"]
     assert made["needs"] == ["finite", "units"]
-    assert made["loops"] == {"/p/train.py:10:1": {"cap": BATCHES, "kind": "batch"}}
+    assert made["loops"] == {"/p/train.py:10:1": {"cap": BATCHES * EPOCHS, "kind": "batch"}}
     assert made["timeout"] < 20
     assert made["text"] is None
 

@@ -101,9 +101,13 @@ def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
             path = [site for site in _loops_around(event) if site in sites]
             for depth, site in enumerate(path):
                 inner[site].update(path[depth + 1 :])
+    nested = {site: within - {site} for site, within in inner.items()}
+    within: frozenset[Site] = frozenset().union(*nested.values())
     return {
-        site: {"cap": EPOCHS, "kind": "epoch"} if within - {site} else {"cap": BATCHES, "kind": "batch"}
-        for site, within in sorted(inner.items())
+        site: {"cap": EPOCHS, "kind": "epoch"}
+        if nested[site]
+        else {"cap": BATCHES if site in within else BATCHES * EPOCHS, "kind": "batch"}
+        for site in sorted(inner)
     }
 
 

@@ -22,9 +22,6 @@ class CheckpointRoundTrip(Rule):
 
     ## Example
     ```python
-    import tempfile
-    from pathlib import Path
-
     import torch
     from torch import nn
 
@@ -40,20 +37,12 @@ class CheckpointRoundTrip(Rule):
 
 
     net = Features()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(3):
-        x = torch.randn(16, 4)
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(x), x[:, :1]).backward()
-        optimizer.step()
-    torch.save(net.state_dict(), Path(tempfile.mkdtemp()) / "net.pt")
+    print(net(torch.randn(16, 4)).mean())
+    torch.save(net.state_dict(), "net.pt")
     ```
 
     ## Use instead
     ```python
-    import tempfile
-    from pathlib import Path
-
     import torch
     from torch import nn
 
@@ -69,13 +58,8 @@ class CheckpointRoundTrip(Rule):
 
 
     net = Features()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _ in range(3):
-        x = torch.randn(16, 4)
-        optimizer.zero_grad()
-        nn.functional.mse_loss(net(x), x[:, :1]).backward()
-        optimizer.step()
-    torch.save(net.state_dict(), Path(tempfile.mkdtemp()) / "net.pt")
+    print(net(torch.randn(16, 4)).mean())
+    torch.save(net.state_dict(), "net.pt")
     ```
 
     ## How the probe confirms it

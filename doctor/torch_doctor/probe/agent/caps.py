@@ -31,9 +31,10 @@ class Caps:
     """Decides, between two passes of a loop, whether it goes on; a loop that does not falls through.
 
     A loop with a backward pass or an update in it makes `batches` passes, and more until it has updated twice; a loop
-    around such a loop makes `epochs` passes. A loop in which a model only runs makes at least `batches` passes, and ends
-    after `pass_seconds`: who collects predictions compares them with all targets. Other loops run as they are, until time
-    is short. What the static witness knows of a loop comes before all that.
+    around such a loop makes `epochs` passes, and a loop that has none around it makes its own as often. A loop in which a
+    model only runs makes at least `batches` passes, and ends after `pass_seconds`: who collects predictions compares them
+    with all targets. Other loops run as they are, until time is short. What the static witness knows of a loop comes before
+    all that.
     """
 
     def __init__(self, plan: Mapping[str, Any], write: Callable[..., None]) -> None:
@@ -81,7 +82,8 @@ class Caps:
         passes = loop.number - loop.trained_since
         if not loop.trained:
             return passes >= self.batches and self._longer(loop, self.pass_seconds)
-        cap = self._cap(loop, self.epochs if loop.nested else self.batches)
+        batches = self.batches * self.epochs if loop.alone else self.batches
+        cap = self._cap(loop, self.epochs if loop.nested else batches)
         if passes < cap:
             return False
         waits = not loop.nested and loop.steps < ENOUGH and loop.node.key not in self._without_steps
@@ -111,6 +113,7 @@ class Caps:
                 if not loop.trained:  # agents collect experience for thousands of passes before they learn
                     loop.trained, loop.trained_since = True, max(0, loop.number - 1)
                 loop.steps += step
+            loop.alone &= loop is loops[0]
             loop.nested |= inner is not None and (inner.trained or inner.batches)
             inner = loop
 

@@ -20,11 +20,12 @@ class Loop:
 
     `number` counts its passes from 1, `run` is its number in the trace (0 until something happens in it), `batches` tells
     that it goes through a data loader. `watched`, `trained` and `nested` tell what happened in it: anything, a backward pass
-    or an update, another loop that trains or goes through a loader. `steps` counts the updates,
+    or an update, another loop that trains or goes through a loader; `alone` that it lies in no other. `steps` counts the updates,
     `trained_since` the passes before the first in which anything of training happened.
     """
 
     __slots__ = (
+        "alone",
         "batches",
         "began",
         "capped",
@@ -53,6 +54,7 @@ class Loop:
         self.watched = False
         self.capped = False
         self.steps = 0
+        self.alone = True
         self.began = 0.0
 
 

@@ -82,7 +82,7 @@ assert len(datasets.MNIST("data", train=False)) == 10000
 loader = DataLoader(data, batch_size=50, shuffle=True)
 """
     outcome = probe(script + TRAIN.format(features=784))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 6 updates" in outcome.err
     assert (
         "60000 random rows 28×28, 10 classes instead of `torchvision.datasets.MNIST` (data that is not there)"
         in outcome.err
@@ -113,7 +113,7 @@ print(args)
 
 def test_arguments_that_must_be_given_are_filled_by_their_type_choices_use_and_name(probe: Callable[..., Any]) -> None:
     outcome = probe(LOADER + ARGUMENTS + TRAIN.format(features=4))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     filled = (
         "a value made up instead of `--layers 2`, `--optim adam`, `--dataset fake`, `--save-dir torch-doctor/save_dir`"
     )
@@ -123,7 +123,7 @@ def test_arguments_that_must_be_given_are_filled_by_their_type_choices_use_and_n
 def test_arguments_that_are_given_stay_as_they_are(probe: Callable[..., Any]) -> None:
     given = ("--layers", "7", "--optim=sgd", "--dataset", "fake", "--save-dir", "out")
     outcome = probe(LOADER + ARGUMENTS + "assert args.layers == 7\n" + TRAIN.format(features=4), *given)
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "made up" not in outcome.err
 
 
@@ -150,7 +150,7 @@ numbers = torch.tensor([len(word) % 10 for word in words[:256]])
 loader = DataLoader(TensorDataset(numbers.reshape(-1, 4), numbers[:64]), batch_size=16)
 """
     outcome = probe(script + TRAIN.format(features=4))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "2000 lines of made-up text instead of `corpus/train.txt` (a file that is not there)" in outcome.err
 
 
@@ -165,7 +165,7 @@ data = torch.from_numpy(tokens[:256].astype("int64")).reshape(-1, 4)
 loader = DataLoader(TensorDataset(data, data[:, 0] % 10), batch_size=16)
 """
     outcome = probe(script + TRAIN.format(features=4))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "random numbers uint16 below 64 instead of `train.bin`" in outcome.err
 
 
@@ -188,7 +188,7 @@ torch.optim.SGD(backbone.parameters(), lr=0.1).load_state_dict(checkpoint["optim
 assert checkpoint["epoch"] == 0 and torch.equal(before, backbone.weight)
 """
     outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "instead of `resnet.pth` (weights that would be fetched)" in outcome.err
     assert "instead of `last.pt` (a checkpoint that is not there)" in outcome.err
 
@@ -209,7 +209,7 @@ torch.save(backbone.state_dict(), "models/best.pt")
 backbone.load_state_dict(torch.load("models/best.pt"))
 """
     outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "fails" not in outcome.err
     assert [path.name for path in folder.iterdir()] == ["train.py"]
 
@@ -219,7 +219,7 @@ def test_a_script_of_a_package_is_run_as_its_module(run: Run, write: Write) -> N
     write("package/data.py", WEIGHTS)
     write("package/train.py", "from .data import loader\n" + TRAIN.format(features=4))
     outcome = run("scan", "package/train.py", "--probe", "--isolated")
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "it is part of a package, and was run as `python -m package.train`" in outcome.err
 
 
@@ -228,7 +228,7 @@ def test_the_projects_own_modules_are_found_as_if_installed(run: Run, write: Wri
     write("vault/__init__.py", WEIGHTS)
     write("tools/train.py", "from vault import loader\n" + TRAIN.format(features=4))
     outcome = run("scan", "tools/train.py", "--probe", "--isolated")
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "vault is found in the project itself, as it would be when it is installed" in outcome.err
 
 
@@ -244,7 +244,7 @@ wandb.log({"loss": backbone(x).sum().item()})
 loader = tqdm(loader, desc="train")
 """
     outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
-    assert "came to 3 updates" in outcome.err
+    assert "came to 4 updates" in outcome.err
     assert "the CPU instead of `cuda`" in outcome.err
     assert "calls that log nothing instead of `wandb` (a tracker)" in outcome.err
 

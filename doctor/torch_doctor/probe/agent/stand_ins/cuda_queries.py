@@ -30,6 +30,13 @@ ZERO = (
 ).split()
 
 
+class StreamContext(contextlib.nullcontext[None]):
+    """`torch.cuda.StreamContext(stream)`, which stays a class: torch asks whether things are one."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        super().__init__()
+
+
 class Queries:
     """The replacements in `torch.cuda`; libraries are told the truth, the script what lets it go on."""
 
@@ -63,7 +70,7 @@ class Queries:
             self._replace(name, lambda *_, **__: Stream())
         cuda.Stream, cuda.Event, cuda.ExternalStream = Stream, Event, Stream
         cuda.stream = lambda *_, **__: contextlib.nullcontext()
-        cuda.StreamContext = cuda.stream
+        cuda.StreamContext = StreamContext
         cuda.device = Device
         cuda.device_of = Device
         for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):

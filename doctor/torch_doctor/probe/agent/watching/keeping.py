@@ -7,15 +7,18 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ..bootstrap import instruments
-from .graphs import behind
+from .graphs import behind, weight
 from .marks import on_node
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..nodes import Node
     from .watch import Watch
 
 MOST = 48  # events that one place writes
 LOOKED_AT = 256  # items of a holder that are looked at
+SEVERAL = 3  # graphs: one is the pass's own, one may be left in a variable from the pass before
 FURTHEST = 4000  # nodes that one look into a holder's graph visits
 
 
@@ -49,6 +52,7 @@ class Watcher:
         self._written: dict[int, int] = {}
         self._numbers: dict[int, set[int]] = {}
         self._sentinels: dict[int, list[weakref.ref[Sentinel]]] = {}
+        self._weighed: set[int] = set()
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
@@ -136,11 +140,17 @@ class Watcher:
             carries=sorted(earlier),
             bounded=isinstance(keep.holder, deque) and keep.holder.maxlen is not None,
         )
-        if earlier:
-            self._measure(key, number)
+        self._measure(key, number, keep, now)
 
     def _earlier(self, key: int, node: Node, keep: Keep, now: Any) -> set[int]:
         """The events of this place whose values the holder still has inside."""
+        found: set[int] = set()
+        for tensor in self._inside(node, keep, now):
+            found |= self._kept_behind(key, tensor.grad_fn)
+        return found
+
+    def _inside(self, node: Node, keep: Keep, now: Any) -> Iterator[Any]:
+        """The tensors with a graph that the holder has inside."""
         holder = keep.holder
         if node.how in {"accumulated", "concatenated"} and holder is None:
             candidates = [now]
@@ -152,17 +162,24 @@ class Watcher:
             candidates = list(holder)[-LOOKED_AT:]
         else:
             candidates = [holder]
-        found: set[int] = set()
         for candidate in candidates:
             for tensor in self._watch.marks.tensors(candidate):
                 if tensor.grad_fn is not None:
-                    found |= self._kept_behind(key, tensor.grad_fn)
-        return found
+                    yield tensor
 
     def _kept_behind(self, key: int, node: Any) -> set[int]:
         return behind(node, most=FURTHEST).kept & self._numbers.get(key, set())
 
-    def _measure(self, key: int, number: int) -> None:
-        """How many graphs are alive that this place keeps."""
-        alive = sum(each() is not None for each in self._sentinels.get(key, ()))
-        self._recorder.measured("graphs alive", alive, "graphs", site=self._recorder.index.site(key), about=[number])
+    def _measure(self, key: int, number: int, keep: Keep, now: Any) -> None:
+        """How many graphs are alive that this place keeps, and once, what one of them takes in memory."""
+        alive = sum(each() is not None for each in self._sentinels[key])
+        if alive < SEVERAL:
+            return
+        site = self._recorder.index.site(key)
+        self._recorder.measured("graphs alive", alive, "graphs", site=site, about=[number])
+        if key not in self._weighed:
+            self._weighed.add(key)
+            nodes = {tensor.grad_fn for tensor in self._inside(self._nodes[key], keep, now)}
+            each = weight(*nodes) // max(alive, 1)
+            if each:
+                self._recorder.measured("graph bytes", each, "bytes", site=site, about=[number])

@@ -35,6 +35,7 @@ WATCHERS = (
     "checkpoints",
     "containers",
     "keeping",
+    "compilers",
     "uncalled",
     "unfinished",
 )

@@ -30,6 +30,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR120": ("non-finite-value", "E", "P", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
+    "TDR209": ("loss-module-given-tensors", "E", "SP", "safe"),
+    "TDR215": ("loss-module-overwritten", "E", "SP", "safe"),
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
     "TDR302": ("missing-super-init", "E", "SP", "safe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),

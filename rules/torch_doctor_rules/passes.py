@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.trace import (
     Backward,
+    BatchTaken,
+    Event,
     Forward,
     GaveUp,
     Handed,
     Loaded,
+    LoopIterated,
     LoopKind,
+    LossCalled,
     ScopeKind,
     Source,
     Stepped,
@@ -23,7 +27,7 @@ from torch_doctor_rules.shown import at
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import Event, Scope, Site
+    from torch_doctor.trace import Scope, Site
 
 Place: TypeAlias = "tuple[Site, ...]"
 
@@ -54,6 +58,7 @@ class Passes:
                 and not self._trains_elsewhere(forward)
                 and not self._feeds_unseen_loss(forward)
                 and not self._out_of_sight(forward)
+                and not self._cut_off(forward)
             ):
                 yield forward
 
@@ -172,6 +177,18 @@ class Passes:
             event.index > forward.index
             and (self.trace.same_iteration(forward, event) if batch is None else batch in event.scope.chain())
             for event in self.trace.of(GaveUp)
+        )
+
+    def _cut_off(self, forward: Forward) -> bool:
+        """Whether the run broke off in the forward's iteration, before what would have followed."""
+        kinds: tuple[type[Event], ...] = (Forward, LossCalled, Backward, Stepped, BatchTaken, LoopIterated)
+        run, batch = self.trace.run, batch_of(forward)
+        if run is None or run.end.how in ("end", "exit"):
+            return False
+        return not any(
+            event.index > forward.index and batch not in event.scope.iterations()
+            for kind in kinds
+            for event in self.trace.of(kind)
         )
 
     def _within(self, iteration: Scope, forward: Forward, kind: type[Backward]) -> bool:

@@ -129,6 +129,16 @@ class Words:
         return f"loss {_name(event.name)}{traits} gets {_fact(event.input)}{target}"
 
     @_said.register
+    def _(self, event: t.LossBuilt) -> str:
+        given = [f"gets {_fact(fact)}" for fact in event.given]
+        return f"build the loss {short(event.loss)}{_in_brackets(given)}"
+
+    @_said.register
+    def _(self, event: t.Overwritten) -> str:
+        fails = f", which fails in row {event.fails_at.row}" if event.fails_at is not None else ""
+        return f"put what {_name(event.name)} returns into {_name(event.name)}{fails}"
+
+    @_said.register
     def _(self, event: t.Backward) -> str:
         traits = []
         if event.through != "backward":

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Args, Keywords, Object, Symbol
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Overwritten, Trace
 
 
 class Executor(Machine):
@@ -64,6 +64,7 @@ class Executor(Machine):
         self.remembered: dict[Any, tuple[Any, int]] = {}
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
+        self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit
@@ -83,6 +84,7 @@ class Executor(Machine):
         self.remembered = {}
         self.played = {}
         self.driven = set()
+        self.overwritten = {}
         self.went_backward = set()
         self.frame = top_frame(self.main, self.home)
         self.scope = Scope(kind=ScopeKind.ROOT, site=self.main.site((1, 1, 1, 1)))

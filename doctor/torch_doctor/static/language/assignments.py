@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import operators, outside, targets
-from torch_doctor.static.training import container_methods, keeping, parameters, roles
+from torch_doctor.static.training import container_methods, keeping, overwriting, parameters, roles
 from torch_doctor.static.values import (
     Const,
     Plain,
@@ -28,7 +28,11 @@ JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "
 
 def _assign(run: Executor, node: p.Assign) -> bool:
     before = len(run.trace.events)
+    called = overwriting.callee(run, node)
+    old = run.resolve(run.evaluate(called)) if called is not None else None
     value = run.evaluate(node.value)
+    if called is not None and old is not None:
+        overwriting.overwritten(run, called, old, value, node)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
         outside.dropped(run, before, node.value)
     for target in node.targets:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import forwards, library_calls, methods, unknown_methods
+from torch_doctor.static.training import forwards, library_calls, methods, overwriting, unknown_methods
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -98,6 +98,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     run: Executor, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str = ""
 ) -> Value:
     """Call a value; `name` is the user's spelling of it."""
+    if run.overwritten:
+        overwriting.called(run, func, node)
     if isinstance(func, UnknownAttribute):
         return unknown_methods.method_of_unknown(run, func, args, keywords, node, name)
     if isinstance(func, (Plain, Const)):

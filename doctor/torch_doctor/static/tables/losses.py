@@ -71,3 +71,12 @@ LOSSES: dict[str, Loss] = {
         Kind.LOGITS, input_name="inputs", target_name="targets", reduction_default="none"
     ),
 }
+
+CONSTRUCTORS: dict[str, tuple[int, ...]] = {
+    **{f"torch.nn.{module}": () for module, _, _ in _LOSSES},
+    "torch.nn.NLLLoss2d": (0,),
+    **{f"torch.nn.{module}": (0,) for module in ("CrossEntropyLoss", "NLLLoss", "BCELoss", "MultiLabelSoftMarginLoss")},
+    "torch.nn.BCEWithLogitsLoss": (0, 4),  # weight and pos_weight
+    "torch.nn.MultiMarginLoss": (2,),  # after p and margin
+}
+"""The places of weights among a loss module's settings: no other takes a tensor of more than one number."""

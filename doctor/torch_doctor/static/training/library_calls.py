@@ -13,6 +13,7 @@ from torch_doctor.static.training import (
     framework_calls,
     grad_modes,
     gradients,
+    loss_building,
     module_building,
     module_methods,
     tensors,
@@ -82,7 +83,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in losses.LOSSES:
         if name.startswith(("torch.nn.functional.", "torchvision.ops.")):
             return tensors.compute_loss(run, name, args, keywords, node, spelling)
-        return module_building.build_layer(run, name, args, keywords, node)
+        return loss_building.build_loss(run, name, args, keywords, node, spelling)
     if name in layers.LAYERS or name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
         return module_building.build_layer(run, name, args, keywords, node)
     if name == "torch.nn.Parameter":

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
-from torch_doctor.static.training import checkpoints, forwards, framework_calls, modes, module_parts
+from torch_doctor.static.training import checkpoints, forwards, framework_calls, loss_building, modes, module_parts
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -104,6 +104,7 @@ def module_method(
         return Unknown()
     if name in MODULE_METHODS or name.startswith("register_"):
         return Unknown()
+    loss_building.note_use(run, of, name, node)
     owned = framework_calls.owned_method(run, of, name, args, keywords, node, receiver)
     if owned is not None:
         return owned

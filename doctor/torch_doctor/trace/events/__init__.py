@@ -18,6 +18,7 @@ from torch_doctor.trace.events.course import (
 )
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved
+from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import Held, ModeSet, ModuleBuilt, Moved, Registered
 from torch_doctor.trace.events.sight import GaveUp, Handed, Owned, Unreadable
 from torch_doctor.trace.events.update import (
@@ -57,12 +58,14 @@ __all__ = [
     "LoopEntered",
     "LoopExited",
     "LoopIterated",
+    "LossBuilt",
     "LossCalled",
     "ModeSet",
     "ModuleBuilt",
     "Moved",
     "NotCalled",
     "OptimizerBuilt",
+    "Overwritten",
     "Owned",
     "Registered",
     "Saved",

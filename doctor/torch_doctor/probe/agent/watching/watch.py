@@ -25,6 +25,7 @@ WATCHERS = (
     "forwards",
     "kinds",
     "losses",
+    "loss_building",
     "gradients",
     "optimizers",
     "backward",
@@ -38,6 +39,7 @@ WATCHERS = (
     "compilers",
     "uncalled",
     "unfinished",
+    "overwriting",
 )
 """The modules of this package that watch something, in the order in which they are installed."""
 

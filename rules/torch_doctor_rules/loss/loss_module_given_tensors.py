@@ -1,0 +1,116 @@
+"""TDR209: the constructor of a loss gets the batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import LossBuilt, Trace
+from torch_doctor_rules.shown import at, count, fact, number
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+GIVEN = "tensors among the settings of a loss"
+
+
+class LossModuleGivenTensors(Rule):
+    """The model's output and the targets go into the constructor of a loss instead of into the loss.
+
+    ## Why is this bad?
+    `nn.CrossEntropyLoss` is a class. Its constructor takes settings: class weights, a reduction. With the batch in their
+    place no loss is computed: the constructor raises an error about the truth of a tensor, or it returns a module, which
+    has no value and no `backward()`.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for _ in range(10):
+        inputs, labels = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        loss = nn.CrossEntropyLoss(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    criterion = nn.CrossEntropyLoss()
+
+    for _ in range(10):
+        inputs, labels = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        loss = criterion(model(inputs), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It counts the tensors that the constructor gets where it takes flags and numbers.
+
+    ## Fix safety
+    Safe: the loss is constructed without arguments and called with them: `nn.CrossEntropyLoss()(output, labels)`.
+
+    ## When it stays silent
+    When the tensors are weights (`weight`, `pos_weight`, also by position), when it is not known that the arguments are
+    tensors, and for losses of the project or of other libraries.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/nn.html#loss-functions
+    """
+
+    code = "TDR209"
+    name = "loss-module-given-tensors"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every construction that gets the batch, or whose result is used as the loss's value."""
+        for built in first_per_site(e for e in trace.of(LossBuilt) if _wrong(e)):
+            trail = [Step(forward.site, "the model's output") for forward in trace.at(*_behind(built))]
+            if not built.given and built.used_at is not None:
+                trail.append(Step(built.used_at, "and it is used as a value here"))
+            yield self.finding(
+                built.site,
+                message("`{name}` gets the batch in its constructor: no loss is computed", name=built.name),
+                help="construct the loss first, then call it with the output and the targets",
+                trail=trail,
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was constructed there, and got settings alone."""
+        return bool(at(trace, finding.site, LossBuilt))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many tensors the constructor got."""
+        found = at(trace, finding.site, LossBuilt)
+        for built in [e for e in found if _wrong(e)][:1] or found[:1]:
+            given = int(number(trace, GIVEN, built) or len(built.given))
+            yield fact(
+                f"its constructor gets {count(given, 'tensor')} in the place of settings", given, "tensors", built
+            )
+
+
+def _wrong(built: LossBuilt) -> bool:
+    return bool(built.given) or (built.doubtful > 1 and built.used_at is not None)
+
+
+def _behind(built: LossBuilt) -> list[int]:
+    """The last forward whose output was given."""
+    return sorted({number for fact in built.given for number in fact.forwards})[-1:]

@@ -1,0 +1,117 @@
+"""TDR215: the loss takes the name of the loss function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
+from torch_doctor.trace import Backward, Kind, LossCalled, Overwritten, Trace
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TWICE = 2
+
+
+class LossModuleOverwritten(Rule):
+    """The loss is assigned to the name of the loss function, and the next batch calls a tensor.
+
+    ## Why is this bad?
+    After `criterion = criterion(output, target)` the name holds the loss of the first batch. The second batch calls that
+    tensor, and the script fails with `TypeError: 'Tensor' object is not callable`. In a function the name is a local one
+    that has no value yet, and a module refuses a tensor in the place of a layer: there the first batch fails.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    loss = nn.MSELoss()
+
+    for _ in range(10):
+        inputs, targets = torch.randn(16, 4), torch.randn(16, 1)
+        loss = loss(model(inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    criterion = nn.MSELoss()
+
+    for _ in range(10):
+        inputs, targets = torch.randn(16, 4), torch.randn(16, 1)
+        loss = criterion(model(inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The statement raises: what is called is the tensor that it assigned before.
+
+    ## Fix safety
+    Safe: the result gets a name of its own, there and where it is read.
+
+    ## When it stays silent
+    When the loss function is built anew before it is called again, when the name is a parameter of a function that
+    assigns it once a call, and when what is overwritten is no loss.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/beginner/basics/optimization_tutorial.html
+    - https://docs.python.org/3/faq/programming.html#why-am-i-getting-an-unboundlocalerror-when-the-variable-has-a-value
+    """
+
+    code = "TDR215"
+    name = "loss-module-overwritten"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every such assignment of a loss that makes the script fail."""
+        wrong = (e for e in trace.of(Overwritten) if e.fails_at is not None and _of_loss(trace, e))
+        for event in first_per_site(wrong):
+            later = event.fails_at is not None and event.fails_at.row != event.site.row
+            yield self.finding(
+                event.site,
+                message("`{name}` is overwritten with the loss: the next batch calls a tensor", name=event.name),
+                help="give the result a name of its own",
+                trail=[Step(event.fails_at, "the tensor is called here")] if later and event.fails_at else (),
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was called there again and again."""
+        times = self._times(trace, finding)
+        return times >= TWICE or ("its loss is computed only once" if times else False)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What the statement raised, or how often it did not."""
+        end = trace.run.end if trace.run is not None else None
+        if end is not None and any(same_place(finding.site, frame.site) for frame in end.frames):
+            said = end.exception.splitlines()[0]
+            yield fact(f"it raises {said}", said.partition(":")[0])
+        elif times := self._times(trace, finding):
+            yield fact(f"its loss is computed {count(times, 'time')}", times, "times")
+
+    def _times(self, trace: Trace, finding: Finding) -> int:
+        return sum(same_place(finding.site, called.site) for called in trace.of(LossCalled))
+
+
+def _of_loss(trace: Trace, event: Overwritten) -> bool:
+    """Whether a loss is what got lost."""
+    result = event.result
+    if event.loss or result.kind is Kind.LOSS or (result.scalar is True and result.graph is True):
+        return True
+    return any(backward.name == event.name for backward in trace.of(Backward))

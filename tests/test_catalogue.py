@@ -34,6 +34,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR215": ("loss-module-overwritten", "E", "SP", "safe"),
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
     "TDR302": ("missing-super-init", "E", "SP", "safe"),
+    "TDR305": ("forward-called-directly", "W", "SP", "safe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),

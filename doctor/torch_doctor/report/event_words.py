@@ -199,6 +199,10 @@ class Words:
         return f"step scheduler {_name(event.name)}"
 
     @_said.register
+    def _(self, event: t.ForwardByName) -> str:
+        return f"call `forward` of {_name(event.name)} by name"
+
+    @_said.register
     def _(self, event: t.NotCalled) -> str:
         return f"name {_name(event.name)} and do not call it"
 

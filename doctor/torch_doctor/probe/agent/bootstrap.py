@@ -163,7 +163,7 @@ def install_instruments(loops: Loops) -> None:
         ("made", lambda _, value: value),
         ("named", lambda _, value: value),
         ("dropped", lambda _, value: value),
-        ("direct", lambda value: value),
+        ("direct", lambda _, value: value),
         ("after", lambda *_: None),
         ("touched", lambda _: None),
     ):

@@ -275,10 +275,14 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """`model.forward(x)` is a call of the model as a whole."""
-        self.generic_visit(node)
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "forward" and not _is_super(function.value):
-            node.func = self._call("direct", function, function)
+            span, text = span_of(self._file.path, node), self._file.spelled(function.value)
+            key = self._index.add("direct", span, text=text)
+            self.generic_visit(node)
+            node.func = self._call("direct", function, key, function)
+            return node
+        self.generic_visit(node)
         return node
 
     def _with(self, node: Any) -> Any:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import forwards, library_calls, methods, overwriting, unknown_methods
+from torch_doctor.static.training import (
+    forwards,
+    library_calls,
+    methods,
+    named_forwards,
+    overwriting,
+    unknown_methods,
+)
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -49,6 +56,8 @@ def evaluate_call(run: Executor, node: p.Call) -> Value:
     if isinstance(node.func, p.Name) and node.func.id == "super" and run.frame.holder("super") is None:
         return _super(run, node)
     func = run.evaluate(node.func)
+    if isinstance(node.func, p.Attribute) and node.func.name == "forward":
+        named_forwards.called(run, func, node)
     args: list[Value] = []
     for argument in node.args:
         if isinstance(argument, p.Star):

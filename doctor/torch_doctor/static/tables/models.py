@@ -72,6 +72,18 @@ WRAPPERS: dict[str, Position] = {
 """Calls that return the module at this position, wrapped or changed in place: the same layers in the same mode (peft
 freezes most of its parameters and adds its own)."""
 
+COMPILERS = frozenset(
+    {
+        "torch.jit.script",
+        "torch.jit.trace",
+        "torch.jit.freeze",
+        "torch.jit.optimize_for_inference",
+        "torch.fx.symbolic_trace",
+        "torch2trt.torch2trt",
+    }
+)
+"""Those of the wrappers whose module runs compiled code, not Python's: hooks and overridden methods mean nothing to it."""
+
 # Averaged copies -----------------------------------------------------------------------------------------------------
 
 AVERAGED: dict[str, Position] = {

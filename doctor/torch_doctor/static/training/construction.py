@@ -95,9 +95,12 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
     return loader
 
 
-def wrapped(run: Executor, position: int, args: Args, keywords: Keywords) -> Value:
+def wrapped(run: Executor, name: str, args: Args, keywords: Keywords) -> Value:
     """What a wrapper returns: the module it was given."""
+    position = models.WRAPPERS[name]
     value = args[position] if position < len(args) else keywords.get("module") or keywords.get("model")
+    if name in models.COMPILERS and isinstance(value, Module):
+        run.heap.set(value.fields, "#compiled", value=True)
     if isinstance(value, (FunctionValue, Bound, Partial, Module, Either, Unknown)):
         return value
     return Unknown() if value is None else value

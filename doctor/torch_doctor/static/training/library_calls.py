@@ -115,7 +115,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if training.loader_of(name):
         return construction.loader_built(run, name, args, keywords, node)
     if name in models.WRAPPERS:
-        return construction.wrapped(run, models.WRAPPERS[name], args, keywords)
+        return construction.wrapped(run, name, args, keywords)
     if name in training.CLIPS:
         gradients.clipped(run, name, args[:1], node)
         return Tensor()

@@ -38,12 +38,17 @@ LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
 
 def is_module_class(run: Executor, cls: ClassValue) -> bool:
     """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
-    if any(map(_is_module, map(canonical, cls.libraries()))):
+    if is_surely_module(cls):
         return True
     if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
         found = cls.find("forward")
         return found is not None and isinstance(found[0], FunctionValue) and found[0].style != "static"
     return False
+
+
+def is_surely_module(cls: ClassValue) -> bool:
+    """Whether a class of a library that is a module is among a project class's bases."""
+    return any(map(_is_module, map(canonical, cls.libraries())))
 
 
 def _is_module(library: str) -> bool:

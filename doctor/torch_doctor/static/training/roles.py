@@ -78,7 +78,7 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
-    if uses & _MODULE_USES and not uses & {"fit", "predict", "step"}:
+    if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & {"fit", "predict", "step"}:
         return module_by_role(run, last)
     if _LOADER_NAME.search(last) and not uses & {"load", "run"}:
         return run.own(Loader(born, last))

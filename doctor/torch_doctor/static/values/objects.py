@@ -52,7 +52,7 @@ class Module(Object):
     """A module. `cls` is the project's class, `layer` the torch name with its `table` entry; neither: only its role is known.
 
     `sensitive` and `training` are what is known where its insides are not in sight. Fields beginning with "#" are not
-    attributes: "#mode" (stamp, training), "#frozen", "#registered", "#initialised", "#early", "#reads_mode".
+    attributes: "#mode" (stamp, training), "#frozen", "#registered", "#initialised", "#early", "#reads_mode", "#compiled".
     """
 
     __slots__ = ("cls", "layer", "name", "sensitive", "settings", "table")

@@ -34,6 +34,19 @@ class Forward(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class ForwardByName(Event):
+    """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
+
+    It says so of parts within another module's `forward` too, and beside the `Forward` of a whole module. Not said of modules
+    that are not meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
+    """
+
+    module: int
+    name: str
+    class_name: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class LossCalled(Event):
     """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy)."""
 

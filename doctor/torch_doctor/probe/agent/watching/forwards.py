@@ -64,10 +64,11 @@ class Watcher:
 
         return __call__
 
-    def _direct(self, function: Any) -> Any:
+    def _direct(self, key: int, function: Any) -> Any:
         """`model.forward`, called by name: a call of the model, unless it is within one."""
         module = getattr(function, "__self__", None)
         recorder = self._recorder
+        recorder.safely(self._watch.named_forwards.note, key, function)
         if (
             recorder.inside
             or recorder.quiet

@@ -105,7 +105,7 @@ class Watcher:
         built_at: FrameType | None = None
         while frame is not None:
             code = frame.f_code
-            first = _first_argument(frame) if code.co_name in CONSTRUCTORS and code.co_argcount else None
+            first = first_argument(frame) if code.co_name in CONSTRUCTORS and code.co_argcount else None
             if first is not module:
                 if built_at is None and sites.is_users(code.co_filename):
                     built_at = frame
@@ -296,7 +296,8 @@ class Watcher:
         return frozenset(found)
 
 
-def _first_argument(frame: FrameType) -> Any:
+def first_argument(frame: FrameType) -> Any:
+    """What a function that takes arguments was given first: `self`, in a method."""
     return frame.f_locals.get(frame.f_code.co_varnames[0])
 
 

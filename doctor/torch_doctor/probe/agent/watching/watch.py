@@ -23,6 +23,7 @@ WATCHERS = (
     "modules",
     "modes",
     "forwards",
+    "named_forwards",
     "kinds",
     "losses",
     "loss_building",

@@ -1,0 +1,52 @@
+"""Calls of a module's `forward` by that name, by somebody else than the module itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.training import module_building
+from torch_doctor.static.values import NOTHING, Bound, Const, Either, Method, Module, Value
+from torch_doctor.trace import ForwardByName
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.frame import Frame
+
+
+def called(run: Executor, func: Value, node: p.Call) -> None:
+    """Write that the call `thing.forward(...)` goes past the `__call__` of a module.
+
+    A module's own methods may: `self.forward` and `super().forward` are how it is made. So may who has no other way: the
+    class gives `__call__` a meaning of its own, `forward` is an attribute that somebody assigned, or it is compiled.
+    """
+    assert isinstance(node.func, p.Attribute)
+    options = [option for _, option in func.options] if isinstance(func, Either) else [func]
+    modules = [
+        _owner(option) for option in options if not (isinstance(option, Const) and option.value is NOTHING.value)
+    ]
+    module = modules[0] if modules else None
+    if module is None or not all(each is not None and _is_called(run, each) for each in modules):
+        return
+    frame: Frame | None = run.frame
+    while frame is not None:
+        if any(frame.self is each for each in modules):
+            return
+        frame = frame.closure
+    run.emit(ForwardByName, node, module=module.id, name=run.text(node.func.value), class_name=module.class_name)
+
+
+def _owner(func: Value) -> Module | None:
+    """The module whose own `forward` this is."""
+    thing = func.self if isinstance(func, Bound) else func.of if isinstance(func, Method) else None
+    name = func.function.node.name if isinstance(func, Bound) else func.name if isinstance(func, Method) else ""
+    return thing if isinstance(thing, Module) and name == "forward" and "forward" not in thing.fields else None
+
+
+def _is_called(run: Executor, module: Module) -> bool:
+    """Whether it surely is a module, and calling it is the way to its `forward`."""
+    if "#compiled" in module.fields:
+        return False
+    if module.cls is None:
+        return True
+    return module_building.is_surely_module(module.cls) and module.cls.find("__call__") is None

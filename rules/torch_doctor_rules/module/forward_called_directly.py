@@ -1,0 +1,114 @@
+"""TDR305: `model.forward(x)` instead of `model(x)`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import ForwardByName, ModuleBuilt, ScopeKind, Trace
+from torch_doctor_rules.shown import at, count, counted, fact, number
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SO_MEANT = "forwards that are called so"
+
+
+class ForwardCalledDirectly(Rule):
+    """`model.forward(x)` is called by name, instead of the model.
+
+    ## Why is this bad?
+    `model(x)` runs the hooks around `forward`: those of profilers and summaries, of pruning, weight and spectral
+    normalisation, of quantisation and of feature extraction. `DataParallel` and `torch.compile` work through the call,
+    too. `model.forward(x)` silently goes past all of them; the numbers are right for as long as nobody adds one.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(8, 4), torch.randn(8, 1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model.forward(x), y)
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    x, y = torch.randn(8, 4), torch.randn(8, 1)
+    for _ in range(3):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The call is executed, on a module whose `__call__` is torch's, by code that is none of its methods. It counts the calls
+    and the hooks that they went past.
+
+    ## Fix safety
+    Safe: `.forward` is left out. A module's call passes all its arguments on.
+
+    ## When it stays silent
+    For `super().forward(...)`, for `self.forward(...)` in the module's own methods, for what is no module (a loader, an
+    extension, an `autograd.Function`), for classes with a `__call__` of their own, for compiled modules, and in tests,
+    where `forward` itself is what is tested.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
+    - https://docs.pytorch.org/docs/stable/notes/modules.html
+    """
+
+    code = "TDR305"
+    name = "forward-called-directly"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every such call."""
+        built = {event.module: event for event in trace.of(ModuleBuilt)}
+        for event in first_per_site(trace.of(ForwardByName)):
+            if _in_a_test(event):
+                continue
+            made = built.get(event.module)
+            yield self.finding(
+                event.site,
+                message("`{name}.forward` is called by name: the module's hooks are skipped", name=event.name),
+                help=f"call the module: `{event.name}(...)`",
+                trail=[] if made is None else [Step(made.site, f"`{event.name}` is built here")],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the call ran, and was none of a module, or one of its own."""
+        return bool(counted(trace, finding.site, SO_MEANT))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often it was called, and past how many hooks."""
+        for event in at(trace, finding.site, ForwardByName)[:1]:
+            times, hooks = number(trace, "forwards by name", event), number(trace, "hooks that were skipped", event)
+            if times is not None:
+                text = f"called {count(times, 'time')} by name, past {count(hooks or 0, 'hook')}"
+                yield fact(text, times, "calls", event)
+            return
+        if often := counted(trace, finding.site, SO_MEANT):
+            yield fact(f"called {count(often, 'time')}, where calling it is no other way", often, "calls")
+
+
+def _in_a_test(event: ForwardByName) -> bool:
+    """Whether a test calls it, as pytest and unittest name tests: there, `forward` itself is what is tested."""
+    file = event.site.path.replace("\\", "/").rpartition("/")[2]
+    is_test_file = file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py"
+    return is_test_file and any(scope.kind is ScopeKind.CALL for scope in event.scope.chain())

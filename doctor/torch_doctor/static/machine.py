@@ -177,6 +177,11 @@ class Machine:
             return value
         return Either(tuple(options))
 
+    def deciding(self, value: Either) -> tuple[Symbol, bool] | None:
+        """The one test that leads to the first option on the current path, with its answer; None where it takes several."""
+        open_facts = [(symbol, arm) for symbol, arm in value.options[0][0] if self.assumed.get(symbol) is not arm]
+        return open_facts[0] if len(open_facts) == 1 else None
+
     def fork(
         self,
         arms: Sequence[tuple[dict[Symbol, bool], Callable[[], bool]]],

@@ -56,9 +56,16 @@ def _of_either(run: Executor, value: Value, name: str, node: p.Node) -> Value:
         return run.attribute(value, name, node)
     options = [(facts, run.attribute(option, name, node)) for facts, option in value.options]
     first = options[0][1]
-    if all(option is first for _, option in options):
+    if all(option is first or _equal(option, first) for _, option in options):
         return first
     return Either(tuple(options))
+
+
+def _equal(value: Value, other: Value) -> bool:
+    """Whether both are one constant."""
+    if not isinstance(value, Const) or not isinstance(other, Const):
+        return False
+    return type(value.value) is type(other.value) and value.value == other.value
 
 
 def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
@@ -241,6 +248,8 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
         inherited = value.cls.find(name)
         if inherited is not None:
             return _bound(run, inherited[0], value, node)
+    if name == "__call__":
+        return value
     if name in MODULE_METHODS or (name in ENGINE_METHODS and value.cls is None):
         return Method(value, name)
     if name == "module" and value.cls is None:

@@ -147,12 +147,11 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
 
 def _any_of(run: Executor, func: Either, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
     """Call each option on its own path."""
-    (facts, option), *others = func.options
+    (_, option), *others = func.options
     if not others:
         return run.call(option, args, keywords, node, name)
     results: list[Value] = []
-    symbol = next(iter(facts))[0] if len(facts) == 1 else fresh_symbol("option")
-    arm = dict(facts).get(symbol, True)
+    symbol, arm = run.deciding(func) or (fresh_symbol("option"), True)
 
     def first() -> bool:
         results.append(run.call(option, args, keywords, node, name))

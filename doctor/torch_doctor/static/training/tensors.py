@@ -37,6 +37,8 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch_doctor.static.executor import Executor
 
 
@@ -196,14 +198,42 @@ def compute_loss(
         else True
     )
     output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar)
-    run.emit(
-        LossCalled,
-        node,
-        loss=name,
-        name=spelling,
-        expects=table.expects,
-        input=run.fact(given, run.text_of_argument(node, table.input)),
-        target=run.fact(target),
-        output=run.fact(output),
-    )
+    text = run.text_of_argument(node, table.input)
+
+    def called(value: Value) -> bool:
+        run.emit(
+            LossCalled,
+            node,
+            loss=name,
+            name=spelling,
+            expects=table.expects,
+            input=run.fact(value, text),
+            target=run.fact(target),
+            output=run.fact(output),
+        )
+        return True
+
+    _of_each_model(run, given, called, node)
     return output
+
+
+def _of_each_model(run: Executor, value: Value, called: Callable[[Value], bool], node: p.Node) -> None:
+    """Call once, or, where a test chose between models that give other kinds of values, for each on its own path."""
+    if not isinstance(value, Either) or run.agreed(value) is not None:
+        called(value)
+        return
+    (_, first), *others = value.options
+    models = [option.flow.forwards for _, option in value.options]
+    apart = all(models) and sum(map(len, models)) == len(frozenset().union(*models))
+    decision = run.deciding(value)
+    if not apart or decision is None or not all(isinstance(option, Tensor) for _, option in value.options):
+        called(value)
+        return
+    symbol, arm = decision
+    rest = others[0][1] if len(others) == 1 else Either(tuple(others))
+
+    def second() -> bool:
+        _of_each_model(run, rest, called, node)
+        return True
+
+    run.fork((({symbol: arm}, lambda: called(first)), ({symbol: not arm}, second)), node, symbol)

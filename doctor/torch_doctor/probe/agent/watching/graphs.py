@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .marks import NOTHING, Mark, noted
@@ -20,11 +21,15 @@ KINDS = {
     "LogSoftmaxBackward": ("log-probabilities", "torch.nn.functional.log_softmax"),
     "SigmoidBackward": ("bounded by a sigmoid", "torch.sigmoid"),
     "LogSigmoidBackward": ("log of a sigmoid", "torch.nn.functional.logsigmoid"),
+    "HardsigmoidBackward": ("bounded by a sigmoid", "torch.nn.functional.hardsigmoid"),
     "AddmmBackward": ("logits", "torch.nn.Linear"),
-    "MmBackward": ("logits", "torch.nn.Linear"),
     "LinearBackward": ("logits", "torch.nn.Linear"),
     "MkldnnLinearBackward": ("logits", "torch.nn.Linear"),
     "ConvolutionBackward": ("logits", ""),
+    "NativeBatchNormBackward": ("logits", ""),
+    "CudnnBatchNormBackward": ("logits", ""),
+    "NativeLayerNormBackward": ("logits", ""),
+    "NativeGroupNormBackward": ("logits", ""),
     "ReluBackward": ("activations", "torch.relu"),
     "LeakyReluBackward": ("activations", "torch.nn.functional.leaky_relu"),
     "EluBackward": ("activations", "torch.nn.functional.elu"),
@@ -42,10 +47,19 @@ SAME = frozenset(
         ("Transpose", "Permute", "T", "Squeeze", "Unsqueeze", "Expand", "Movedim", "Repeat", "Flip", "Roll"),
         ("Slice", "Select", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Narrow", "CopySlices"),
         ("Clone", "ToCopy", "Detach", "Cat", "Stack", "Split", "SplitWithSizes", "UnsafeSplit", "Unbind", "Chunk"),
+        ("Mean", "Amax", "Amin", "ConstantPadNd", "ReflectionPad2D", "ReplicationPad2D", "NativeDropout"),
+        ("AvgPool2D", "AvgPool3D", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D"),
+        ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "UpsampleNearest1D", "UpsampleNearest2D"),
+        ("UpsampleBilinear2D", "UpsampleLinear1D", "PixelShuffle"),
     )
     for name in words
 )
-"""Nodes that only rearrange: what they give is of the kind of what they got."""
+"""Nodes that only rearrange, select or average: what they give is of the kind of what they got."""
+
+SCALED = frozenset({"MulBackward", "DivBackward", "NegBackward"})
+"""Nodes whose result is a score where they got one, when they multiply by a number."""
+COMPLEMENT = "RsubBackward1"  # a number minus the tensor
+SCORES, BOUNDED = "logits", "bounded by a sigmoid"
 
 LOSSES = (
     "NllLoss",
@@ -117,20 +131,56 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
     node = tensor.grad_fn
     if node is None or beside.kind != "unknown":
         return beside
-    waiting = [(node, 0)]
+    waiting = [(node, 0, "")]
     found: Mark | None = None
     while waiting:
-        node, depth = waiting.pop()
+        node, depth, way = waiting.pop()
         made = _made(node)
         if made is None:
             if depth >= FURTHEST:
                 return beside
-            waiting.extend((following, depth + 1) for following, _ in node.next_functions if following is not None)
+            way = way or _way(node)
+            waiting.extend((following, depth + 1, way) for following, _ in node.next_functions if following is not None)
             continue
+        made = _after(made, way)
         if made is NOTHING or (found is not None and made.kind != found.kind):
             return beside
         found = made
     return found or beside
+
+
+def _way(node: Any) -> str:
+    """How a node computes with what it got; "" where it only moves it."""
+    if node.name() == COMPLEMENT:
+        return COMPLEMENT
+    return "scaled" if node.name().rstrip("0123456789") in SCALED else ""
+
+
+def _after(made: Mark, way: str) -> Mark:
+    """What the numbers mean after such a computation."""
+    if way == COMPLEMENT:
+        return replace(made, kind=BOUNDED) if made.kind in (BOUNDED, "probabilities") else NOTHING
+    return made if not way or made.kind == SCORES else NOTHING
+
+
+def _is_layer(node: Any) -> bool:
+    """Whether a matrix product has a parameter in it: that of a linear layer without a bias."""
+    given = [following for following, _ in node.next_functions if following is not None]
+    inner = [each.next_functions[0][0] if each.name().startswith("TBackward") else each for each in given]
+    return any(hasattr(each, "variable") for each in inner[1:])
+
+
+def _by_a_number(node: Any) -> bool:
+    """Whether a product or quotient has one tensor in it, and a number."""
+    if node.name().startswith("Neg"):
+        return True
+    if len(node.next_functions) > 1 and node.next_functions[1][0] is not None:
+        return False
+    try:
+        other = getattr(node, "_saved_other", None)
+    except RuntimeError:  # a backward pass has freed it
+        return False
+    return other is None or getattr(other, "dim", int)() == 0
 
 
 def _made(node: Any) -> Mark | None:
@@ -144,7 +194,10 @@ def _made(node: Any) -> Mark | None:
         return Mark(kind=kind[0], made_by=kind[1])
     if name.startswith(LOSSES):
         return Mark(kind="loss")
-    return None if name in SAME else NOTHING
+    if name == "MmBackward" and _is_layer(node):
+        return Mark(kind=SCORES, made_by="torch.nn.Linear")
+    moved = name in SAME or node.name() == COMPLEMENT or (name in SCALED and _by_a_number(node))
+    return None if moved else NOTHING
 
 
 def weight(*nodes: Any, most: int = MOST) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,11 @@ TARGETS = {"cosine_embedding_loss": 2, "margin_ranking_loss": 2, "linear_cross_e
 WITHOUT_TARGET = frozenset({"triplet_margin_loss", "triplet_margin_with_distance_loss"})
 
 
+RANGED = frozenset({"nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "kl_div", "cross_entropy"})
+"""Losses whose input is looked at for the numbers in it."""
+PROOFS = 4  # calls at one place that are looked at so
+
+
 class Watcher:
     """Wraps the losses of `torch.nn.functional`, through which those of `torch.nn` go."""
 
@@ -51,6 +57,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._busy = False
         self._own = watch.torch.nn.modules.loss.__file__
+        self._ranged: dict[int, int] = {}
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -67,6 +74,9 @@ class Watcher:
                 self._busy = True
                 try:
                     value = original(*arguments, **keywords)
+                except Exception:
+                    recorder.safely(told, name, arguments, keywords, None)  # what it got may be what it does not take
+                    raise
                 finally:
                     self._busy = False
                 recorder.safely(told, name, arguments, keywords, value)
@@ -113,4 +123,23 @@ class Watcher:
             target=second,
             output=facts.of(value),
         )
+        self._measure(name, given[0] if given else None, event, site)
         self._watch.tell("on_loss", loss, arguments, keywords, value, here, event)
+
+    def _measure(self, name: str, given: Any, event: int, site: int) -> None:
+        """Between what the input of a loss lies that takes only some numbers, for the first calls at a place."""
+        torch, recorder = self._watch.torch, self._recorder
+        if name not in RANGED or self._ranged.get(site, 0) >= PROOFS or not isinstance(given, torch.Tensor):
+            return
+        if not given.is_floating_point() or not given.numel():
+            return
+        self._ranged[site] = self._ranged.get(site, 0) + 1
+        with torch.no_grad():
+            values = given.detach()
+            numbers = {"smallest input": values.min(), "largest input": values.max()}
+            if name == "nll_loss" and values.dim() > 1:
+                numbers["largest sum of exponentials"] = values.float().logsumexp(1).exp().max()
+                numbers["smallest sum of exponentials"] = values.float().logsumexp(1).exp().min()
+        for claim, value in numbers.items():
+            if math.isfinite(float(value)):
+                recorder.measured(claim, float(value), site=site, about=[event])

@@ -1,4 +1,4 @@
-"""Losses that are given what they compute themselves: cross-entropy applies the log-softmax to its input."""
+"""What losses are given, judged by the kind of its numbers, and how it came there."""
 
 from __future__ import annotations
 
@@ -6,36 +6,62 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step, same_place
 from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Trace
-from torch_doctor_rules.shown import at, fact
+from torch_doctor_rules.shown import at, fact, number, short
+from torch_doctor_rules.sites import first_per_site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from torch_doctor.trace import Site
 
-CROSS_ENTROPY = frozenset(("torch.nn.CrossEntropyLoss", "torch.nn.functional.cross_entropy"))
+
+def _both(module: str, function: str) -> frozenset[str]:
+    return frozenset((f"torch.nn.{module}", f"torch.nn.functional.{function}"))
 
 
-def normalised_inputs(trace: Trace, kind: Kind) -> Iterator[tuple[Site, LossCalled]]:
-    """The first cross-entropy loss for each place that turns scores into this kind of values, with that place."""
+CROSS_ENTROPY = _both("CrossEntropyLoss", "cross_entropy")
+"""Losses that apply the log-softmax to their input."""
+NLL = _both("NLLLoss", "nll_loss") | {"torch.nn.NLLLoss2d"}
+BCE = _both("BCELoss", "binary_cross_entropy")
+KL_DIV = _both("KLDivLoss", "kl_div")
+SIGMOID_INSIDE = (
+    _both("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
+    | _both("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
+    | {"torchvision.ops.sigmoid_focal_loss"}
+)
+"""Losses that apply the sigmoid to their input."""
+
+
+def made_before(trace: Trace, kind: Kind, losses: Collection[str]) -> Iterator[tuple[Site, LossCalled]]:
+    """Each place that makes this kind of values for one of the losses, with the first loss that they reach."""
     seen = set()
-    losses = [loss for loss in trace.of(LossCalled) if loss.loss in CROSS_ENTROPY]
-    for loss in losses:
+    for loss in _given(trace, {kind}, losses):
         made_at = loss.input.made_at
-        if (
-            loss.input.kind is kind
-            and made_at is not None
-            and made_at not in seen
-            and _of_a_model(loss)
-            and not _by_choice(trace, loss, losses)
-        ):
+        if made_at is not None and made_at not in seen:
             seen.add(made_at)
             yield made_at, loss
+
+
+def given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Iterator[LossCalled]:
+    """The first call at each place of one of the losses that gets one of these kinds of values from a model."""
+    yield from first_per_site(_given(trace, kinds, losses))
+
+
+def _given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Iterator[LossCalled]:
+    for loss in trace.of(LossCalled):
+        if loss.loss in losses and loss.input.kind in kinds and _of_a_model(loss) and not _by_choice(trace, loss):
+            yield loss
 
 
 def trail_to_loss(trace: Trace, made_at: Site, loss: LossCalled, note: str) -> Iterator[Step]:
     """How the values came from where they were made to the loss."""
     yield Step(made_at, note)
+    yield from trail_of_input(trace, loss)
+    yield Step(loss.site, f"its output reaches {loss.loss.rpartition('.')[2]} here")
+
+
+def trail_of_input(trace: Trace, loss: LossCalled) -> Iterator[Step]:
+    """Which module gave what the loss gets, and where that was built."""
     for site, words in loss.input.trail:
         yield Step(site, words)
     built = {event.module: event for event in trace.of(ModuleBuilt)}
@@ -44,7 +70,6 @@ def trail_to_loss(trace: Trace, made_at: Site, loss: LossCalled, note: str) -> I
             if forward.module in built:
                 yield Step(built[forward.module].site, f"`{forward.name}` is built here")
             yield Step(forward.site, f"`{forward.name}` is called here")
-    yield Step(loss.site, f"its output reaches {loss.loss.rpartition('.')[2]} here")
 
 
 def same_loss(finding: Finding, seen: Finding) -> bool:
@@ -52,22 +77,37 @@ def same_loss(finding: Finding, seen: Finding) -> bool:
     return same_place(finding.site, seen.site) or same_place(finding.trail[-1].site, seen.trail[-1].site)
 
 
-def reached_loss(trace: Trace, finding: Finding, kind: Kind) -> bool | str:
-    """Whether the loss that the finding leads to was computed, and never of the `kind` of values that it says."""
-    kinds = {loss.input.kind for loss in at(trace, finding.trail[-1].site, LossCalled)}
-    if Kind.UNKNOWN in kinds:
+def reached_loss(
+    trace: Trace, site: Site, *wrong: Kind, fits: Callable[[Trace, LossCalled], bool] | None = None
+) -> bool | str:
+    """Whether the loss at this place was computed, and never of the kinds of values that are wrong for it.
+
+    `fits` tells of values whose kind is not known whether the numbers themselves show that they are right.
+    """
+    losses = at(trace, site, LossCalled)
+    if any(loss.input.kind is Kind.UNKNOWN and not (fits and fits(trace, loss)) for loss in losses):
         return "the run does not tell what kind of values reached the loss"
-    if kind in kinds:
+    if any(loss.input.kind in wrong for loss in losses):
         return "such values reached the loss, but the run does not tell from where"
-    return bool(kinds)
+    return bool(losses)
 
 
-def at_loss(trace: Trace, finding: Finding, kind: Kind, said: str) -> Iterator[Evidence]:
-    """How many of the losses got this kind of values."""
-    losses = at(trace, finding.trail[-1].site, LossCalled)
-    wrong = [loss for loss in losses if loss.input.kind is kind]
+def between(trace: Trace, loss: LossCalled, what: str, low: float, high: float) -> bool:
+    """Whether the numbers that were measured of the loss, the smallest and the largest `what`, lie in a range."""
+    smallest, largest = number(trace, f"smallest {what}", loss), number(trace, f"largest {what}", loss)
+    return smallest is not None and largest is not None and low <= smallest <= largest <= high
+
+
+def at_loss(trace: Trace, site: Site, said: str, *wrong: Kind) -> Iterator[Evidence]:
+    """How many of the losses at this place got such kinds of values, and between what these lay."""
+    losses = at(trace, site, LossCalled)
+    got = [loss for loss in losses if loss.input.kind in wrong]
     if losses:
-        yield fact(f"{len(wrong)} of {len(losses)} losses got {said}", len(wrong), "losses", losses[0])
+        yield fact(f"{len(got)} of {len(losses)} losses got {said}", len(got), "losses", losses[0])
+    for loss in (got or losses)[:1]:
+        low, high = number(trace, "smallest input", loss), number(trace, "largest input", loss)
+        if low is not None and high is not None:
+            yield fact(f"the values lay between {short(low)} and {short(high)}", high, "", loss)
 
 
 def _of_a_model(loss: LossCalled) -> bool:
@@ -75,9 +115,18 @@ def _of_a_model(loss: LossCalled) -> bool:
     return bool(loss.input.forwards) or loss.input.graph is True
 
 
-def _by_choice(trace: Trace, loss: LossCalled, losses: list[LossCalled]) -> bool:
-    """Whether the same loss gets something else when a setting is another: the softmax is behind a flag."""
-    return any(
-        other.site == loss.site and other.input.kind is not loss.input.kind and not trace.together(other, loss)
-        for other in losses
-    )
+def _by_choice(trace: Trace, loss: LossCalled) -> bool:
+    """Whether the same loss gets something else when a setting is another: the softmax is behind a flag.
+
+    Where the setting chooses between models, each of them has to fit the loss, unless it chooses the loss as well.
+    """
+    elsewise = [other for other in trace.of(LossCalled) if other.site == loss.site and not trace.together(other, loss)]
+    others = [other for other in elsewise if other.input.kind is not loss.input.kind]
+    loss_too = any(other.loss != loss.loss for other in elsewise)
+    own = _models(trace, loss)
+    return any(loss_too or not own or own & _models(trace, other) for other in others)
+
+
+def _models(trace: Trace, loss: LossCalled) -> set[int]:
+    """The modules whose output the loss gets."""
+    return {event.module for event in trace.at(*loss.input.forwards) if isinstance(event, Forward)}

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
-from torch_doctor_rules.double_softmax import at_loss, normalised_inputs, reached_loss, same_loss, trail_to_loss
+from torch_doctor_rules.loss_inputs import (
+    CROSS_ENTROPY,
+    at_loss,
+    made_before,
+    reached_loss,
+    same_loss,
+    trail_to_loss,
+)
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -84,7 +91,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every log-softmax whose result reaches cross-entropy."""
-        for made_at, loss in normalised_inputs(trace, Kind.LOG_PROBABILITIES):
+        for made_at, loss in made_before(trace, Kind.LOG_PROBABILITIES, CROSS_ENTROPY):
             yield self.finding(
                 made_at,
                 message("log-softmax comes before `{loss}`, which applies it again: wasted work", loss=loss.name),
@@ -98,8 +105,8 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed of something else."""
-        return reached_loss(trace, finding, Kind.LOG_PROBABILITIES)
+        return reached_loss(trace, finding.trail[-1].site, Kind.LOG_PROBABILITIES)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got them."""
-        return at_loss(trace, finding, Kind.LOG_PROBABILITIES, "what a log-softmax had made")
+        return at_loss(trace, finding.trail[-1].site, "what a log-softmax had made", Kind.LOG_PROBABILITIES)

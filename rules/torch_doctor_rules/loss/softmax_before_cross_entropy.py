@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
-from torch_doctor_rules.double_softmax import at_loss, normalised_inputs, reached_loss, same_loss, trail_to_loss
+from torch_doctor_rules.loss_inputs import (
+    CROSS_ENTROPY,
+    at_loss,
+    made_before,
+    reached_loss,
+    same_loss,
+    trail_to_loss,
+)
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -85,7 +92,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax whose result reaches cross-entropy."""
-        for made_at, loss in normalised_inputs(trace, Kind.PROBABILITIES):
+        for made_at, loss in made_before(trace, Kind.PROBABILITIES, CROSS_ENTROPY):
             yield self.finding(
                 made_at,
                 message(
@@ -101,8 +108,8 @@ class SoftmaxBeforeCrossEntropy(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed of something else."""
-        return reached_loss(trace, finding, Kind.PROBABILITIES)
+        return reached_loss(trace, finding.trail[-1].site, Kind.PROBABILITIES)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got them."""
-        return at_loss(trace, finding, Kind.PROBABILITIES, "what a softmax had made")
+        return at_loss(trace, finding.trail[-1].site, "what a softmax had made", Kind.PROBABILITIES)

@@ -1,0 +1,114 @@
+"""TDR205: the binary cross-entropy of values that no sigmoid has bounded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Kind, Trace
+from torch_doctor_rules.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRONG = {
+    Kind.LOGITS: "raw scores",
+    Kind.HIDDEN: "raw activations",
+    Kind.LOG_PROBABILITIES: "log-probabilities",
+    Kind.LOG_BOUNDED: "log-probabilities",
+}
+"""Kinds of values that do not lie between 0 and 1, in the words of a message."""
+
+
+class BceOnLogits(Rule):
+    """The binary cross-entropy is taken of values that no sigmoid has bounded.
+
+    ## Why is this bad?
+    `BCELoss` takes the logarithm of its input and of 1 minus it: it expects probabilities. Raw scores leave the range
+    between 0 and 1 sooner or later, and then torch raises an error; until then the loss means nothing.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    criterion = nn.BCELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    criterion = nn.BCEWithLogitsLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the loss ends in a linear layer or an activation without a sigmoid; or torch refuses the values
+    because they leave the range.
+
+    ## Fix safety
+    Unsafe: `BCEWithLogitsLoss` applies the sigmoid itself, and the loss becomes another one.
+
+    ## When it stays silent
+    When a sigmoid, a softmax, a clamp or other arithmetic may have bounded the values, and when it is not known what
+    they are.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html
+    """
+
+    code = "TDR205"
+    name = "bce-on-logits"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every binary cross-entropy of unbounded values."""
+        for loss in given(trace, WRONG, BCE):
+            what = WRONG[loss.input.kind]
+            made = [Step(loss.input.made_at, f"{what} are made here")] if loss.input.made_at is not None else []
+            yield self.finding(
+                loss.site,
+                message(
+                    "`{loss}` needs values between 0 and 1 and gets " + what + ": no sigmoid bounds them",
+                    loss=loss.name,
+                ),
+                help="use `BCEWithLogitsLoss`, or give the loss the sigmoid of the scores",
+                trail=[*made, *trail_of_input(trace, loss)],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed of bounded values."""
+        return reached_loss(trace, finding.site, *WRONG, fits=lambda trace, loss: between(trace, loss, "input", 0, 1))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many losses got unbounded values, and between what these lay."""
+        return at_loss(trace, finding.site, "values that no sigmoid bounds", *WRONG)

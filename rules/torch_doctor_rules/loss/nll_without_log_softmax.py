@@ -1,0 +1,121 @@
+"""TDR203: the negative log-likelihood of values that are no log-probabilities."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Kind, LossCalled, Trace
+from torch_doctor_rules.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRONG = {
+    Kind.LOGITS: "raw scores",
+    Kind.HIDDEN: "raw activations",
+    Kind.PROBABILITIES: "probabilities",
+    Kind.BOUNDED: "what a sigmoid bounded",
+}
+"""Kinds of values that are no log-probabilities, in the words of a message."""
+
+CLOSE = 1e-2
+"""How far from 1 sums may be, in half precision."""
+
+
+class NllWithoutLogSoftmax(Rule):
+    """The negative log-likelihood is taken of values that are no log-probabilities.
+
+    ## Why is this bad?
+    `NLLLoss` takes no logarithm: it only picks the value at the target and turns its sign. Of raw scores it has no lower
+    bound, so that training pushes them to infinity; of probabilities it is minus the probability, whose gradient
+    vanishes exactly where the model is wrong. Everything runs, and the loss even falls.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=1))
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the loss ends in a linear layer, an activation or a softmax, with no log-softmax between.
+
+    ## Fix safety
+    Unsafe: the loss becomes another one, `CrossEntropyLoss` or the same of a log-softmax.
+
+    ## When it stays silent
+    When the values went through a logarithm or through arithmetic that may make log-probabilities of them, when a layer
+    that is called `softmax` is a log-softmax, and when it is not known what they are.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.NLLLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.LogSoftmax.html
+    """
+
+    code = "TDR203"
+    name = "nll-without-log-softmax"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every negative log-likelihood of something else than log-probabilities."""
+        for loss in given(trace, WRONG, NLL):
+            what = WRONG[loss.input.kind]
+            made = [Step(loss.input.made_at, f"{what} are made here")] if loss.input.made_at is not None else []
+            yield self.finding(
+                loss.site,
+                message(
+                    "`{loss}` needs log-probabilities and gets " + what + ": its minimum means nothing", loss=loss.name
+                ),
+                help="give it the log_softmax of raw scores, or use `CrossEntropyLoss` on them",
+                trail=[*made, *trail_of_input(trace, loss)],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed of log-probabilities."""
+        return reached_loss(trace, finding.site, *WRONG, fits=_sums_to_one)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many losses got something else, and between what it lay."""
+        return at_loss(trace, finding.site, "values that are no log-probabilities", *WRONG)
+
+
+def _sums_to_one(trace: Trace, loss: LossCalled) -> bool:
+    """Whether the exponentials of every row have the sum 1, as those of log-probabilities."""
+    return between(trace, loss, "sum of exponentials", 1 - CLOSE, 1 + CLOSE)

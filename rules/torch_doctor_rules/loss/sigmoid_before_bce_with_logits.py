@@ -1,0 +1,105 @@
+"""TDR204: a sigmoid comes before a loss that applies it itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor.trace import Kind, Trace
+from torch_doctor_rules.loss_inputs import SIGMOID_INSIDE, at_loss, made_before, reached_loss, same_loss, trail_to_loss
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class SigmoidBeforeBceWithLogits(Rule):
+    """A sigmoid comes before a binary loss that applies the sigmoid itself.
+
+    ## Why is this bad?
+    `BCEWithLogitsLoss` expects raw scores. What a sigmoid made of them lies between 0 and 1, and the sigmoid of that
+    between 0.5 and 0.73: the loss of a negative example cannot fall below 0.69, gradients are small, and the model
+    learns little although everything runs.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+    criterion = nn.BCEWithLogitsLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.ones(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 1))
+    criterion = nn.BCEWithLogitsLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the loss has a sigmoid under the one of the loss.
+
+    ## Fix safety
+    Unsafe: the sigmoid is removed, and code that reads the model's output as probabilities has to apply it itself.
+
+    ## When it stays silent
+    When the sigmoid is a gate, or serves metrics and predictions only, when it lies behind a flag, and when the loss is
+    another one.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Sigmoid.html
+    """
+
+    code = "TDR204"
+    name = "sigmoid-before-bce-with-logits"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every sigmoid whose result reaches a loss with a sigmoid of its own."""
+        for made_at, loss in made_before(trace, Kind.BOUNDED, SIGMOID_INSIDE):
+            yield self.finding(
+                made_at,
+                message("a sigmoid comes before `{loss}`, which applies it again: learning stalls", loss=loss.name),
+                help="give the loss the raw scores, and apply the sigmoid only where probabilities are read",
+                trail=trail_to_loss(trace, made_at, loss, "the sigmoid is applied here"),
+            )
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both lead to one loss."""
+        return same_loss(finding, seen)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed of something else."""
+        return reached_loss(trace, finding.trail[-1].site, Kind.BOUNDED)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many losses got what a sigmoid had made, and between what it lay."""
+        return at_loss(trace, finding.trail[-1].site, "what a sigmoid had made", Kind.BOUNDED)

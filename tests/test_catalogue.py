@@ -25,6 +25,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR104": ("missing-step", "E", "SP", "-"),
     "TDR105": ("missing-backward", "E", "SP", "-"),
     "TDR111": ("method-not-called", "E", "SP", "safe"),
+    "TDR117": ("requires-grad-typo", "E", "SP", "safe"),
     "TDR118": ("parameter-without-gradient", "E", "P", "-"),
     "TDR119": ("parameter-never-updated", "E", "P", "-"),
     "TDR120": ("non-finite-value", "E", "P", "-"),

@@ -203,6 +203,10 @@ class Words:
         return f"call `forward` of {_name(event.name)} by name"
 
     @_said.register
+    def _(self, event: t.GradFlagSet) -> str:
+        return f"set {_name(event.name)} of a {event.of}, which torch does not read"
+
+    @_said.register
     def _(self, event: t.NotCalled) -> str:
         return f"name {_name(event.name)} and do not call it"
 

@@ -161,6 +161,7 @@ def install_instruments(loops: Loops) -> None:
         ("keep", lambda _, value: value),
         ("held", lambda _, value: value),
         ("made", lambda _, value: value),
+        ("flag", lambda _, value: value),
         ("named", lambda _, value: value),
         ("dropped", lambda _, value: value),
         ("direct", lambda _, value: value),

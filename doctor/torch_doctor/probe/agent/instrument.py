@@ -139,7 +139,10 @@ class Instrumenter(ast.NodeTransformer):
         return self._stored(node, node.target, node.value)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """`x = x + v`, `x = torch.cat([x, v])`, `c[k] = v`, `self.a = v`."""
+        """`x = x + v`, `x = torch.cat([x, v])`, `c[k] = v`, `self.a = v`, `p.requires_grad = v`."""
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and ("grad" in target.attr or target.attr.startswith("requ")):
+                self._flagged(node, target)
         if len(node.targets) != 1:
             return self._touching(node)
         target, value = node.targets[0], node.value
@@ -161,6 +164,18 @@ class Instrumenter(ast.NodeTransformer):
         ):
             return self._made(node, target)
         return self._touching(node)
+
+    def _flagged(self, node: ast.Assign, target: ast.Attribute) -> None:
+        """`p.require_grad = v` → `flag(key, p).require_grad = v`."""
+        constant = node.value.value if isinstance(node.value, ast.Constant) else None
+        key = self._index.add(
+            "flag",
+            span_of(self._file.path, node),
+            text=self._file.spelled(target),
+            name=target.attr,
+            value=str(constant) if isinstance(constant, bool) else "",
+        )
+        target.value = self._call("flag", target.value, key, target.value)
 
     def _made(self, node: ast.Assign, target: ast.Name) -> Any:
         """`layers = []`: where a container comes from that becomes an attribute elsewhere."""

@@ -157,6 +157,11 @@ def narrow_to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) 
 def _is_instance(run: Executor, value: Value, cls: Value) -> Value:
     options = cls.content.items if isinstance(cls, Sequence) else (cls,)
     names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]
+    if isinstance(value, Either):
+        outcomes = [_is_instance(run, option, cls) for _, option in value.options]
+        decided = {outcome.value if isinstance(outcome, Const) else None for outcome in outcomes}
+        if len(decided) == 1 and None not in decided:
+            return outcomes[0]
     if isinstance(value, (Instance, Module)) and value.cls is not None:
         mro = value.cls.mro()
         libs = [canonical(base.name) for base in mro if isinstance(base, Lib)]

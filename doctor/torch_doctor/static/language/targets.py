@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, invocation
-from torch_doctor.static.training import keeping, module_parts, parameters
+from torch_doctor.static.training import flags, keeping, module_parts, parameters
 from torch_doctor.static.values import (
     ClassValue,
     Const,
@@ -58,7 +58,9 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
     if isinstance(target, p.Name):
         bind_name(run, target.id, value)
     elif isinstance(target, p.Attribute):
-        set_attribute(run, run.resolve(run.evaluate(target.value)), target.name, value, node, target)
+        holder = run.resolve(run.evaluate(target.value))
+        flags.note(run, holder, value, node, target)
+        set_attribute(run, holder, target.name, value, node, target)
     elif isinstance(target, p.Index):
         holder = run.resolve(run.evaluate(target.value))
         set_item(run, holder, run.evaluate(target.key), value, node, target)
@@ -99,8 +101,6 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
     if isinstance(value, Module):
         if name == "training":
             run.heap.set(value.fields, "#mode", (next(run.stamps), new.value if isinstance(new, Const) else None))
-        elif name == "requires_grad":
-            pass  # an attribute that freezes nothing
         else:
             module_parts.set_module_attribute(run, value, name, new, node)
     elif isinstance(value, (Params, ParameterValue)):

@@ -173,6 +173,20 @@ class SchedulerStepped(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class GradFlagSet(Event):
+    """An attribute that speaks of gradients was set where torch does not read it: on a tensor, or on a whole module.
+
+    `name` is the target as the user wrote it, `attribute` its last word, `of` what it belongs to: "tensor" (also one that
+    is a parameter) or "module". `value` is what was assigned, None where that is not a known truth value.
+    """
+
+    name: str
+    attribute: str
+    of: str
+    value: Tri = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class NotCalled(Event):
     """A method was named as a statement, or a context class was entered, without being called.
 

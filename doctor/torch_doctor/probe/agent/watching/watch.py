@@ -39,6 +39,7 @@ WATCHERS = (
     "keeping",
     "compilers",
     "uncalled",
+    "flags",
     "unfinished",
     "overwriting",
 )

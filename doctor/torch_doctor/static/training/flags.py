@@ -1,0 +1,51 @@
+"""Attributes that speak of gradients and that torch does not read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import Const, Either, Module, ParameterValue, Params, Tensor, Value
+from torch_doctor.trace import GradFlagSet
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+OF_TENSORS = frozenset(("requires_grad", "grad", "_grad"))
+"""What torch reads of a tensor."""
+
+
+def note(run: Executor, value: Value, new: Value, node: p.Node, target: p.Attribute) -> None:
+    """Write that such an attribute is set, unless it is the script's own."""
+    name = target.name
+    if not ("grad" in name or name.startswith("requ")):
+        return
+    kinds = (
+        {_unread(run, option, name) for _, option in value.options}
+        if isinstance(value, Either)
+        else {_unread(run, value, name)}
+    )
+    of = kinds.pop()
+    if kinds or not of:
+        return
+    flag = new.value if isinstance(new, Const) and isinstance(new.value, bool) else None
+    run.emit(GradFlagSet, node, name=run.text(target), attribute=name, of=of, value=flag)
+
+
+def _unread(run: Executor, value: Value, name: str) -> str:
+    """What it is, "tensor" or "module", when nobody reads such an attribute of it; else nothing."""
+    if isinstance(value, (Tensor, Params, ParameterValue)):
+        return "" if name in OF_TENSORS else "tensor"
+    return "module" if isinstance(value, Module) and not _is_own(run, value, name) else ""
+
+
+def _is_own(run: Executor, module: Module, name: str) -> bool:
+    """Whether the module's class may read the attribute, or it only seems to be a module.
+
+    What is set on `self`, or handed to a constructor under that name, is the class's own.
+    """
+    if module.cls is None:
+        return not module.layer
+    if module.cls.find(name) is not None or module.cls.find("__setattr__") is not None:
+        return True
+    return isinstance(module.fields.get(name), Value) or run.frame.self is module

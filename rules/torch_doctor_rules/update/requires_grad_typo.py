@@ -1,0 +1,117 @@
+"""TDR117: an attribute that was meant to be `requires_grad` and freezes nothing."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor.trace import GradFlagSet, Trace
+from torch_doctor_rules.shown import at, count, counted, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MEANT = "requires_grad"
+ALIKE = 0.8
+"""How alike two words are where one is the other misspelt: `require_gradient` is 0.83, `retains_grad` 0.72."""
+EFFECTS = {False: "it freezes nothing", True: "no gradient is switched on", None: "nothing changes"}
+OTHER = "set on what reads it"
+
+
+class RequiresGradTypo(Rule):
+    """An attribute that looks like `requires_grad` is set, and torch does not read it.
+
+    ## Why is this bad?
+    Python lets any attribute be set on a tensor or a module. `param.require_grad = False` makes a new one that nobody
+    reads, and `model.backbone.requires_grad = False` one of the module and not of its parameters: what was to be frozen
+    is trained on, or what was to be trained stays frozen, and no error says so.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+    for param in encoder.parameters():
+        param.require_grad = False
+    optimizer = torch.optim.SGD([*encoder.parameters(), *head.parameters()], lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(head(encoder(torch.randn(16, 4))), torch.randn(16, 1)).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    encoder, head = nn.Linear(4, 8), nn.Linear(8, 1)
+    for param in encoder.parameters():
+        param.requires_grad = False
+    optimizer = torch.optim.SGD(head.parameters(), lr=0.1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(head(encoder(torch.randn(16, 4))), torch.randn(16, 1)).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The line runs, what it sets the attribute on is a tensor or a module, and torch has no such attribute there.
+
+    ## Fix safety
+    Safe: the attribute gets its name, or for a module `requires_grad_()` is called, which is plainly what was meant.
+
+    ## When it stays silent
+    For attributes of the project's own: those that a module's class defines, sets on `self` or was given when it was
+    built. Where it is not known that the object is a tensor or a module.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.requires_grad_
+    """
+
+    code = "TDR117"
+    name = "requires-grad-typo"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every assignment of such an attribute."""
+        for event in first_per_site(trace.of(GradFlagSet)):
+            if _is_meant(event):
+                text = "`{name}` sets an attribute that torch does not read: " + EFFECTS[event.value]
+                yield self.finding(event.site, message(text, name=event.name), help=_remedy(event))
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the line ran, and what it sets is an attribute of the script's own."""
+        return bool(counted(trace, finding.site, OTHER))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often the line ran."""
+        events = at(trace, finding.site, GradFlagSet)
+        if events:
+            times = count(len(events), "time")
+            yield fact(f"set {times}, and `requires_grad` stays what it was", len(events), "times", events[0])
+        elif often := counted(trace, finding.site, OTHER):
+            yield fact(f"set {count(often, 'time')}, on an object that reads it", often, "times")
+
+
+def _is_meant(event: GradFlagSet) -> bool:
+    """Whether the attribute can only be meant to be `requires_grad`."""
+    if event.attribute == MEANT:
+        return event.of == "module"
+    return SequenceMatcher(None, event.attribute, MEANT).ratio() >= ALIKE
+
+
+def _remedy(event: GradFlagSet) -> str:
+    if event.of == "module":
+        value = "" if event.value is None else str(event.value)
+        return f"call `{owner(event.name, event.attribute, 'module')}.requires_grad_({value})`, which sets it on every parameter"
+    return "the attribute is called `requires_grad`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -23,19 +24,20 @@ from torch_doctor.static.language import (
     statements,
 )
 from torch_doctor.static.machine import Machine
+from torch_doctor.static.training import datasets
 from torch_doctor.static.values import Namespace, Value
-from torch_doctor.trace import Scope, ScopeKind
+from torch_doctor.trace import Scope, ScopeKind, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any, Final
 
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Args, Keywords, Object, Symbol
-    from torch_doctor.trace import Overwritten, Trace
+    from torch_doctor.static.values import Args, Keywords, Loader, Object, Symbol
+    from torch_doctor.trace import Overwritten
 
 
 class Executor(Machine):
@@ -62,6 +64,7 @@ class Executor(Machine):
         self.loop: Landing | None = None
         self.inside: dict[int, tuple[int, Inside]] = {}
         self.remembered: dict[Any, tuple[Any, int]] = {}
+        self.items: dict[int, Value] = {}  # what the project's data sets give, by their numbers
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
@@ -88,6 +91,20 @@ class Executor(Machine):
         self.went_backward = set()
         self.frame = top_frame(self.main, self.home)
         self.scope = Scope(kind=ScopeKind.ROOT, site=self.main.site((1, 1, 1, 1)))
+
+    @contextmanager
+    def aside(self, steps: int) -> Iterator[None]:
+        """What is executed within, in so many steps, leaves neither events nor changes."""
+        mark, saved = self.heap.mark(), {name: getattr(self, name) for name in _PASSING}
+        self.trace = Trace(self.trace.path)
+        self.branches, self.entered, self.stack, self.modules_called = {}, set(self.entered), [*self.stack], []
+        self.steps_left = min(steps, self.steps_left)
+        try:
+            yield
+        finally:
+            self.heap.undo(mark)
+            for name, value in saved.items():
+                setattr(self, name, value)
 
     def run(self) -> None:
         """Execute the file as a script, where it has not been executed already."""
@@ -119,6 +136,10 @@ class Executor(Machine):
         """Call a value; `name` is the user's spelling of it."""
         return calls.call(self, func, args, keywords, node, name)
 
+    def batch_of(self, loader: Loader) -> Value:
+        """What one pass over a loader gets."""
+        return datasets.batch_of(self, loader)
+
     # --- words ---
 
     def text(self, node: p.Node) -> str:
@@ -138,6 +159,26 @@ class Executor(Machine):
             return self.text(node.args[position])
         return ""
 
+
+_PASSING = (
+    "assumed",
+    "branches",
+    "building",
+    "dead_end",
+    "entered",
+    "fork_depth",
+    "frame",
+    "guards",
+    "iteration",
+    "loop",
+    "loop_depth",
+    "modules_called",
+    "scope",
+    "stack",
+    "steps_left",
+    "trace",
+)
+"""What of the state belongs to where the execution stands."""
 
 _STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
     **statements.STATEMENTS,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.language import files, invocation
+from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
@@ -22,6 +23,7 @@ from torch_doctor.static.values import (
     Instance,
     Lib,
     Loader,
+    Making,
     Mapping,
     Method,
     Module,
@@ -95,7 +97,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, _: p.Node) -> Value:
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)
     if known.result == "plain":
-        return Plain()
+        return Plain(size=Making("shape", (value,)) if name == "shape" else None)
     if name == "grad":
         return Unknown(EMPTY)
     return Tensor(
@@ -105,6 +107,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, _: p.Node) -> Value:
         value.made_by,
         value.trail,
         value.scalar,
+        making(name, (value,)),
     )
 
 

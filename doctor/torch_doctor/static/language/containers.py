@@ -7,30 +7,32 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import conditions, invocation
+from torch_doctor.static.measuring import making
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
+    Args,
     Const,
     Content,
     Either,
     FunctionValue,
     Instance,
+    Keywords,
     Lib,
     Loader,
+    Making,
     Mapping,
     Module,
     Params,
     Plain,
     Sequence,
     Tensor,
+    Tool,
     Unknown,
     Value,
     hashable,
     held,
     join,
     summary,
-)
-from torch_doctor.trace import (
-    Source,
 )
 
 if TYPE_CHECKING:
@@ -61,14 +63,17 @@ def element_of(run: Executor, value: Value) -> Value:
     """One item of something whose items are not told apart."""
     value = run.resolve(value)
     if isinstance(value, Tensor):
-        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail)
+        row = making("unbind", (value,))
+        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail, meta=row)
     if isinstance(value, Params):
         one = Params(value.modules, whole=value.whole)
         if not value.named:
             return one
         return run.own(Sequence("tuple", Content((Plain(), one))))
     if isinstance(value, Loader):
-        return Unknown(Flow(source=Source.LOADER, loader=value.id))
+        return run.batch_of(value)
+    if isinstance(value, Tool) and value.name == "torch.utils.data.random_split":
+        return value
     if isinstance(value, (Plain, Const)):
         return Plain()
     if isinstance(value, Either):
@@ -115,11 +120,12 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         everything = value.values()
         return chosen(run, value, key) or (summary(everything) if everything else Unknown())
     if isinstance(value, Tensor):
-        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail)
+        meta = making("[]", (value, key), None, node.key)
+        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail, meta=meta)
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
     if isinstance(value, Plain):
-        return Plain(("[]", value.symbol, conditions.symbol_of(key)))
+        return Plain(("[]", value.symbol, conditions.symbol_of(key)), size_in(value, key))
     if isinstance(value, Instance):
         return item_of_instance(run, value, key, node)
     if isinstance(value, Lib):
@@ -127,6 +133,20 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
     if isinstance(value, Unknown):
         return Unknown(value.flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
     return Unknown(value.flow, held((value,)))
+
+
+def size_of(values: Args, keywords: Keywords) -> Plain:
+    """`tensor.size()` and `tensor.size(dim)`."""
+    shape = Plain(size=Making("shape", values[:1]) if isinstance(values[0], Tensor) else None)
+    dim = values[1] if len(values) > 1 else keywords.get("dim")
+    return shape if dim is None else Plain(size=size_in(shape, dim))
+
+
+def size_in(shape: Plain, key: Value) -> Making | None:
+    """One of the sizes of a tensor, of its shape; None where that is no shape, or the dimension not known."""
+    if shape.size is None or shape.size.name != "shape" or not isinstance(key, Const):
+        return None
+    return Making("size", shape.size.args, of=key.value)
 
 
 def chosen(run: Executor, mapping: Mapping, key: Value) -> Value | None:

@@ -9,6 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
+from torch_doctor.static.measuring import making
 from torch_doctor.static.training import keeping
 from torch_doctor.static.values import (
     Const,
@@ -74,7 +75,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
                 flow.source,
                 flow.loader,
             )
-        made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands))
+        meta = making(op, operands, site=run.site(node) if op == "-" else None)
+        made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands), meta=meta)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made.made_by = "gradient"
         return made

@@ -21,6 +21,7 @@ from torch_doctor.static.values import (
     Optimizer,
     ParameterValue,
     Params,
+    Plain,
     Sequence,
     Tensor,
     Tool,
@@ -90,6 +91,8 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
             return [*items[:starred], rest, *items[len(items) - tail :]]
         one = summary(content.all()) if content.all() else Unknown()
         return [one] * len(targets)
+    if isinstance(value, Plain) and value.size is not None:
+        return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
     one = containers.element_of(run, value)
     if isinstance(one, Sequence) and isinstance(value, Unknown):
         one = Unknown(value.flow, value.holds)

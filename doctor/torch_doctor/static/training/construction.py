@@ -74,8 +74,8 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
     loader: Loader = run.own(Loader(run.site(node), name))
     for key, value in keywords.items():
         loader.fields[key] = value
-    if args:
-        loader.fields["dataset"] = args[0]
+    for key, value in zip(("dataset", "batch_size"), args, strict=False):
+        loader.fields[key] = value
     shuffle, drop = keywords.get("shuffle"), keywords.get("drop_last")
     run.emit(
         LoaderBuilt,

@@ -36,7 +36,7 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
                 name=value.name,
             )
         )
-        copy.settings = value.settings
+        copy.settings, copy.given = value.settings, value.given
         seen[value.id] = copy
         for key, item in value.fields.items():
             if isinstance(item, Content):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators, outside
+from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import modes, module_parts, tensors
 from torch_doctor.static.values import (
@@ -202,11 +203,12 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     else:
         flow = operators.recorded(run, flow)
     first = args[0] if args else next(iter(keywords.values()), None)
+    meta = None if first is None else making(f"nn.{module.layer.rpartition('.')[2]}", (first,), None, module)
     if table.kind is None:
         if isinstance(first, Tensor):
-            return first.with_flow(flow)
+            return first.with_flow(flow).with_meta(meta)
         return Unknown(flow) if not isinstance(first, Unknown) else Unknown(flow, first.holds)
-    output = Tensor(flow, table.kind, *_made(run, module, table, node))
+    output = Tensor(flow, table.kind, *_made(run, module, table, node), meta=meta)
     if table.result == "tensor":
         return output
     state: Value = Tensor(flow)
@@ -238,7 +240,7 @@ def _shape(value: Value) -> Any:  # noqa: ANN401 - a key
     if isinstance(value, Plain):
         return "plain"
     if isinstance(value, Tensor):
-        return (value.kind, value.scalar, value.made_at)
+        return (value.kind, value.scalar, value.made_at, measured(value))
     if isinstance(value, Unknown):
         return "unknown"
     if isinstance(value, Object):

@@ -182,6 +182,7 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
     module: Module = run.own(Module(run.site(node), layer=name, sensitive=False))
     module.fields["#mode"] = (0, True)
     module.fields["#initialised"] = True
+    module.given = args
     module.settings = dict(keywords)
     if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
         _fill_list(run, module, args, keywords)

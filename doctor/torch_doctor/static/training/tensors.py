@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.language import operators, outside, targets
+from torch_doctor.static.language import containers, operators, outside, targets
+from torch_doctor.static.measuring import making, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import gradients, parameters
@@ -19,6 +20,7 @@ from torch_doctor.static.values import (
     Content,
     Either,
     Keywords,
+    Meta,
     Method,
     Module,
     ParameterValue,
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static.executor import Executor
+
+RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
+"""Methods that give the tensor itself another shape."""
 
 
 def tensor_method(
@@ -82,7 +87,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     if known.result == "none":
         return NOTHING
     if known.result == "plain":
-        return Plain()
+        return containers.size_of(values, keywords) if name == "size" else Plain()
     flow = blend(value.flow for value in everything)
     if any(isinstance(v, Params) for v in everything) and run.grad is not False:
         owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params)))
@@ -110,12 +115,13 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         kind = functions.EXP_OF.get(leading.kind, kind)
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
     scalar = True if known.scalar is True or reduced else None
+    meta = making(name.rpartition(".")[2], values, keywords)
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
         tensor = Tensor(
-            flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True
+            flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True, meta
         )
     else:
-        tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar)
+        tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
     marks = {v.made_by for v in values if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
     if marks and tensor.kind in (Kind.UNKNOWN, Kind.BATCH):
         tensor.made_by = marks.pop()
@@ -129,9 +135,17 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         return Unknown(flow, first.holds)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
         if known.indices:
-            labels = Tensor(flow.cut(), Kind.LABELS)
+            along = (
+                making("argmax", values, keywords)
+                if name.rpartition(".")[2] in ("max", "min", "median", "mode")
+                else None
+            )
+            labels = Tensor(flow.cut(), Kind.LABELS, meta=along)
             return run.own(Sequence("tuple", Content((tensor, labels))))
         return Stream(tensor)
+    if name in RESHAPES and isinstance(first, Tensor):
+        tensor.meta = making(name, (first.with_meta(first.meta), *values[1:]), keywords)
+        first.meta = None  # it is another tensor from here on, whatever it is called
     if (
         known.in_place
         and isinstance(node, p.Call)
@@ -139,7 +153,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         and isinstance(node.func.value, p.Name)
     ):
         old = values[0]
-        if isinstance(old, Tensor) and flow is not old.flow:
+        if isinstance(old, Tensor) and (flow is not old.flow or name in RESHAPES):
             targets.bind(run, node.func.value, tensor, node)
     return tensor
 
@@ -171,7 +185,9 @@ def call_function(
         dims = max(0, dims)
     result = computed(run, short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
     if isinstance(result, Tensor) and short in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
-        result = Tensor(result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar)
+        result = Tensor(
+            result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar, result.meta
+        )
         if result.kind is Kind.UNKNOWN:
             result.made_by = name
     volatile = keywords.get("volatile")
@@ -197,8 +213,9 @@ def compute_loss(
         if reduction is not None and not (isinstance(reduction, Const) and reduction.value in ("mean", "sum"))
         else True
     )
-    output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar)
+    output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar, Meta("floating", ()) if scalar else None)
     text = run.text_of_argument(node, table.input)
+    spelled_target = "" if table.target is None else run.text_of_argument(node, table.target)
 
     def called(value: Value) -> bool:
         run.emit(
@@ -207,8 +224,8 @@ def compute_loss(
             loss=name,
             name=spelling,
             expects=table.expects,
-            input=run.fact(value, text),
-            target=run.fact(target),
+            input=with_facts(run.fact(value, text), value),
+            target=with_facts(run.fact(target, spelled_target), target),
             output=run.fact(output),
         )
         return True

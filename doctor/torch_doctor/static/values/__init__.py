@@ -17,6 +17,7 @@ from torch_doctor.static.values.objects import (
     Tool,
 )
 from torch_doctor.static.values.reach import held
+from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
 from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, VOLATILE, Context, Grads, Params, Tensor
 from torch_doctor.static.values.value import (
@@ -55,7 +56,9 @@ __all__ = [
     "Keywords",
     "Lib",
     "Loader",
+    "Making",
     "Mapping",
+    "Meta",
     "Method",
     "Missing",
     "Module",

@@ -8,6 +8,7 @@ from torch_doctor.static.flow import alternatives, blend
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.reach import held
+from torch_doctor.static.values.shapes import LONGEST, Making
 from torch_doctor.static.values.tensors import Params, Tensor
 from torch_doctor.static.values.value import MISSING, Const, Either, Lib, Plain, Unknown, Value
 
@@ -49,6 +50,9 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         and left.made_at == right.made_at
     ):
         flow = alternatives(left.flow, right.flow)
+        if left.meta is not right.meta:
+            both = Making("either", (left, right)) if left.meta and right.meta else None
+            return left.with_flow(flow).with_meta(both if both is not None and both.depth < LONGEST else None)
         return left if flow is left.flow else left.with_flow(flow)
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
         return left

@@ -55,7 +55,7 @@ class Module(Object):
     attributes: "#mode" (stamp, training), "#frozen", "#registered", "#initialised", "#early", "#reads_mode", "#compiled".
     """
 
-    __slots__ = ("cls", "layer", "name", "sensitive", "settings", "table")
+    __slots__ = ("cls", "given", "layer", "name", "sensitive", "settings", "table")
 
     def __init__(
         self,
@@ -73,6 +73,7 @@ class Module(Object):
         self.table = table
         self.sensitive = sensitive
         self.name = name
+        self.given: tuple[Value, ...] = ()  # the constructor's arguments, of a layer; `settings` are those with names
         self.settings: dict[str, Value] = {}
 
     @property

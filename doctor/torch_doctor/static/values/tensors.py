@@ -9,6 +9,7 @@ from torch_doctor.static.values.value import Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
+    from torch_doctor.static.values.shapes import Making, Meta
     from torch_doctor.trace import Site, Tri
 
 MADE_OF_GRADIENTS = "gradient"
@@ -18,9 +19,12 @@ VOLATILE = "volatile"
 
 
 class Tensor(Value):
-    """A tensor: what its numbers mean (`kind`, since `made_at`, by `made_by`), how it travelled (`trail`), its flow."""
+    """A tensor: what its numbers mean (`kind`, since `made_at`, by `made_by`), how it travelled (`trail`), its flow.
 
-    __slots__ = ("flow", "kind", "made_at", "made_by", "scalar", "trail")
+    `meta` is its dtype and shape, or how it was made, from which they follow when somebody asks; None: not known.
+    """
+
+    __slots__ = ("flow", "kind", "made_at", "made_by", "meta", "scalar", "trail")
 
     def __init__(
         self,
@@ -30,6 +34,7 @@ class Tensor(Value):
         made_by: str = "",
         trail: tuple[tuple[Site, str], ...] = (),
         scalar: Tri = None,
+        meta: Meta | Making | None = None,
     ) -> None:
         self.flow = flow
         self.kind = kind
@@ -37,10 +42,15 @@ class Tensor(Value):
         self.made_by = made_by
         self.trail = trail
         self.scalar = scalar
+        self.meta = meta
 
     def with_flow(self, flow: Flow) -> Tensor:
         """The same tensor with another history."""
-        return Tensor(flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar)
+        return Tensor(flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, self.meta)
+
+    def with_meta(self, meta: Meta | Making | None) -> Tensor:
+        """The same numbers in another dtype or shape."""
+        return Tensor(self.flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, meta)
 
 
 class Params(Value):

@@ -8,6 +8,7 @@ from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.symbols import fresh_symbol
 
 if TYPE_CHECKING:
+    from torch_doctor.static.values.shapes import Making
     from torch_doctor.static.values.symbols import Facts, Symbol
 
 
@@ -48,12 +49,16 @@ NOTHING = Const(None)
 
 
 class Plain(Value):
-    """A number, string, array or setting: holds no graph and nothing that trains. Its value is not known."""
+    """A number, string, array or setting: holds no graph and nothing that trains. Its value is not known.
 
-    __slots__ = ("_symbol",)
+    `size` tells, of one that is a size of a tensor, its whole shape or an index, of what.
+    """
 
-    def __init__(self, symbol: Symbol | None = None) -> None:
+    __slots__ = ("_symbol", "size")
+
+    def __init__(self, symbol: Symbol | None = None, size: Making | None = None) -> None:
         self._symbol = symbol
+        self.size = size
 
     @property
     def symbol(self) -> Symbol:

@@ -1,0 +1,188 @@
+"""What moving and selecting numbers makes of shapes: views, new and lost dimensions, parts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static import program as p
+from torch_doctor.static.measuring.arguments import argument, dtype_of, sizes_in
+from torch_doctor.static.measuring.core import first_of, measured, size_at
+from torch_doctor.static.values import Const, Making, Plain, Sequence, shapes
+from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Size
+
+if TYPE_CHECKING:
+    from torch_doctor.static.measuring.core import Effect
+    from torch_doctor.static.values.shapes import Making
+
+
+def _view(made: Making) -> Meta:
+    meta = first_of(made)
+    named = dtype_of(made.args[1]) if len(made.args) > 1 else ""
+    given = made.keywords.get("shape") or made.keywords.get("size")
+    sizes = sizes_in(given) if given is not None else sizes_in(*made.args[1:])
+    return Meta(meta.dtype, None if sizes is None or named else shapes.reshaped(meta.shape, sizes))
+
+
+def _as_other(made: Making) -> Meta:
+    """`view_as`, `reshape_as`, `expand_as`."""
+    return Meta(first_of(made).dtype, measured(made.args[1]).shape if len(made.args) > 1 else None)
+
+
+def _expand(made: Making) -> Meta:
+    sizes = sizes_in(*made.args[1:])
+    shape = None if sizes is None else tuple(None if size == -1 else size for size in sizes)
+    return Meta(first_of(made).dtype, shape)
+
+
+def _flatten(made: Making) -> Meta:
+    start, end = argument(made, 1, "start_dim"), argument(made, 2, "end_dim")
+    known = (0 if start is None else size_at(start), -1 if end is None else size_at(end))
+    meta = first_of(made)
+    return Meta(meta.dtype, None if None in known else shapes.flattened(meta.shape, *known))
+
+
+def _squeeze(made: Making) -> Meta:
+    given, meta = argument(made, 1, "dim"), first_of(made)
+    if given is None:
+        return Meta(meta.dtype, shapes.squeezed(meta.shape))
+    dim = size_at(given)
+    return Meta(meta.dtype, None if dim is None else shapes.squeezed(meta.shape, dim))
+
+
+def _unsqueeze(made: Making) -> Meta:
+    given, meta = argument(made, 1, "dim"), first_of(made)
+    return Meta(meta.dtype, None if given is None else shapes.unsqueezed(meta.shape, size_at(given)))
+
+
+def _transpose(made: Making) -> Meta:
+    meta = first_of(made)
+    if made.name in ("t", "T"):
+        whole = meta.shape is not None and shapes.ANY not in meta.shape
+        return Meta(meta.dtype, meta.shape[::-1] if whole and meta.shape is not None else None)
+    dims = [size_at(value) for value in (argument(made, 1, "dim0"), argument(made, 2, "dim1")) if value is not None]
+    return Meta(meta.dtype, shapes.swapped(meta.shape, *dims) if len(dims) == 2 else None)  # noqa: PLR2004 - what changes places
+
+
+def _permute(made: Making) -> Meta:
+    meta, dims = first_of(made), sizes_in(*made.args[1:])
+    if dims is None or meta.shape is None or shapes.ANY in meta.shape or len(dims) != len(meta.shape):
+        return Meta(meta.dtype, None if dims is None else (None,) * len(dims))
+    positions = [shapes.place(meta.shape, dim) for dim in dims]
+    return Meta(meta.dtype, tuple(None if i is None else meta.shape[i] for i in positions))
+
+
+def _gather(made: Making) -> Meta:
+    index = argument(made, 2, "index")
+    return Meta(first_of(made).dtype, None if index is None else measured(index).shape)
+
+
+def _stacked(made: Making) -> Meta:
+    """`cat` and `stack`."""
+    items = made.args[0] if made.args else made.keywords.get("tensors")
+    if not isinstance(items, Sequence) or not items.content.all():
+        return UNKNOWN_META
+    metas = [measured(value) for value in items.content.all()]
+    given = argument(made, 1, "dim")
+    dim = 0 if given is None else size_at(given)
+    shape = metas[0].shape
+    dtype = shapes.promoted(meta.dtype for meta in metas)
+    counted = items.content.rest is None
+    if made.name == "stack":
+        for meta in metas[1:]:
+            shape = shapes.joined(shape, meta.shape)
+        position = None if shape is None else shapes.place(shape, dim, room=1)
+        if shape is None or position is None:
+            return Meta(dtype, None)
+        return Meta(dtype, (*shape[:position], len(metas) if counted else None, *shape[position:]))
+    ranks = {None if meta.shape is None or shapes.ANY in meta.shape else len(meta.shape) for meta in metas}
+    position = None if shape is None or len(ranks) != 1 or None in ranks else shapes.place(shape, dim)
+    if position is None or shape is None:
+        return Meta(dtype, None)
+    along = [meta.shape[position] if meta.shape else None for meta in metas]
+    numbers = [size for size in along if isinstance(size, int)]
+    total = sum(numbers) if counted and len(numbers) == len(along) else None
+    for meta in metas[1:]:
+        shape = shapes.joined(shape, meta.shape)
+    return Meta(dtype, None if shape is None else (*shape[:position], total, *shape[position + 1 :]))
+
+
+def _part(made: Making) -> Meta:
+    """One of what `chunk`, `split` and `unbind` give."""
+    meta = first_of(made)
+    place = 1 if made.name == "unbind" else 2
+    given = argument(made, place, "dim")
+    dim = 0 if given is None else size_at(given)
+    if meta.shape is None or dim is None:
+        return Meta(meta.dtype, None)
+    position = shapes.place(meta.shape, dim)
+    if position is None:
+        return Meta(meta.dtype, None)
+    if made.name == "unbind":
+        return Meta(meta.dtype, shapes.reduced(meta.shape, dim, keep=False))
+    return Meta(meta.dtype, (*meta.shape[:position], None, *meta.shape[position + 1 :]))
+
+
+def _item(made: Making) -> Meta:
+    """`tensor[key]`; `of` is the key's node, the second argument its value."""
+    meta, key = first_of(made), made.of
+    parts = key.items if isinstance(key, p.Display) and key.kind == "tuple" else (key,)
+    index = made.args[1]
+    values = index.content.items if parts != (key,) and isinstance(index, Sequence) else (index,)
+    if meta.shape is None or shapes.ANY in meta.shape or len(values) != len(parts):
+        return Meta(meta.dtype, None)
+    shape: list[Size] = []
+    left = list(meta.shape)
+    for number, (part, value) in enumerate(zip(parts, values, strict=True)):
+        if isinstance(value, Const) and value.value is None:
+            shape.append(1)
+        elif isinstance(value, Const) and value.value is Ellipsis:
+            others = sum(not (isinstance(v, Const) and v.value is None) for v in values[number + 1 :])
+            keep = len(left) - others
+            shape, left = [*shape, *left[:keep]], left[keep:]
+        elif not left:
+            return Meta(meta.dtype, None)
+        elif isinstance(part, p.Slice):
+            size = left.pop(0)
+            shape.append(size if part.lower is part.upper is part.step is None else _stretch(size, part))
+        elif size_at(value) is not None or (isinstance(value, Plain) and value.size is not None):
+            left.pop(0)
+        else:
+            rows = measured(value)
+            if rows.dtype == "bool" or rows.shape is None or len(rows.shape) != 1 or number or isinstance(value, Plain):
+                return Meta(meta.dtype, None)
+            left.pop(0)
+            shape.append(rows.shape[0])
+    return Meta(meta.dtype, (*shape, *left))
+
+
+def _stretch(size: Size, part: p.Slice) -> Size:
+    """How long a stretch is: between bounds that are computed, as long as a batch."""
+    written = [bound for bound in (part.lower, part.upper, part.step) if bound is not None]
+    plain = all(isinstance(bound, (p.Const, p.Operation)) and not _computed(bound) for bound in written)
+    if not plain:
+        return shapes.BATCH if part.lower is not None and part.upper is not None else None
+    if isinstance(size, int) and all(isinstance(bound, p.Const) for bound in written):
+        bounds = [bound.value if isinstance(bound, p.Const) else None for bound in (part.lower, part.upper, part.step)]
+        if all(bound is None or isinstance(bound, int) for bound in bounds):
+            return len(range(*slice(*bounds).indices(size)))
+    return None
+
+
+def _computed(node: p.Expr) -> bool:
+    return isinstance(node, p.Operation) and not all(isinstance(operand, p.Const) for operand in node.operands)
+
+
+EFFECTS: Final[dict[str, Effect]] = {
+    **dict.fromkeys(("view", "reshape"), _view),
+    **dict.fromkeys(("view_as", "reshape_as", "expand_as"), _as_other),
+    "expand": _expand,
+    **dict.fromkeys(("flatten", "ravel"), _flatten),
+    **dict.fromkeys(("squeeze", "squeeze_"), _squeeze),
+    **dict.fromkeys(("unsqueeze", "unsqueeze_"), _unsqueeze),
+    **dict.fromkeys(("t", "T", "transpose", "swapaxes"), _transpose),
+    "permute": _permute,
+    "gather": _gather,
+    **dict.fromkeys(("cat", "stack"), _stacked),
+    **dict.fromkeys(("chunk", "split", "unbind"), _part),
+    "[]": _item,
+}

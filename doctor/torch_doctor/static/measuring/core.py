@@ -1,0 +1,84 @@
+"""From how a tensor was made to its dtype and shape: each operation has an effect, which is asked once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from torch_doctor.static.values import Const, Either, Plain, Sequence, Tensor, Value, shapes
+from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static.values import Args, Keywords
+    from torch_doctor.trace import Site, TensorFact
+
+    Effect: TypeAlias = Callable[[Making], Meta]
+
+EFFECTS: Final[dict[str, Effect]] = {}
+"""What each operation makes of its arguments, by the bare name that function and method share; layers begin with `nn.`."""
+NUMBERS: Final = {bool: "bool", int: "int64", float: "floating"}
+
+
+def making(
+    name: str, args: Args, keywords: Keywords | None = None, of: object = None, site: Site | None = None
+) -> Making | None:
+    """How something is made, where that tells its dtype or shape; None where it does not, or would take long to tell."""
+    if name not in EFFECTS:
+        return None
+    kept = tuple(Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args)  # as they are now
+    made = Making(name, kept, keywords, of, site)
+    return made if made.depth < LONGEST else None
+
+
+def measured(value: Value) -> Meta:
+    """What is known of a value as a tensor."""
+    if isinstance(value, Tensor):
+        meta = value.meta
+        if isinstance(meta, Making):
+            if meta.answer is None:
+                meta.answer = EFFECTS[meta.name](meta)
+            meta = meta.answer
+        return meta or UNKNOWN_META
+    if isinstance(value, Const):
+        return Meta(NUMBERS.get(type(value.value), ""), () if isinstance(value.value, (int, float)) else None)
+    if isinstance(value, Plain):
+        return Meta("", ())  # a number: arrays are rarely computed with tensors
+    if isinstance(value, Either):
+        return one_of([option for _, option in value.options])
+    return UNKNOWN_META
+
+
+def first_of(made: Making) -> Meta:
+    """What is known of the first argument."""
+    return measured(made.args[0]) if made.args else UNKNOWN_META
+
+
+def one_of(options: list[Value]) -> Meta:
+    """What holds of all the options."""
+    found = [measured(option) for option in options]
+    dtype = found[0].dtype if len({meta.dtype for meta in found}) == 1 else ""
+    if not dtype and all(shapes.is_floating(meta.dtype) for meta in found):
+        dtype = "floating"
+    shape = found[0].shape
+    for meta in found[1:]:
+        shape = shapes.joined(shape, meta.shape)
+    return Meta(dtype, shape)
+
+
+def size_at(value: Value) -> Size:
+    """A number that is a size; None where it is not known."""
+    if isinstance(value, Const):
+        return value.value if isinstance(value.value, int) and not isinstance(value.value, bool) else None
+    if isinstance(value, Plain) and value.size is not None and value.size.name == "size":
+        shape = measured(value.size.args[0]).shape
+        position = None if shape is None else shapes.place(shape, value.size.of)
+        return shape[position] if shape is not None and position is not None else None
+    return None
+
+
+def with_facts(fact: TensorFact, value: Value) -> TensorFact:
+    """The fact with the value's dtype and shape."""
+    meta = measured(value)
+    return replace(fact, dtype=meta.dtype, shape=meta.shape) if meta != UNKNOWN_META else fact

@@ -1,0 +1,106 @@
+"""What the layers of torch.nn make of dtypes and shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.measuring.core import first_of, size_at
+from torch_doctor.static.tables import shapes as table
+from torch_doctor.static.values import Const, Module, Value, shapes
+from torch_doctor.static.values.shapes import ANY, Meta
+
+if TYPE_CHECKING:
+    from torch_doctor.static.measuring.core import Effect
+    from torch_doctor.static.values.shapes import Making, Shape, Size
+
+
+def _setting(made: Making, position: int, name: str) -> Value | None:
+    """A constructor argument of the layer."""
+    module = made.of
+    if not isinstance(module, Module) or module.cls is not None:
+        return None
+    return module.given[position] if position < len(module.given) else module.settings.get(name)
+
+
+def _number(made: Making, position: int, name: str) -> Size:
+    value = _setting(made, position, name)
+    return None if value is None else size_at(value)
+
+
+def _floating(made: Making) -> str:
+    dtype = first_of(made).dtype
+    return dtype if shapes.is_floating(dtype) else "floating"
+
+
+def _same(made: Making) -> Meta:
+    return Meta(_floating(made), first_of(made).shape)
+
+
+def _kept(made: Making) -> Meta:
+    return first_of(made)
+
+
+def _last(made: Making) -> Meta:
+    position, name = table.LAYERS_LAST[made.name.removeprefix("nn.")]
+    return Meta(_floating(made), shapes.with_last(first_of(made).shape, _number(made, position, name)))
+
+
+def _whole(shape: Shape | None, rank: int) -> Shape:
+    """The shape of images (`rank` dimensions with batch and channels), also where nothing is known of them."""
+    if shape is None or ANY in shape or len(shape) < rank - 1:
+        return (None,) * rank
+    return shape
+
+
+def _channels(made: Making) -> Meta:
+    name = made.name.removeprefix("nn.")
+    position, setting = table.LAYERS_CHANNELS[name]
+    further = int(name[-2])
+    shape = _whole(first_of(made).shape, further + 2)
+    before = shape[: -further - 1]
+    return Meta(_floating(made), (*before, _number(made, position, setting), *(None,) * further))
+
+
+def _pool(made: Making) -> Meta:
+    name = made.name.removeprefix("nn.")
+    further = int(name[-2])
+    shape = _whole(first_of(made).shape, further + 2)
+    size: Size = None
+    if name.startswith("Adaptive"):
+        size = _number(made, 0, "output_size")
+    return Meta(_floating(made), (*shape[:-further], *(size,) * further))
+
+
+def _flatten(made: Making) -> Meta:
+    start, end = _setting(made, 0, "start_dim"), _setting(made, 1, "end_dim")
+    known = (1 if start is None else size_at(start), -1 if end is None else size_at(end))
+    meta = first_of(made)
+    return Meta(meta.dtype, None if None in known else shapes.flattened(meta.shape, *known))
+
+
+def _embedding(made: Making) -> Meta:
+    shape, size = first_of(made).shape, _number(made, 1, "embedding_dim")
+    return Meta("floating", (*shape, size) if shape is not None else (ANY, size) if size is not None else None)
+
+
+def _recurrent(made: Making) -> Meta:
+    """The outputs of all steps: as many as inputs, each as long as the hidden state, twice where it goes both ways."""
+    both = _setting(made, 6, "bidirectional")
+    projected = _setting(made, 7, "proj_size")
+    size = _number(made, 1, "hidden_size")
+    if both is not None or projected is not None:
+        twice = isinstance(both, Const) and both.value is True and projected is None
+        size = 2 * size if twice and isinstance(size, int) else None
+    return Meta("floating", shapes.with_last(first_of(made).shape, size))
+
+
+EFFECTS: Final[dict[str, Effect]] = {
+    **{f"nn.{name}": _same for name in table.LAYERS_SAME},
+    **{f"nn.{name}": _last for name in table.LAYERS_LAST},
+    **{f"nn.{name}": _channels for name in table.LAYERS_CHANNELS},
+    **{f"nn.{name}": _pool for name in table.LAYERS_POOLS},
+    **{f"nn.{name}": _recurrent for name in table.LAYERS_RECURRENT},
+    "nn.Identity": _kept,
+    "nn.Flatten": _flatten,
+    "nn.Embedding": _embedding,
+}

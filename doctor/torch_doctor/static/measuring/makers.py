@@ -1,0 +1,117 @@
+"""What functions that make tensors give them: a dtype and sizes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.measuring.arguments import argument, dtype_in, sizes_in
+from torch_doctor.static.measuring.core import first_of, measured, size_at
+from torch_doctor.static.tables import shapes as table
+from torch_doctor.static.values import Const, Sequence, Tensor, Value, shapes
+from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Shape, Size
+
+if TYPE_CHECKING:
+    from torch_doctor.static.measuring.core import Effect
+    from torch_doctor.static.values.shapes import Making
+
+
+def _maker(made: Making) -> Meta:
+    method = made.name.startswith("new_")
+    sizes = made.args[1:] if method else made.args
+    given = made.keywords.get("size")
+    shape = sizes_in(given) if given is not None else sizes_in(*sizes)
+    dtype = dtype_in(made) or ("" if "dtype" in made.keywords else table.MAKERS[made.name])
+    if method and "dtype" not in made.keywords:
+        dtype = first_of(made).dtype
+    return Meta(dtype, shape)
+
+
+def _randint(made: Making) -> Meta:
+    position = 2 if len(made.args) > 2 or (len(made.args) == 2 and not isinstance(made.args[1], Sequence)) else 1  # noqa: PLR2004 - low, high, size
+    given = argument(made, position, "size")
+    return Meta(dtype_in(made) or ("" if "dtype" in made.keywords else "int64"), sizes_in(given) if given else None)
+
+
+def _full(made: Making) -> Meta:
+    filled = argument(made, 1, "fill_value")
+    dtype = "" if "dtype" in made.keywords else measured(filled).dtype if isinstance(filled, Const) else ""
+    given = argument(made, 0, "size")
+    return Meta(dtype_in(made) or dtype, sizes_in(given) if given is not None else None)
+
+
+def _range(made: Making) -> Meta:
+    floats = made.name == "linspace" or any(isinstance(v, Const) and isinstance(v.value, float) for v in made.args)
+    known = all(isinstance(v, Const) for v in made.args)
+    size: Size = None
+    if made.name == "linspace":
+        size = size_at(made.args[2]) if len(made.args) > 2 else None  # noqa: PLR2004 - start, end, steps
+    elif known and len(made.args) == 1:
+        size = size_at(made.args[0])
+    dtype = "" if "dtype" in made.keywords else "float32" if floats else "int64" if known else ""
+    return Meta(dtype_in(made) or dtype, (size,))
+
+
+def _literal(made: Making) -> Meta:
+    """`torch.tensor([...])`."""
+    given = made.args[0] if made.args else None
+    if given is None:
+        return UNKNOWN_META
+    if isinstance(given, Tensor):
+        meta = measured(given)
+        return Meta(dtype_in(made) or meta.dtype, meta.shape)
+    shape, kinds = _written(given)
+    dtype = "floating" if "floating" in kinds else max(kinds, key=["bool", "int64", ""].index) if kinds else ""
+    dtype = "float32" if dtype == "floating" else dtype
+    return Meta(dtype_in(made) or ("" if "dtype" in made.keywords or "" in kinds else dtype), shape)
+
+
+def _written(value: Value) -> tuple[Shape | None, set[str]]:
+    """The shape of numbers written in lists, and of which types they are."""
+    if isinstance(value, Const):
+        return measured(value).shape, {measured(value).dtype}
+    if not isinstance(value, Sequence):
+        return None, {""}
+    content = value.content
+    inner = [_written(item) for item in content.all()]
+    shapes = {shape for shape, _ in inner}
+    kinds = set[str]().union(*(kinds for _, kinds in inner))
+    first = next(iter(shapes)) if len(shapes) == 1 else None
+    return None if first is None else (len(content.items) if content.rest is None else None, *first), kinds
+
+
+def _typed(made: Making) -> Meta:
+    """`torch.FloatTensor(...)`: of sizes or of numbers."""
+    dtype = table.DTYPES[f"torch.{made.name}"]
+    if made.args and isinstance(made.args[0], Sequence):
+        return Meta(dtype, _written(made.args[0])[0])
+    if made.args and isinstance(made.args[0], Tensor):
+        return Meta(dtype, measured(made.args[0]).shape)
+    return Meta(dtype, sizes_in(*made.args) if made.args and all(isinstance(v, Const) for v in made.args) else None)
+
+
+def _one_hot(made: Making) -> Meta:
+    classes = argument(made, 1, "num_classes")
+    shape = first_of(made).shape
+    size = size_at(classes) if classes is not None else None
+    return Meta("int64", (shapes.ANY, size) if shape is None and size else None if shape is None else (*shape, size))
+
+
+def _batched(made: Making) -> Meta:
+    """What a loader makes of one item of a data set: one dimension more, as long as the batch (`of`)."""
+    meta = first_of(made)
+    size: Size = made.of if isinstance(made.of, (int, str)) else None
+    return Meta(meta.dtype, None if meta.shape is None else (size, *meta.shape))
+
+
+EFFECTS: Final[dict[str, Effect]] = {
+    **dict.fromkeys(table.MAKERS, _maker),
+    **dict.fromkeys((f"{kind}Tensor" for kind in ("Float", "Double", "Half", "Long", "Int", "Byte", "Bool")), _typed),
+    "randint": _randint,
+    "full": _full,
+    "arange": _range,
+    "linspace": _range,
+    "tensor": _literal,
+    "as_tensor": _literal,
+    "one_hot": _one_hot,
+    "batch": _batched,
+}

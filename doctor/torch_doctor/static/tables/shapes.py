@@ -1,0 +1,134 @@
+"""What the functions and layers of torch make of dtypes and shapes, by the bare names that functions and methods share.
+
+Sources: https://docs.pytorch.org/docs/stable/torch.html, tensors.html, nn.html, and the page of each name.
+"""
+
+from __future__ import annotations
+
+from torch_doctor.static.tables import words
+
+SAME: frozenset[str] = frozenset(
+    words(
+        """
+        clone contiguous detach detach_ cpu cuda xpu pin_memory requires_grad_ flip fliplr flipud roll clamp clamp_min
+        clamp_max clip abs absolute neg negative positive relu dropout dropout1d dropout2d dropout3d alpha_dropout data
+        tril triu cumsum cumprod nan_to_num masked_fill scatter scatter_add index_fill Variable retain_grad to_dense
+        coalesce floor ceil round trunc sign fill_ zero_ clamp_ abs_ relu_ relu6 leaky_relu elu selu celu gelu silu mish
+        softplus hardtanh zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_tensor_like
+        normal_ uniform_ random_ bernoulli bernoulli_ share_memory_ resolve_conj copy_ normalize local_response_norm
+        add_ sub_ mul_ div_ pow_ clip_ neg_ sqrt_ exp_ log_ sigmoid_ tanh_ floor_ ceil_ round_ masked_fill_ clamp_min_
+        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm diff_like sort_values
+        """
+    )
+)
+"""The result has the dtype and shape of the first argument; a `dtype` that is given decides."""
+
+FLOATING: frozenset[str] = frozenset(
+    words(
+        """
+        softmax log_softmax softmin gumbel_softmax sigmoid hardsigmoid logsigmoid tanh exp expm1 log log2 log10 log1p
+        sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh erf erfc erfinv logit
+        """
+    )
+)
+"""The result has the shape of the first argument, and fractions."""
+
+ELEMENTWISE: frozenset[str] = frozenset(
+    words(
+        """
+        + - * ** % // add sub subtract mul multiply maximum minimum fmax fmin pow remainder fmod floor_divide atan2
+        """
+    )
+)
+"""Arguments are broadcast and their dtypes promoted."""
+DIVISIONS: frozenset[str] = frozenset(words("/ div divide true_divide"))
+"""The same, with fractions."""
+TESTS: frozenset[str] = frozenset(
+    words(
+        """
+        eq ne not_equal lt less le less_equal gt greater ge greater_equal isclose logical_and logical_or logical_xor
+        logical_not isnan isinf isfinite
+        """
+    )
+)
+"""Arguments are broadcast, the result is yes or no."""
+
+REDUCTIONS: frozenset[str] = frozenset(
+    words(
+        "sum nansum mean nanmean prod std var norm amax amin median nanmedian max min mode logsumexp quantile all any"
+    )
+)
+"""A dimension (their first argument beside the tensor, or `dim`) is summed up; without one, all are."""
+AVERAGES: frozenset[str] = frozenset(words("mean nanmean std var norm logsumexp quantile"))
+INDICES: frozenset[str] = frozenset(words("argmax argmin"))
+
+CASTS: dict[str, str] = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "int": "int32",
+    "long": "int64",
+    "short": "int16",
+    "char": "int8",
+    "byte": "uint8",
+    "bool": "bool",
+}
+"""Methods that change the dtype."""
+
+DTYPES: dict[str, str] = {
+    **{f"torch.{name}": name for name in words("float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool")},
+    **{f"torch.{name}": dtype for name, dtype in CASTS.items() if name not in ("char", "byte")},
+    **{
+        f"torch.{place}{name}Tensor": dtype
+        for place in ("", "cuda.")
+        for name, dtype in (
+            ("Float", "float32"),
+            ("Double", "float64"),
+            ("Half", "float16"),
+            ("Long", "int64"),
+            ("Int", "int32"),
+            ("Short", "int16"),
+            ("Byte", "uint8"),
+            ("Bool", "bool"),
+        )
+    },
+}
+"""The dtype that a name of torch stands for."""
+
+MAKERS: dict[str, str] = {
+    **dict.fromkeys(words("rand randn zeros ones empty new_zeros new_ones new_empty"), "float32"),
+    "randperm": "int64",
+}
+"""Functions whose arguments are the sizes of what they make, with its dtype."""
+
+LAYERS_SAME: frozenset[str] = frozenset(
+    words(
+        """
+        Identity Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout BatchNorm1d BatchNorm2d
+        BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d InstanceNorm1d InstanceNorm2d
+        InstanceNorm3d GroupNorm LayerNorm RMSNorm LocalResponseNorm ELU Hardshrink Hardswish LeakyReLU ReLU ReLU6 SELU
+        CELU GELU SiLU Mish Softplus Softshrink Softsign Tanh Tanhshrink PReLU RReLU Hardtanh Threshold Sigmoid
+        Hardsigmoid LogSigmoid Softmax Softmax2d Softmin LogSoftmax
+        """
+    )
+)
+"""Layers that leave the shape as it is."""
+LAYERS_LAST: dict[str, tuple[int, str]] = {
+    "Linear": (1, "out_features"),
+    "LazyLinear": (0, "out_features"),
+    "Bilinear": (2, "out_features"),
+}
+"""Layers that change the last dimension, with the constructor argument that says to what."""
+LAYERS_CHANNELS: dict[str, tuple[int, str]] = {
+    **{f"Conv{d}d": (1, "out_channels") for d in (1, 2, 3)},
+    **{f"ConvTranspose{d}d": (1, "out_channels") for d in (1, 2, 3)},
+    **{f"LazyConv{d}d": (0, "out_channels") for d in (1, 2, 3)},
+    **{f"LazyConvTranspose{d}d": (0, "out_channels") for d in (1, 2, 3)},
+}
+"""Convolutions: batch, channels, and as many further dimensions as the digit says."""
+LAYERS_POOLS: frozenset[str] = frozenset(
+    f"{kind}Pool{d}d" for kind in ("Avg", "Max", "AdaptiveAvg", "AdaptiveMax", "LP") for d in (1, 2, 3)
+)
+"""Pooling layers: only what comes after the channels changes."""
+LAYERS_RECURRENT: frozenset[str] = frozenset(("RNN", "GRU", "LSTM"))

@@ -1,0 +1,132 @@
+"""What a data loader's batches consist of, as far as its data set tells: tensors with their dtypes and shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import invocation
+from torch_doctor.static.machine import OutOfBudget
+from torch_doctor.static.measuring import making, measured
+from torch_doctor.static.tables import datasets
+from torch_doctor.static.values import (
+    Const,
+    Content,
+    FunctionValue,
+    Instance,
+    Loader,
+    Making,
+    Mapping,
+    Meta,
+    Plain,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+    shapes,
+)
+from torch_doctor.trace import Kind, Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.values.shapes import Size
+
+STEPS = 300
+"""Steps that the look at one item of a project's data set may take."""
+NUMBERS = {int: "int64", float: "float64", bool: "bool"}
+"""The dtype that the loader gives numbers of Python's."""
+
+
+def batch_of(run: Executor, loader: Loader) -> Value:
+    """What one pass over a loader gets."""
+    flow = Flow(source=Source.LOADER, loader=loader.id)
+    size = _batch_size(loader)
+    data = loader.fields.get("dataset")
+    if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
+        return Unknown(flow)
+    return _batched(run, _item(run, data), size, flow)
+
+
+def _batch_size(loader: Loader) -> Size:
+    if loader.name != datasets.LOADER:
+        return None
+    given = loader.fields.get("batch_size")
+    if given is None:
+        return shapes.BATCH if "batch_sampler" in loader.fields else 1
+    if isinstance(given, Const):
+        return None if given.value is None else 1 if given.value == 1 else shapes.BATCH
+    return shapes.BATCH
+
+
+def _item(run: Executor, data: Value) -> Value | None:
+    """One item of a data set; None where it is not known."""
+    data = run.resolve(data)
+    if isinstance(data, Tool):
+        if data.name in datasets.PARTS and data.args:
+            return _item(run, data.args[0])
+        if data.name == datasets.TENSORS:
+            rows = [_row(value) for value in data.args]
+            return Sequence("tuple", Content(tuple(rows)))
+        if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
+            return Sequence("tuple", Content((Unknown(), Tensor(kind=Kind.LABELS, meta=Meta("int64", ())))))
+    if isinstance(data, Instance):
+        known = run.items.get(data.id)
+        if known is None:
+            known = run.items[data.id] = _item_of_project(run, data)
+        return known
+    return None
+
+
+def _row(value: Value) -> Value:
+    if not isinstance(value, Tensor):
+        return Unknown()
+    return Tensor(meta=making("unbind", (value,)))
+
+
+def _item_of_project(run: Executor, data: Instance) -> Value:
+    """What `__getitem__` of a project's class returns: it is run aside, and nothing of it happens."""
+    found = data.cls.find("__getitem__")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return Unknown()
+    with run.aside(STEPS):
+        try:
+            result = invocation.enter(run, found[0], (data, Plain(size=Making("index", ()))), {}, found[0].node)
+        except OutOfBudget:
+            return Unknown()
+        return _copied(run, result)
+
+
+def _copied(run: Executor, value: Value) -> Value:
+    """What stays true of an item when the run that made it is undone."""
+    value = run.resolve(value)
+    if isinstance(value, Sequence) and value.content.rest is None:
+        return Sequence(value.kind, Content(tuple(_copied(run, item) for item in value.content.items)))
+    if isinstance(value, Mapping) and "rest" not in value.fields:
+        mapping = Mapping()
+        for key, item in value.fields.items():
+            if isinstance(item, Value):
+                mapping.fields[key] = _copied(run, item)
+        return mapping
+    if isinstance(value, Tensor):
+        return Tensor(kind=value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN, meta=measured(value))
+    return value if isinstance(value, Const) else Unknown()
+
+
+def _batched(run: Executor, item: Value | None, size: Size, flow: Flow) -> Value:
+    """What the loader makes of items: tensors become one with a dimension more, numbers a tensor."""
+    if isinstance(item, Sequence) and item.kind in ("tuple", "list"):
+        parts = tuple(_batched(run, part, size, flow) for part in item.content.items)
+        return run.own(Sequence("tuple", Content(parts)))
+    if isinstance(item, Mapping):
+        mapping: Mapping = run.own(Mapping())
+        for key, part in item.fields.items():
+            mapping.fields[key] = _batched(run, part, size, flow)
+        return mapping
+    if isinstance(item, Const) and type(item.value) in NUMBERS:
+        return Tensor(flow, Kind.UNKNOWN, meta=Meta(NUMBERS[type(item.value)], (size,)))
+    if isinstance(item, Tensor):
+        meta = making("batch", (item,), of=size)
+        labels = item.kind is Kind.UNKNOWN and measured(item) == Meta("int64", ())
+        return Tensor(flow, Kind.LABELS if labels or item.kind is Kind.LABELS else Kind.UNKNOWN, meta=meta)
+    return Unknown(flow)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step, same_place
-from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Trace
+from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Trace
 from torch_doctor_rules.shown import at, fact, number, short
 from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.sizes import classes, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -49,7 +50,7 @@ def given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Ite
 
 def _given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Iterator[LossCalled]:
     for loss in trace.of(LossCalled):
-        if loss.loss in losses and loss.input.kind in kinds and _of_a_model(loss) and not _by_choice(trace, loss):
+        if loss.loss in losses and loss.input.kind in kinds and _of_a_model(loss) and not _explained(trace, loss):
             yield loss
 
 
@@ -108,6 +109,25 @@ def at_loss(trace: Trace, site: Site, said: str, *wrong: Kind) -> Iterator[Evide
         low, high = number(trace, "smallest input", loss), number(trace, "largest input", loss)
         if low is not None and high is not None:
             yield fact(f"the values lay between {short(low)} and {short(high)}", high, "", loss)
+
+
+def one_class(loss: LossCalled) -> bool:
+    """Whether cross-entropy is computed of one score per sample: it is 0, whatever the score."""
+    if loss.input.kind in (Kind.LABELS, Kind.NOISE) or not _of_a_model(loss):
+        return False
+    known = rank(loss.input) is not None or (rank(loss.target) or 0) < 2  # noqa: PLR2004 - else classes may lie elsewhere
+    return loss.loss in CROSS_ENTROPY and known and classes(loss.input) == 1
+
+
+def over_one_output(trace: Trace, loss: LossCalled) -> bool:
+    """Whether a loss is constant because a softmax, its own or one before it, goes over a single number."""
+    before = loss.input.made_at
+    return one_class(loss) or any(event.size == 1 and event.site == before for event in trace.of(Normalised))
+
+
+def _explained(trace: Trace, loss: LossCalled) -> bool:
+    """Whether something else says more of the loss: it is chosen by a setting, or constant."""
+    return _by_choice(trace, loss) or over_one_output(trace, loss)
 
 
 def _of_a_model(loss: LossCalled) -> bool:

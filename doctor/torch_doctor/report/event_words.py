@@ -126,7 +126,16 @@ class Words:
         )
         kind = "" if event.name.endswith(short(event.loss)) else short(event.loss)
         traits = _in_brackets(part for part in (kind, expects) if part)
-        return f"loss {_name(event.name)}{traits} gets {_fact(event.input)}{target}"
+        refused = f": {_on_one_line(event.raised)}" if event.raised else ""
+        return f"loss {_name(event.name)}{traits} gets {_fact(event.input)}{target}{refused}"
+
+    @_said.register
+    def _(self, event: t.Normalised) -> str:
+        return f"{short(event.function)} over {event.size} of {_fact(event.input)}"
+
+    @_said.register
+    def _(self, event: t.Broadcast) -> str:
+        return f"the difference {_name(event.name)} stretches {_shape(event.left)} and {_shape(event.right)} to match"
 
     @_said.register
     def _(self, event: t.LossBuilt) -> str:
@@ -291,11 +300,16 @@ def _autograd(enabled: t.Tri) -> str:
     return {True: "autograd on", False: "autograd off", None: "autograd not known"}[enabled]
 
 
+def _shape(fact: t.TensorFact) -> str:
+    return "[" + ", ".join("?" if size is None else str(size) for size in fact.shape or ("...",)) + "]"
+
+
 def _fact(fact: t.TensorFact) -> str:
     kind = fact.kind.value if fact.kind is not t.Kind.UNKNOWN else ""
     graph = {True: "with its graph", False: "without a graph", None: ""}[fact.graph]
+    meta = f"{fact.dtype}{_shape(fact)}" if fact.shape is not None else fact.dtype
     if fact.name:
-        return f"{_name(fact.name)}{_in_brackets(part for part in (kind, graph) if part)}"
+        return f"{_name(fact.name)}{_in_brackets(part for part in (kind, meta, graph) if part)}"
     return f"{kind or 'a tensor'} {graph}" if graph else kind or "something"
 
 

@@ -70,7 +70,9 @@ class ParameterNeverUpdated(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"parameters"})
-    explained_by = frozenset({"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR118", "TDR120", "TDR312", "TDR313"})
+    explained_by = frozenset(
+        {"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR118", "TDR120", "TDR213", "TDR312", "TDR313"}
+    )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""

@@ -124,7 +124,9 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
             inputs.source,
             inputs.loader,
         )
-    return value.with_flow(flow) if isinstance(value, Tensor) else Unknown(flow, value.holds)
+    if isinstance(value, Tensor):
+        return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
+    return Unknown(flow, value.holds)
 
 
 def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -203,12 +205,17 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     else:
         flow = operators.recorded(run, flow)
     first = args[0] if args else next(iter(keywords.values()), None)
-    meta = None if first is None else making(f"nn.{module.layer.rpartition('.')[2]}", (first,), None, module)
+    short = module.layer.rpartition(".")[2]
+    meta = None if first is None else making(f"nn.{short}", (first,), None, module)
     if table.kind is None:
         if isinstance(first, Tensor):
             return first.with_flow(flow).with_meta(meta)
         return Unknown(flow) if not isinstance(first, Unknown) else Unknown(flow, first.holds)
-    output = Tensor(flow, table.kind, *_made(run, module, table, node), meta=meta)
+    made_at, made_by = _made(run, module, table, node)
+    output = Tensor(flow, table.kind, made_at, made_by, meta=meta)
+    if short in tensors.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
+        dim = module.settings.get("dim", module.given[0] if module.given else None)
+        tensors.normalised(run, module.layer, first, dim, made_at)
     if table.result == "tensor":
         return output
     state: Value = Tensor(flow)

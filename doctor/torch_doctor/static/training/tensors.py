@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import containers, operators, outside, targets
-from torch_doctor.static.measuring import making, with_facts
+from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import gradients, parameters
@@ -31,10 +31,12 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    shapes,
 )
 from torch_doctor.trace import (
     Kind,
     LossCalled,
+    Normalised,
     Source,
 )
 
@@ -42,9 +44,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
 
 RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
 """Methods that give the tensor itself another shape."""
+
+
+SOFTMAXES = frozenset(("softmax", "log_softmax", "softmin", "Softmax", "LogSoftmax", "Softmin"))
+"""Functions and layers that make numbers along a dimension (their first setting) sum to one."""
 
 
 def tensor_method(
@@ -116,6 +123,9 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
     scalar = True if known.scalar is True or reduced else None
     meta = making(name.rpartition(".")[2], values, keywords)
+    if name.rpartition(".")[2] in SOFTMAXES and first is not None:
+        dim = keywords.get("dim", values[1] if len(values) > 1 else None)
+        normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
         tensor = Tensor(
             flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True, meta
@@ -156,6 +166,21 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         if isinstance(old, Tensor) and (flow is not old.flow or name in RESHAPES):
             targets.bind(run, node.func.value, tensor, node)
     return tensor
+
+
+def normalised(run: Executor, function: str, given: Value, dim: Value | None, site: Site) -> None:
+    """Say over how many numbers a softmax goes, where that is known; without a `dim` torch chooses."""
+    shape = measured(given).shape
+    if shape is None:
+        return
+    chosen: object = size_at(dim) if dim is not None else None
+    if (dim is None or (isinstance(dim, Const) and dim.value is None)) and shapes.ANY not in shape:
+        chosen = 0 if len(shape) in (0, 1, 3) else 1
+    place = shapes.place(shape, chosen)
+    size = None if place is None else shape[place]
+    if isinstance(size, int):
+        fact = with_facts(run.fact(given), given)
+        run.emit(Normalised, site, function=function, input=fact, size=size)
 
 
 def _leading(run: Executor, value: Value | None) -> Tensor | None:

@@ -48,7 +48,10 @@ class ForwardByName(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LossCalled(Event):
-    """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy)."""
+    """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
+
+    `raised` is what torch said, where it refused.
+    """
 
     loss: str
     name: str
@@ -56,6 +59,31 @@ class LossCalled(Event):
     input: TensorFact
     target: TensorFact
     output: TensorFact
+    raised: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Normalised(Event):
+    """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of known `size`.
+
+    `site` is where its result got its kind: the call, or the construction of the layer in a container.
+    """
+
+    function: str
+    input: TensorFact
+    size: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Broadcast(Event):
+    """A difference of two tensors of different shapes, which were stretched to match; a loss made of it went backward.
+
+    `name` is the user's expression.
+    """
+
+    name: str
+    left: TensorFact
+    right: TensorFact
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

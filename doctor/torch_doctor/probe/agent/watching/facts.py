@@ -47,6 +47,12 @@ class Facts:
             fact["kept"] = sorted(kept)
         return fact
 
+    def meta(self, value: Any) -> dict[str, Any]:
+        """A tensor's dtype and shape; nothing for what is no tensor."""
+        if not isinstance(value, self._tensor):
+            return {}
+        return {"dtype": str(value.dtype).removeprefix("torch."), "shape": list(value.shape)}
+
     def history(self, tensor: Any) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
         """The forwards in a tensor, those that gradients can reach, and the kept values."""
         beside = self._marks.of(tensor).forwards

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 SOFTMAX, LOG_SOFTMAX = "probabilities", "log-probabilities"
+MOST = 1000  # places and sizes that are told
 SIGMOID, LOG_SIGMOID = "bounded by a sigmoid", "log of a sigmoid"
 
 
@@ -24,6 +25,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._torch = watch.torch
         self._busy = False
+        self._told: set[tuple[int, int]] = set()
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -55,14 +57,14 @@ class Watcher:
                     made = original(*arguments, **keywords)
                 finally:
                     self._busy = False
-                recorder.safely(noted, made, kind, name)
+                recorder.safely(noted, made, kind, name, arguments, keywords)
                 return made
 
             return make
 
         return wrap
 
-    def _noted(self, made: Any, kind: str, name: str) -> None:
+    def _noted(self, made: Any, kind: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         site, module = self._place()
         if site is None:
             return
@@ -72,6 +74,21 @@ class Watcher:
             on_node(made.grad_fn)["made"] = Mark(kind=kind, made_at=site, made_by=name)
         else:
             self._watch.marks.update(made, kind=kind, made_at=site, made_by=name)
+        if kind in {SOFTMAX, LOG_SOFTMAX} and made.dim():
+            given = keywords.get("input", arguments[0] if arguments else None)
+            dim = keywords.get("dim", arguments[1] if len(arguments) > 1 else None)
+            self._sized(made, site, name, given, dim)
+
+    def _sized(self, made: Any, site: int, name: str, given: Any, dim: Any) -> None:
+        """Tells over how many numbers it went, once of each place and size."""
+        if not isinstance(dim, int):
+            dim = 0 if made.dim() in {1, 3} else 1  # as `torch.nn.functional` chooses
+        size = made.shape[dim]
+        if (site, size) not in self._told and len(self._told) < MOST:
+            self._told.add((site, size))
+            facts, here = self._watch.facts, self._recorder.here()
+            fact = facts.of(given) | facts.meta(given)
+            self._recorder.event("Normalised", here, site=site, function=name, input=fact, size=size)
 
     def _place(self) -> tuple[int | None, Any]:
         """The user's call; the construction of the module where a container of torch's called it."""

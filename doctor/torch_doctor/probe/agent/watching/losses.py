@@ -74,8 +74,8 @@ class Watcher:
                 self._busy = True
                 try:
                     value = original(*arguments, **keywords)
-                except Exception:
-                    recorder.safely(told, name, arguments, keywords, None)  # what it got may be what it does not take
+                except Exception as error:
+                    recorder.safely(told, name, arguments, keywords, None, f"{type(error).__name__}: {error}")
                     raise
                 finally:
                     self._busy = False
@@ -86,7 +86,9 @@ class Watcher:
 
         return wrap
 
-    def _told(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any) -> None:
+    def _told(
+        self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, raised: str = ""
+    ) -> None:
         recorder, facts = self._recorder, self._watch.facts
         caller = sys._getframe(3).f_code.co_filename
         if caller != self._own and not recorder.sites.is_users(caller):
@@ -105,8 +107,9 @@ class Watcher:
         site = here.site
         spelled_input = recorder.argument(site, 0, "input")
         spelled_target = recorder.argument(site, place, "target") if name not in WITHOUT_TARGET else ""
-        first = facts.of(given[0] if given else None, spelled_input)
-        second = facts.of(target, spelled_target, source=batches)
+        scores = given[0] if given else None
+        first = facts.of(scores, spelled_input) | facts.meta(scores)
+        second = facts.of(target, spelled_target, source=batches) | facts.meta(target)
         made = Mark(kind="loss", made_at=site, made_by=loss)
         if getattr(value, "grad_fn", None) is not None:
             on_node(value.grad_fn)["made"] = made
@@ -122,8 +125,11 @@ class Watcher:
             input=first,
             target=second,
             output=facts.of(value),
+            raised=raised.partition("\n")[0],
         )
         self._measure(name, given[0] if given else None, event, site)
+        if raised:
+            return
         self._watch.tell("on_loss", loss, arguments, keywords, value, here, event)
 
     def _measure(self, name: str, given: Any, event: int, site: int) -> None:

@@ -1,0 +1,117 @@
+"""TDR213: a softmax over one number is always 1."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import LossCalled, Normalised, Trace
+from torch_doctor_rules.loss_inputs import one_class
+from torch_doctor_rules.shown import at, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.sizes import classes, shown
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HELP = "give the model one output per class, or use `BCEWithLogitsLoss` and a sigmoid for a single output"
+
+
+class SoftmaxOverOneOutput(Rule):
+    """Cross-entropy or a softmax is applied to a single output, which makes it constant.
+
+    ## Why is this bad?
+    A softmax shares 1 among the classes. With one class its result is 1 whatever the score, the cross-entropy is
+    exactly 0, and so is every gradient: the loss looks perfect from the first step on and nothing is learned.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.zeros(64).long()), batch_size=16)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.zeros(64)), batch_size=16)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    criterion = nn.BCEWithLogitsLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x).squeeze(1), y).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The shape of what the loss, or the softmax, is given: its class dimension has size 1.
+
+    ## When it stays silent
+    When the number of classes is a setting that the source does not decide, when the softmax goes over another
+    dimension (the scores of an attention have one column, and it goes over the steps), and when the scores are put
+    together to more columns before.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Softmax.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html
+    """
+
+    code = "TDR213"
+    name = "softmax-over-one-output"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every loss over one class, and every softmax over one number that reaches no loss."""
+        yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        constant = {event.site: event for event in trace.of(Normalised) if event.size == 1}
+        told = set()
+        for loss in trace.of(LossCalled):
+            made = constant.get(loss.input.made_at) if loss.input.made_at is not None else None
+            if one_class(loss):
+                told.add(loss.input.made_at)
+                text = "`{loss}` compares one class only: the loss is always 0, and so are its gradients"
+                yield self.finding(loss.site, message(text, loss=loss.name), help=HELP)
+            elif made is not None:
+                told.add(made.site)
+                text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
+                trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
+                yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, trail=trail)
+        for event in constant.values():
+            if event.site not in told:
+                text = "the softmax goes over one output: it is always 1, and its gradient 0"
+                yield self.finding(event.site, text, help=HELP)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss, or the softmax, was computed of more."""
+        return bool(at(trace, finding.site, LossCalled) or at(trace, finding.site, Normalised))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What they were given."""
+        for loss in at(trace, finding.site, LossCalled)[:1]:
+            yield fact(f"the loss is given {shown(loss.input)}", classes(loss.input), "classes", loss)
+        for event in at(trace, finding.site, Normalised)[:1]:
+            yield fact(f"the softmax goes over {event.size} of {shown(event.input)}", event.size, "numbers", event)

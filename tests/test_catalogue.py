@@ -41,6 +41,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR302": ("missing-super-init", "E", "SP", "safe"),
     "TDR305": ("forward-called-directly", "W", "SP", "safe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
+    "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),
     "TDR401": ("missing-eval-mode", "E", "SP", "unsafe"),

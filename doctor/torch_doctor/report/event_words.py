@@ -90,6 +90,11 @@ class Words:
         return f"keep {len(event.members)} {what} in {where}: {fate}"
 
     @_said.register
+    def _(self, event: t.Repeated) -> str:
+        often = f"{event.times} times" if event.times else "several times"
+        return f"list {short(event.class_name)} {_name(event.name)} {often}, the same one each time"
+
+    @_said.register
     def _(self, event: t.ModeSet) -> str:
         mode = {True: "training mode", False: "evaluation mode", None: "a mode that is not known"}[event.training]
         return f"switch {_name(event.name)} to {mode}{'' if event.whole else ' (a part of a model)'}"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Args, Keywords, Loader, Object, Symbol
-    from torch_doctor.trace import Overwritten
+    from torch_doctor.trace import Overwritten, Repeated
 
 
 class Executor(Machine):
@@ -67,6 +67,7 @@ class Executor(Machine):
         self.items: dict[int, Value] = {}  # what the project's data sets give, by their numbers
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
+        self.repeated: dict[int, Repeated] = {}  # modules that a list holds several times
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
@@ -87,6 +88,7 @@ class Executor(Machine):
         self.remembered = {}
         self.played = {}
         self.driven = set()
+        self.repeated = {}
         self.overwritten = {}
         self.went_backward = set()
         self.frame = top_frame(self.main, self.home)

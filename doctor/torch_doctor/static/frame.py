@@ -30,6 +30,7 @@ class Frame(Object):
     """One function call, class body or file; its variables are its fields. `closure` is the frame around its definition."""
 
     __slots__ = (
+        "chosen",
         "closure",
         "globals",
         "loops_before",
@@ -50,6 +51,7 @@ class Frame(Object):
         self.globals = globals_
         self.closure = closure
         self.loops_before = 0
+        self.chosen = 0  # arms of branches, among others, that the current statement is in
         self.what: FunctionValue | None = None
         self.owner: ClassValue | None = None
         self.self: Value | None = None

@@ -18,15 +18,20 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Tri
 
 
 def _if(run: Executor, node: p.If) -> bool:
     truth, yes, no, symbol = conditions.decide(run, node.test)
-    if truth is True:
-        return run.block(node.body)
-    if truth is False:
-        return run.block(node.other)
-    return run.fork(((yes, lambda: run.block(node.body)), (no, lambda: run.block(node.other))), node.test, symbol)
+    frame, choice = run.frame, bool(node.other)
+    frame.chosen += choice
+    if truth is not None:
+        alive = run.block(node.body if truth else node.other)
+    else:
+        arms = ((yes, lambda: run.block(node.body)), (no, lambda: run.block(node.other)))
+        alive = run.fork(arms, node.test, symbol)
+    frame.chosen -= choice
+    return alive
 
 
 def _try(run: Executor, node: p.Try) -> bool:
@@ -55,6 +60,13 @@ def _try(run: Executor, node: p.Try) -> bool:
 
 def _choice(run: Executor, node: p.Choice) -> Value:
     truth, yes, no, symbol = conditions.decide(run, node.test)
+    run.frame.chosen += 1
+    value = _chosen(run, node, truth, (yes, no), symbol)
+    run.frame.chosen -= 1
+    return value
+
+
+def _chosen(run: Executor, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol: Any) -> Value:  # noqa: ANN401 - symbols nest
     if truth is not None:
         return run.evaluate(node.then if truth else node.other)
     result: list[Value] = []
@@ -66,7 +78,7 @@ def _choice(run: Executor, node: p.Choice) -> Value:
 
         return evaluated
 
-    run.fork(((yes, arm(node.then)), (no, arm(node.other))), node, symbol)
+    run.fork(((facts[0], arm(node.then)), (facts[1], arm(node.other))), node, symbol)
     joined: Value = join(result[0], result[1], symbol)
     return joined
 

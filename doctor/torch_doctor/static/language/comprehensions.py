@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.frame import Frame
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.language import conditions, streams, targets
+from torch_doctor.static.training import sharing
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -45,6 +46,7 @@ def _comprehension(run: Executor, node: p.Comprehension) -> Value:
                 old = mapping.fields.get("rest")
                 mapping.fields["rest"] = value if old is None else join(old, value)
         return mapping
+    sharing.comprehended(run, node, items, exact=exact)
     kind = "list" if node.kind == "generator" else node.kind
     content = Content(tuple(items)) if exact else Content((), summary(items) if items else None)
     return run.own(Sequence(kind, content, run.site(node), outer.what))

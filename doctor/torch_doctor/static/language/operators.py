@@ -10,7 +10,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
-from torch_doctor.static.training import keeping
+from torch_doctor.static.training import keeping, sharing
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -108,6 +108,7 @@ def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.No
     if op == "*":
         times = operands[1]
         content = first.content
+        sharing.multiplied(run, node, content.items, times)
         if isinstance(times, Const) and isinstance(times.value, int) and times.value <= UNROLLED:
             made = Content(content.items * times.value, content.rest)
         else:

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances
 from torch_doctor.static.tables import frameworks, layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import modes, module_parts
+from torch_doctor.static.training import modes, module_parts, sharing
 from torch_doctor.static.values import (
     Args,
     ClassValue,
@@ -186,6 +186,7 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
     module.settings = dict(keywords)
     if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
         _fill_list(run, module, args, keywords)
+        sharing.put_together(run, (*args, *keywords.values()), node)
     elif name in layers.LAYERS:
         _set_table(run, module, name, args, keywords)
     if not run.building and not run.modules_called and name not in losses.LOSSES:

@@ -8,7 +8,15 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
-from torch_doctor.static.training import checkpoints, forwards, framework_calls, loss_building, modes, module_parts
+from torch_doctor.static.training import (
+    checkpoints,
+    forwards,
+    framework_calls,
+    loss_building,
+    modes,
+    module_parts,
+    sharing,
+)
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -88,6 +96,7 @@ def module_method(
     if name == "extend" and args:
         content = containers.content_of(run, args[0])
         module_parts.add_to_list(run, of, content.all(), node)
+        sharing.put_together(run, args, node)
         return of
     if name == "update" and args and isinstance(args[0], Mapping):
         module_parts.add_to_list(run, of, args[0].values(), node)
@@ -116,6 +125,7 @@ def of_base(run: Executor, of: Module, name: str, args: Args, keywords: Keywords
     if name == "__init__":
         run.heap.set(of.fields, "#initialised", value=True)
         if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
+            sharing.put_together(run, args, node)
             module_parts.add_to_list(
                 run,
                 of,

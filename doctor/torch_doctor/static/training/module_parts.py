@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.machine import constant
 from torch_doctor.static.tables import layers, losses
-from torch_doctor.static.training import modes
+from torch_doctor.static.training import modes, sharing
 from torch_doctor.static.values import (
     Content,
     Either,
@@ -164,6 +164,7 @@ def set_module_attribute(run: Executor, module: Module, name: str, new: Value, n
                 run.heap.set(module.fields, "#early", (site, run.frame.what))
     run.heap.restructure()
     if isinstance(new, (Sequence, Mapping)):
+        sharing.put_together(run, (new,), node)
         run.heap.set(module.fields, ("#held", name), (site, run.frame.what, _wraps_one(node)))
 
 

@@ -68,6 +68,26 @@ class Held(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class Repeated(Event):
+    """A list holds one module several times: `[layer] * n`, `[layer for _ in range(n)]`; `site` is the expression.
+
+    `name` is the element as it is spelled there, `times` how often it is in the list (0: not known), `elements` how many
+    numbers its parameters have (0: not known), `built_at` where it was built. `registered_at`: where the list became layers
+    of a module; None where it is only gone through. `chosen`: the expression is an arm of a branch that has another one.
+    """
+
+    module: int
+    class_name: str
+    name: str
+    times: int
+    trainable: Tri
+    built_at: Site | None = None
+    registered_at: Site | None = None
+    chosen: bool = False
+    elements: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class ModeSet(Event):
     """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
 

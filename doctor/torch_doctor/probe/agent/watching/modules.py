@@ -207,6 +207,7 @@ class Watcher:
                 if part not in self._parts:
                     self._parts.add(part)
                     self._recorder.event("Registered", here, owner=number, child=part[1], name=name)
+        self._watch.sharing.tell(owner, here)
         for parameter in owner._parameters.values():
             if parameter is not None:
                 self._owners[id(parameter)] = (weakref.ref(parameter), number)

@@ -36,6 +36,7 @@ WATCHERS = (
     "loaders",
     "checkpoints",
     "containers",
+    "sharing",
     "keeping",
     "compilers",
     "uncalled",

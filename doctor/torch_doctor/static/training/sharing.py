@@ -1,0 +1,81 @@
+"""Lists that hold one module several times: `[layer] * n` and `[layer for _ in range(n)]`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import Const, Module, Sequence, Spread, Value
+from torch_doctor.trace import Repeated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static.executor import Executor
+
+
+def multiplied(run: Executor, node: p.Node, items: Iterable[Value], times: Value) -> None:
+    """Write that the modules of a list written out are repeated in it."""
+    shown = node.operands[0] if isinstance(node, p.Operation) else None
+    if not isinstance(shown, p.Display) or (isinstance(times, Const) and times.value in (0, 1)):
+        return
+    for element, value in zip(shown.items, items, strict=False):
+        if isinstance(value, Module):
+            often = times.value if isinstance(times, Const) and isinstance(times.value, int) else 0
+            _write(run, node, value, element, often)
+
+
+def comprehended(run: Executor, node: p.Comprehension, items: list[Value], *, exact: bool) -> None:
+    """Write that a comprehension names the same module in each pass."""
+    name: p.Expr = node.element
+    while isinstance(name, p.Attribute):
+        name = name.value
+    if node.kind == "dict" or not isinstance(name, p.Name) or not items or (exact and len(items) == 1):
+        return
+    own = {target for clause in node.clauses for target in _names(clause.target)}
+    first = items[0]
+    if isinstance(first, Module) and name.id not in own and all(item is first for item in items):
+        _write(run, node, first, node.element, len(items) if exact else 0)
+
+
+def put_together(run: Executor, values: Iterable[Value], node: p.Node) -> None:
+    """Note that the members of a list become layers: of what is repeated among them this shows that it was meant so."""
+    if not run.repeated:
+        return
+    seen: set[int] = set()
+    for value in values:
+        for rest, item in _items(value):
+            event = run.repeated.get(item.id) if isinstance(item, Module) else None
+            if event is not None and isinstance(item, Module) and (rest or item.id in seen):
+                event.registered_at = event.registered_at or run.site(node)
+            if isinstance(item, Module):
+                seen.add(item.id)
+
+
+def _items(value: Value) -> Iterable[tuple[bool, Value]]:
+    """The members that a value brings, each with whether it stands for many."""
+    if not isinstance(value, (Spread, Sequence)):
+        return [(False, value)]
+    content = value.content
+    return [*((False, item) for item in content.items), *([] if content.rest is None else [(True, content.rest)])]
+
+
+def _write(run: Executor, node: p.Node, module: Module, element: p.Expr, times: int) -> None:
+    run.repeated[module.id] = run.emit(
+        Repeated,
+        node,
+        module=module.id,
+        class_name=module.class_name,
+        name=run.text(element),
+        times=times,
+        trainable=module_parts.trainable(run, module),
+        built_at=module.born,
+        chosen=run.frame.chosen > 0,
+    )
+
+
+def _names(target: p.Expr) -> Iterable[str]:
+    if isinstance(target, p.Name):
+        return [target.id]
+    return [name for item in target.items for name in _names(item)] if isinstance(target, p.Display) else []

@@ -1,0 +1,120 @@
+"""TDR311: one layer n times in a list is not n layers."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
+from torch_doctor.trace import ModuleBuilt, Repeated, Trace
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ON_PURPOSE = re.compile(r"shar|tied|common|recur", re.IGNORECASE)
+"""Names that say that a layer is meant to be one."""
+
+
+class SharedLayerObject(Rule):
+    """A list of layers holds the same layer n times.
+
+    ## Why is this bad?
+    `[nn.Linear(8, 8)] * 4` builds one layer and a list of four references to it, and `[layer for _ in range(4)]` does the
+    same. The network looks four layers deep and has the weights of one: the layer is applied four times, and gets the
+    gradients of all four places.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self, depth=4):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(8, 8)] * depth)
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.relu(layer(x))
+            return x
+
+
+    print(Net()(torch.randn(2, 8)).shape)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self, depth=4):
+            super().__init__()
+            self.layers = nn.ModuleList([nn.Linear(8, 8) for _ in range(depth)])
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.relu(layer(x))
+            return x
+
+
+    print(Net()(torch.randn(2, 8)).shape)
+    ```
+
+    ## How the probe confirms it
+    The list of the built module holds one object several times; it counts the parameters that are missing.
+
+    ## Fix safety
+    Unsafe: the model gets the parameters it was meant to have, and checkpoints of the old one no longer fit.
+
+    ## When it stays silent
+    When the layer has nothing to train (activations, pooling, dropout), when the list is not made into layers of a module,
+    when the layers are copied (`copy.deepcopy`), and when sharing is on purpose: one arm of a choice, a name that says so,
+    or one layer that `forward` applies in a loop.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
+    - https://docs.python.org/3/faq/programming.html#how-do-i-create-a-multidimensional-list
+    """
+
+    code = "TDR311"
+    name = "shared-layer-object"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every expression that repeats a layer with parameters, and becomes layers."""
+        for event in first_per_site(e for e in trace.of(Repeated) if _wrong(e)):
+            often = f"{event.times} entries are" if event.times else "all entries are"
+            text = f"{often} the same `{{name}}`: one layer is trained and applied again and again"
+            trail = [] if event.built_at is None else [Step(event.built_at, "the only layer is built here")]
+            if event.registered_at is not None:
+                trail.append(Step(event.registered_at, "the list becomes layers here"))
+            yield self.finding(
+                event.site,
+                message(text, name=event.class_name.rpartition(".")[2]),
+                help="build one in each pass: `[Layer(...) for _ in range(n)]`",
+                trail=[step for step in trail if not same_place(step.site, event.site)],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the list was made; where its layers are several, or one, it is not a list of one object."""
+        return "the list holds no layer twice in this run" if at(trace, finding.site, ModuleBuilt) else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many parameters there are, and how many there should be."""
+        for event in at(trace, finding.site, Repeated)[:1]:
+            meant = event.elements * event.times
+            text = f"{event.times} entries are one object: {count(event.elements, 'parameter')} instead of {meant:,}"
+            yield fact(text, event.times, "entries", event)
+
+
+def _wrong(event: Repeated) -> bool:
+    shared = event.chosen or ON_PURPOSE.search(event.name) is not None
+    return event.trainable is True and event.registered_at is not None and not shared

@@ -80,6 +80,7 @@ class GradClearedBeforeStep(Rule):
     name = "grad-cleared-before-step"
     level = Level.ERROR
     witness = "SP"
+    explained_by = frozenset({"TDR213"})  # its gradients are zero from the start, and clipping leaves them so
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -33,6 +33,22 @@ SIGMOID_INSIDE = (
 """Losses that apply the sigmoid to their input."""
 
 
+ELEMENTWISE = frozenset[str]().union(
+    *(
+        _both(module, function)
+        for module, function in (
+            ("MSELoss", "mse_loss"),
+            ("L1Loss", "l1_loss"),
+            ("SmoothL1Loss", "smooth_l1_loss"),
+            ("HuberLoss", "huber_loss"),
+            ("PoissonNLLLoss", "poisson_nll_loss"),
+            ("GaussianNLLLoss", "gaussian_nll_loss"),
+        )
+    )
+)
+"""Losses that compare number by number, and stretch input and target to match."""
+
+
 def made_before(trace: Trace, kind: Kind, losses: Collection[str]) -> Iterator[tuple[Site, LossCalled]]:
     """Each place that makes this kind of values for one of the losses, with the first loss that they reach."""
     seen = set()

@@ -1,4 +1,4 @@
-"""Shapes of what losses are given: how many classes, and which prediction meets which target."""
+"""Shapes of what losses are given: over how many classes they go, and whether prediction and target match."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ def classes(fact: TensorFact) -> int | None:
         return None
     size = shape[-1] if shape[0] == ANY or len(shape) == 1 else shape[1]
     return size if isinstance(size, int) else None
+
+
+def crossed(left: TensorFact, right: TensorFact) -> bool:
+    """Whether one is a column and the other a row of as many numbers: stretched to match they make all pairs."""
+    return _column_and_row(left, right) or _column_and_row(right, left)
+
+
+def _column_and_row(column: TensorFact, row: TensorFact) -> bool:
+    if column.shape is None or row.shape is None or len(row.shape) != 1 or len(column.shape) != 2:  # noqa: PLR2004 - a column has two
+        return False
+    (length, one), (count,) = column.shape, row.shape
+    return one == 1 and count not in (None, 1, ANY) and length in (None, ANY, count)
 
 
 def shown(fact: TensorFact) -> str:

@@ -75,7 +75,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
                 flow.source,
                 flow.loader,
             )
-        meta = making(op, operands, site=run.site(node) if op == "-" else None)
+        differs = op == "-" and len(operands) > 1
+        meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands), meta=meta)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made.made_by = "gradient"

@@ -160,7 +160,7 @@ def _stretch(size: Size, part: p.Slice) -> Size:
     written = [bound for bound in (part.lower, part.upper, part.step) if bound is not None]
     plain = all(isinstance(bound, (p.Const, p.Operation)) and not _computed(bound) for bound in written)
     if not plain:
-        return shapes.BATCH if part.lower is not None and part.upper is not None else None
+        return shapes.BATCH if part.upper is not None else None
     if isinstance(size, int) and all(isinstance(bound, p.Const) for bound in written):
         bounds = [bound.value if isinstance(bound, p.Const) else None for bound in (part.lower, part.upper, part.step)]
         if all(bound is None or isinstance(bound, int) for bound in bounds):

@@ -14,10 +14,10 @@ SAME: frozenset[str] = frozenset(
         clamp_max clip abs absolute neg negative positive relu dropout dropout1d dropout2d dropout3d alpha_dropout data
         tril triu cumsum cumprod nan_to_num masked_fill scatter scatter_add index_fill Variable retain_grad to_dense
         coalesce floor ceil round trunc sign fill_ zero_ clamp_ abs_ relu_ relu6 leaky_relu elu selu celu gelu silu mish
-        softplus hardtanh zeros_like ones_like empty_like full_like rand_like randn_like randint_like new_tensor_like
+        softplus hardtanh zeros_like ones_like empty_like full_like rand_like randn_like randint_like
         normal_ uniform_ random_ bernoulli bernoulli_ share_memory_ resolve_conj copy_ normalize local_response_norm
         add_ sub_ mul_ div_ pow_ clip_ neg_ sqrt_ exp_ log_ sigmoid_ tanh_ floor_ ceil_ round_ masked_fill_ clamp_min_
-        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm diff_like sort_values
+        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm square
         """
     )
 )

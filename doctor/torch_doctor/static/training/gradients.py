@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import parameters
+from torch_doctor.static.training import broadcasts, parameters
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -45,6 +45,7 @@ def backward(
             if isinstance(thing, Module) and thing.cls is None and not thing.layer:
                 run.heap.set(thing.fields, "#trained", value=True)
     run.went_backward |= flow.forwards
+    broadcasts.tell(run, value)
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
     run.emit(
         Backward,

@@ -10,7 +10,7 @@ from torch_doctor.static.language import containers, operators, outside, targets
 from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import gradients, parameters
+from torch_doctor.static.training import broadcasts, gradients, parameters
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -122,8 +122,10 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         kind = functions.EXP_OF.get(leading.kind, kind)
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
     scalar = True if known.scalar is True or reduced else None
-    meta = making(name.rpartition(".")[2], values, keywords)
-    if name.rpartition(".")[2] in SOFTMAXES and first is not None:
+    short = name.rpartition(".")[2]
+    differs = short in broadcasts.DIFFERENCES
+    meta = making(short, values, keywords, run.text(node) if differs else None, run.site(node) if differs else None)
+    if short in SOFTMAXES and first is not None:
         dim = keywords.get("dim", values[1] if len(values) > 1 else None)
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
@@ -145,11 +147,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         return Unknown(flow, first.holds)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
         if known.indices:
-            along = (
-                making("argmax", values, keywords)
-                if name.rpartition(".")[2] in ("max", "min", "median", "mode")
-                else None
-            )
+            along = making("argmax", values, keywords) if short in ("max", "min", "median", "mode") else None
             labels = Tensor(flow.cut(), Kind.LABELS, meta=along)
             return run.own(Sequence("tuple", Content((tensor, labels))))
         return Stream(tensor)

@@ -122,6 +122,7 @@ class Watcher:
             one = behind(loss.grad_fn, leaves=walk)
             found.forwards |= one.forwards
             found.kept |= one.kept
+            found.broadcasts += one.broadcasts
             found.complete &= one.complete
             found.leaves += one.leaves
             if loss.grad_fn is None and loss.requires_grad:
@@ -145,6 +146,8 @@ class Watcher:
                 got.append(leaf)
         modules = self._watch.modules.owners(got, here)
         kept = before.reached.kept
+        for broadcast in before.reached.broadcasts:
+            recorder.event("Broadcast", here, **broadcast)
         number = recorder.event(
             "Backward",
             here,

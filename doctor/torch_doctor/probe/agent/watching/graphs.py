@@ -77,9 +77,10 @@ LOSSES = (
 class Behind:
     """What a walk through the graph found."""
 
-    __slots__ = ("complete", "forwards", "kept", "leaves", "nodes")
+    __slots__ = ("broadcasts", "complete", "forwards", "kept", "leaves", "nodes")
 
     def __init__(self) -> None:
+        self.broadcasts: list[dict[str, Any]] = []
         self.forwards: set[int] = set()
         self.kept: set[int] = set()
         self.leaves: list[Any] = []
@@ -113,6 +114,8 @@ def behind(node: Any, *, leaves: bool = False, most: int = MOST) -> Behind:  # n
             kept = notes.get("kept")
             if kept:
                 found.kept.update(kept)
+            if "broadcast" in notes:
+                found.broadcasts.append(notes["broadcast"])
             forwards = notes.get("forwards")
             if forwards:
                 found.forwards.update(forwards)

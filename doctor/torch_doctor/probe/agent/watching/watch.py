@@ -26,6 +26,7 @@ WATCHERS = (
     "named_forwards",
     "kinds",
     "losses",
+    "differences",
     "loss_building",
     "gradients",
     "optimizers",

@@ -1,0 +1,130 @@
+"""TDR214: a column of predictions meets a row of targets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor.trace import Broadcast, LossCalled, Trace
+from torch_doctor_rules.loss_inputs import ELEMENTWISE
+from torch_doctor_rules.shown import at, counted, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.sizes import crossed, shown
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import TensorFact
+
+AGREE = "differences of tensors of one shape"
+
+
+class SilentBroadcast(Rule):
+    """Predictions of shape `[B, 1]` are compared with targets of shape `[B]`: every one with every other.
+
+    ## Why is this bad?
+    Tensors of different shapes are stretched to match. A column and a row become a square of `B * B` differences, so
+    that each prediction is drawn to the mean of all targets. The loss falls at first, and the model learns to answer
+    the mean. Torch only warns, and says nothing at all where the loss is written by hand.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x).squeeze(1), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The shapes at the loss call; for a loss written by hand the shapes of the difference that the loss was made of.
+
+    ## Fix safety
+    Unsafe: `squeeze(1)` on the prediction changes what the loss is computed of, as it was meant.
+
+    ## When it stays silent
+    When a shape is not known, when the batch has one row, when a loss with `reduction="none"` is reduced by hand, and
+    when the difference of all pairs is asked for with a dimension of its own on both sides.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.MSELoss.html
+    """
+
+    code = "TDR214"
+    name = "silent-broadcast"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The losses and differences that compare all pairs."""
+        yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        for loss in trace.of(LossCalled):
+            reduced = loss.loss in ELEMENTWISE and loss.output.scalar is True
+            if reduced and _one_learns(loss.input, loss.target) and crossed(loss.input, loss.target):
+                text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
+                words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
+                yield self.finding(loss.site, message(text, **words), help=_help(loss.input))
+        for event in trace.of(Broadcast):
+            if _one_learns(event.left, event.right) and crossed(event.left, event.right):
+                text = "the difference of {one} and {other} compares all pairs, and goes into the loss"
+                words = {"one": shown(event.left), "other": shown(event.right)}
+                yield self.finding(event.site, message(text, **words), help=_help(event.left))
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss, or the difference, was computed of tensors that match."""
+        return bool(at(trace, finding.site, LossCalled) or counted(trace, finding.site, AGREE))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """The shapes."""
+        pairs = [(loss, loss.input, loss.target) for loss in at(trace, finding.site, LossCalled)]
+        pairs += [(event, event.left, event.right) for event in at(trace, finding.site, Broadcast)]  # type: ignore[misc]
+        for event, left, right in pairs[:1]:
+            wide = shown(left) if not crossed(left, right) else f"{shown(left)} and {shown(right)}"
+            yield fact(f"{len(pairs)} times it was given {wide}", len(pairs), "times", event)
+        agree = counted(trace, finding.site, AGREE)
+        if agree and not pairs:
+            yield fact(f"{agree} differences were of tensors of one rank", agree, "differences")
+
+
+def _one_learns(left: TensorFact, right: TensorFact) -> bool:
+    """Whether one of them comes from a model, or can be trained, and the other is what it is compared with."""
+    return (left.graph is True or bool(left.forwards)) != (right.graph is True or bool(right.graph_forwards))
+
+
+def _help(first: TensorFact) -> str:
+    column = first.shape is not None and len(first.shape) > 1
+    return f"give both one shape: `.squeeze(1)` on the {'first' if column else 'second'}, `[B, 1]`, makes it `[B]`"

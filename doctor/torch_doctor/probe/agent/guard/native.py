@@ -1,4 +1,4 @@
-"""Sends what is opened below Python, by a path, through the overlay: torch's own files, OpenCV, sqlite3, safetensors, HDF5."""
+"""Sends what is opened below Python, by a path, through the overlay: torch's own files, OpenCV, sqlite3, Arrow, HDF5."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
         "safe_open": (0, "filename", READS),
     },
     "h5py": {"File": (0, "name", CHANGES)},
+    "pyarrow": {"memory_map": (0, "path", READS), "OSFile": (0, "path", CHANGES)},
+    "pyarrow.parquet": {"write_table": (1, "where", WRITES), "read_table": (0, "source", READS)},
 }
 
 

@@ -14,6 +14,7 @@ from . import (
     cuda,
     distributed,
     folders,
+    hub,
     loaders,
     outputs,
     processes,
@@ -54,6 +55,7 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
     Files(sources, teller).prepare()
     outputs.prepare(sources, teller)
     folders.prepare(sources, teller)
+    hub.prepare(sources, teller)
 
 
 def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import imports
 from . import told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
+from .hub.metrics import make_evaluate
 from .plain_tqdm import make_tqdm
 from .silent import Silent, SilentModule
 
@@ -43,6 +44,7 @@ IDLE = {
     **dict.fromkeys(
         "yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "sending messages"
     ),
+    "evaluate": "measuring",
     **dict.fromkeys("nni kaggle gdown wget dotenv google.colab".split(), "fetching and launching"),
 }
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
@@ -152,4 +154,9 @@ def subplots(nrows: int = 1, ncols: int = 1, *_: Any, **__: Any) -> tuple[Silent
     return Silent("figure"), Axes(nrows, ncols)
 
 
-MADE: dict[str, Callable[[str], ModuleType]] = {"matplotlib": Pyplot, "pylab": Pyplot, "tqdm": make_tqdm}
+MADE: dict[str, Callable[[str], ModuleType]] = {
+    "matplotlib": Pyplot,
+    "pylab": Pyplot,
+    "tqdm": make_tqdm,
+    "evaluate": make_evaluate,
+}

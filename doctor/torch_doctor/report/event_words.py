@@ -210,7 +210,7 @@ class Words:
 
     @_said.register
     def _(self, event: t.SchedulerStepped) -> str:
-        return f"step scheduler {_name(event.name)}"
+        return f"step scheduler {_name(event.name)}{' (told where to go)' if event.told else ''}"
 
     @_said.register
     def _(self, event: t.ForwardByName) -> str:

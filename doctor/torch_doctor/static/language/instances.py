@@ -17,10 +17,8 @@ from torch_doctor.static.values import (
     Keywords,
     Loader,
     Module,
-    Tool,
     Unknown,
     Value,
-    held,
 )
 
 if TYPE_CHECKING:
@@ -77,5 +75,6 @@ def special_instance(run: Executor, cls: ClassValue, args: Args, keywords: Keywo
     elif any(training.loader_of(name) for name in names):
         thing = run.own(Loader(run.site(node), cls.name))
     elif any(training.scheduler_of(name) or name in training.SCHEDULER_BASES for name in names):
-        thing = run.own(Tool(run.site(node), "torch.optim.lr_scheduler.LRScheduler", held((*args, *keywords.values()))))
+        base = "torch.optim.lr_scheduler.LRScheduler"
+        thing = construction.make_scheduler(run, base, cls.name, [*args, *keywords.values()], node)
     return thing

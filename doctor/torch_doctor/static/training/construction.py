@@ -61,12 +61,21 @@ def made_from_model(run: Executor, name: str, args: Args, node: p.Node) -> Value
 
 
 def scheduler_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
-    """Construct a learning-rate scheduler."""
-    values = [*args, *keywords.values()]
-    owner = next((value.id for value in values if isinstance(value, Optimizer)), 0)
+    """Construct one of the schedulers that the tables know."""
+    return make_scheduler(run, name, name, [*args, *keywords.values()], node)
+
+
+def make_scheduler(run: Executor, name: str, class_name: str, values: list[Value], node: p.Node) -> Tool:
+    """Make a learning-rate scheduler that is used as the library's class `name`; `class_name` is what users know it by."""
     made: Tool = run.own(Tool(run.site(node), name, held(values)))
-    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=name)
+    owner = optimizer_in(run, made.holds)
+    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=class_name)
     return made
+
+
+def optimizer_in(run: Executor, numbers: frozenset[int]) -> int:
+    """The first optimizer among these objects; 0 where there is none."""
+    return min((number for number in numbers if isinstance(run.objects.get(number), Optimizer)), default=0)
 
 
 def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:

@@ -8,7 +8,7 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import checkpoints, framework_calls, gradients, parameters
+from torch_doctor.static.training import checkpoints, construction, framework_calls, gradients, parameters
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -94,8 +94,9 @@ def tool_method(
         return Plain()
     if training.scheduler_of(of.name) or "scheduler" in of.name:
         if name in ("step", "step_update"):
-            owner = next((n for n in of.holds if isinstance(run.objects.get(n), Optimizer)), 0)
-            run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver)
+            owner = construction.optimizer_in(run, of.holds)
+            told = bool(args or keywords)
+            run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver, told=told)
             return NOTHING
         if name == "state_dict":
             return checkpoints.state_dict(run, node)

@@ -193,11 +193,12 @@ class SchedulerBuilt(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class SchedulerStepped(Event):
-    """`scheduler.step()`."""
+    """`scheduler.step()`. `told`: it was given an argument, as an epoch's number or a metric, that says where to go."""
 
     scheduler: int
     optimizer: int
     name: str
+    told: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

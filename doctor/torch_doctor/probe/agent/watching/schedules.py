@@ -68,12 +68,12 @@ class Watcher:
             finally:
                 self._deep -= 1
             if not self._deep and not recorder.quiet and not recorder.rests():
-                recorder.safely(self._stepped, scheduler)
+                recorder.safely(self._stepped, scheduler, (*arguments, *keywords))
             return result
 
         return step
 
-    def _stepped(self, scheduler: Any) -> None:
+    def _stepped(self, scheduler: Any, given: tuple[Any, ...]) -> None:
         recorder = self._recorder
         here = recorder.here()
         if here.frame is None:
@@ -81,4 +81,5 @@ class Watcher:
         numbers = recorder.references.number
         optimizer = numbers(getattr(scheduler, "optimizer", None))
         name = recorder.owner(here.site, "step")
-        recorder.event("SchedulerStepped", here, scheduler=numbers(scheduler), optimizer=optimizer, name=name)
+        fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "told": bool(given)}
+        recorder.event("SchedulerStepped", here, scheduler=numbers(scheduler), **fields)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import BranchKind, GaveUp, Handed, LoopKind, SchedulerBuilt, SchedulerStepped, Stepped, Trace
+from torch_doctor.trace import SchedulerStepped
+from torch_doctor_rules.schedules import Schedules
 from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message, owner
@@ -13,10 +14,7 @@ from torch_doctor_rules.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Scope
-
-PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
-"""It follows a metric and has no first value that could be skipped."""
+    from torch_doctor.trace import SchedulerBuilt, Stepped, Trace
 
 
 class SchedulerBeforeOptimizer(Rule):
@@ -90,79 +88,30 @@ class SchedulerBeforeOptimizer(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step of a scheduler that comes before any of its optimizer, and that one follows."""
-        early = ((moved, self._follows(trace, moved)) for moved in trace.of(SchedulerStepped))
+        schedules = Schedules(trace)
+        early = ((moved, schedules.next_step(moved)) for moved in trace.of(SchedulerStepped))
         yield from first_per_site(
-            self._report(trace, moved, step)
+            self._report(schedules.built(moved), moved, step)
             for moved, step in early
-            if step is not None and not self._may_have_stepped(trace, moved)
+            if step is not None and not schedules.may_have_begun(moved)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the optimizer had stepped before each of these steps of its scheduler."""
         steps = at(trace, finding.site, SchedulerStepped)
-        if all(self._ahead(trace, moved) for moved in steps):
+        if all(Schedules(trace).steps_before(moved) for moved in steps):
             return bool(steps)
         return "the optimizer had not stepped yet, and the run saw no step of it that follows"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the optimizer had stepped before the scheduler first did."""
         for moved in at(trace, finding.site, SchedulerStepped)[:1]:
-            often = len(self._ahead(trace, moved))
+            often = len(Schedules(trace).steps_before(moved))
             yield fact(
                 f"the optimizer had stepped {count(often, 'time')} when the scheduler did", often, "steps", moved
             )
 
-    def _follows(self, trace: Trace, moved: SchedulerStepped) -> Stepped | None:
-        """The optimizer's next step, where both belong together and it never comes without the scheduler's."""
-        built = next((each for each in trace.of(SchedulerBuilt) if each.scheduler == moved.scheduler), None)
-        if moved.told or (built is not None and built.class_name == PLATEAU):
-            return None
-        loops = _innermost(moved)
-        chosen = {guard for guard in moved.guards if trace.branches[guard[0]].kind is not BranchKind.FLAG}
-        return next(
-            (
-                step
-                for step in trace.of(Stepped)
-                if step.index > moved.index
-                and self._concerns(trace, moved, step)
-                and trace.together(moved, step)
-                and trace.same_iteration(moved, step)
-                and trace.common_loop(moved, step) in loops
-                and chosen <= step.guards
-            ),
-            None,
-        )
-
-    def _may_have_stepped(self, trace: Trace, moved: SchedulerStepped) -> bool:
-        """Whether the optimizer may have stepped before, in sight or out of it."""
-        return bool(self._ahead(trace, moved)) or any(
-            trace.together(event, moved)
-            and (
-                isinstance(event, GaveUp)
-                or (event.optimizers if not moved.optimizer else moved.optimizer in event.optimizers)
-            )
-            for event in trace.before(moved)
-            if isinstance(event, (Handed, GaveUp))
-        )
-
-    def _ahead(self, trace: Trace, moved: SchedulerStepped) -> list[Stepped]:
-        """The steps before the scheduler's that may be the optimizer's."""
-        return [
-            step
-            for step in trace.of(Stepped)
-            if step.index < moved.index
-            and trace.together(step, moved)
-            and (not step.optimizer or not moved.optimizer or step.optimizer == moved.optimizer)
-        ]
-
-    def _concerns(self, trace: Trace, moved: SchedulerStepped, step: Stepped) -> bool:
-        """Whether the step is surely of the scheduler's optimizer."""
-        if moved.optimizer:
-            return step.optimizer == moved.optimizer
-        return {each.optimizer for each in trace.of(Stepped)} == {step.optimizer}
-
-    def _report(self, trace: Trace, moved: SchedulerStepped, step: Stepped) -> Finding:
-        built = [each for each in trace.of(SchedulerBuilt) if each.scheduler == moved.scheduler][:1]
+    def _report(self, built: SchedulerBuilt | None, moved: SchedulerStepped, step: Stepped) -> Finding:
         text = "`{scheduler}.step()` runs before `{optimizer}.step()`: the first learning rate is skipped"
         names = {
             "scheduler": owner(moved.name, "step", "scheduler"),
@@ -173,18 +122,8 @@ class SchedulerBeforeOptimizer(Rule):
             message(text, **names),
             help="step the scheduler after the optimizer has stepped",
             trail=(
-                *(Step(each.site, "the schedule's first learning rate is set here") for each in built),
+                *([Step(built.site, "the schedule's first learning rate is set here")] if built else []),
                 Step(moved.site, "it is replaced here"),
                 Step(step.site, "the optimizer steps for the first time only here"),
             ),
         )
-
-
-def _innermost(moved: SchedulerStepped) -> list[Scope | None]:
-    """The iterations in which the optimizer has to step too: the innermost, and where that loop is over a few, the next."""
-    loops: list[Scope | None] = []
-    for scope in reversed(moved.scope.iterations()):
-        loops.append(scope)
-        if scope.loop_kind is not LoopKind.COUNTED:
-            return loops
-    return loops or [None]

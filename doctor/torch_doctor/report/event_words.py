@@ -153,6 +153,10 @@ class Words:
         return f"put what {_name(event.name)} returns into {_name(event.name)}{fails}"
 
     @_said.register
+    def _(self, event: t.LogTaken) -> str:
+        return f"take the logarithm of {_fact(event.input)}"
+
+    @_said.register
     def _(self, event: t.Backward) -> str:
         traits = []
         if event.through != "backward":

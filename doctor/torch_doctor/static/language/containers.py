@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import conditions, invocation
 from torch_doctor.static.measuring import making
+from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Args,
@@ -34,6 +35,7 @@ from torch_doctor.static.values import (
     join,
     summary,
 )
+from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +123,9 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         return chosen(run, value, key) or (summary(everything) if everything else Unknown())
     if isinstance(value, Tensor):
         meta = making("[]", (value, key), None, node.key)
-        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail, meta=meta)
+        masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
+        made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
+        return Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
     if isinstance(value, Plain):

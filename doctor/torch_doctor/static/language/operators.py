@@ -10,6 +10,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
+from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import keeping, sharing
 from torch_doctor.static.values import (
     Const,
@@ -142,6 +143,8 @@ def _kind_of(op: str, operands: tuple[Value, ...]) -> Kind:
     if Kind.LOSS in kinds:
         return Kind.LOSS
     others = [value for value in operands if not isinstance(value, Tensor)]
+    if op == "-" and isinstance(operands[0], Const) and operands[0].value == 1 and kinds and kinds[0] in LOG_OF:
+        return Kind.BOUNDED  # what a probability lacks to 1 lies between 0 and 1 too
     scaled = op in "*/+-" and len(kinds) == 1 and all(isinstance(value, (Const, Plain)) for value in others)
     return kinds[0] if scaled and kinds[0] in (Kind.LOGITS, Kind.NOISE) else Kind.UNKNOWN
 

@@ -29,6 +29,9 @@ class Function:
     in_place: bool = False  # changes its first argument (a method: its tensor) and returns it
     loss: bool = True  # a loss is still a loss behind it (its half, its sum, its weighted mean)
     zero_gradient: bool = False  # it has a graph and the gradient through it is zero
+    keeps_zeros: bool = (
+        True  # False: an average, an extreme or a selection, which need not reach 0 where its argument does
+    )
 
     def of(self, kind: Kind) -> Kind:
         """Return the kind of the result for a first tensor argument of this kind."""
@@ -37,6 +40,8 @@ class Function:
         return kind if self.kind is None else self.kind
 
 
+LOGS = frozenset({"log", "log2", "log10", "log_", "log2_", "log10_"})
+"""Logarithms: of 0 they are minus infinity."""
 LOG_OF = {Kind.PROBABILITIES: Kind.LOG_PROBABILITIES, Kind.BOUNDED: Kind.LOG_BOUNDED}
 """What a log makes of a kind; of every other: UNKNOWN."""
 EXP_OF = {kind: source for source, kind in LOG_OF.items()}
@@ -57,10 +62,10 @@ _PLAIN = Function("plain", kind=Kind.UNKNOWN, graph=False, loss=False)
 _NONE = Function("none", kind=Kind.UNKNOWN, graph=False, loss=False)
 _TUPLE = Function("tuple")
 _TUPLE_NUMBERS = Function("tuple", kind=Kind.UNKNOWN)
-_REDUCED = Function(scalar=None)  # a mean of scores is a score, of losses a loss
+_REDUCED = Function(scalar=None, keeps_zeros=False)  # a mean of scores is a score, of losses a loss
 _SUMMED = Function(kind=Kind.UNKNOWN, scalar=None)
-_EXTREME = Function(scalar=None, with_dim="tuple", indices=True)
-_TOP = Function("tuple", indices=True)
+_EXTREME = Function(scalar=None, with_dim="tuple", indices=True, keeps_zeros=False)
+_TOP = Function("tuple", indices=True, keeps_zeros=False)
 _DATA = Function(kind=Kind.UNKNOWN, graph=False, source=Source.DATA, loss=False)
 _NOISE = Function(kind=Kind.NOISE, graph=False, source=Source.NOISE, loss=False)
 _STEPS = Function(kind=Kind.UNKNOWN, zero_gradient=True)
@@ -79,11 +84,12 @@ _BOTH = _named(
         """
         adjoint clone contiguous diagonal diag diag_embed flatten flip fliplr flipud roll rot90 movedim moveaxis
         narrow permute ravel reshape resolve_conj squeeze swapaxes swapdims t take take_along_dim tile transpose
-        tril triu unflatten unsqueeze select index_select masked_select gather broadcast_to repeat_interleave
+        tril triu unflatten unsqueeze select index_select gather broadcast_to repeat_interleave
         unfold_copy msort
         """,
         _KEPT,
     ),
+    ("masked_select", replace(_KEPT, keeps_zeros=False)),
     ("chunk split unbind tensor_split hsplit vsplit dsplit split_with_sizes", _TUPLE),
     # Numbers are computed.
     (

@@ -214,7 +214,7 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     made_at, made_by = _made(run, module, table, node)
     output = Tensor(flow, table.kind, made_at, made_by, meta=meta)
     if short in tensors.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
-        dim = module.settings.get("dim", module.given[0] if module.given else None)
+        dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
         tensors.normalised(run, module.layer, first, dim, made_at)
     if table.result == "tensor":
         return output

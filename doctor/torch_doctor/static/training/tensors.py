@@ -35,6 +35,7 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Kind,
+    LogTaken,
     LossCalled,
     Normalised,
     Source,
@@ -126,11 +127,14 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     differs = short in broadcasts.DIFFERENCES
     meta = making(short, values, keywords, run.text(node) if differs else None, run.site(node) if differs else None)
     if short in SOFTMAXES and first is not None:
-        dim = keywords.get("dim", values[1] if len(values) > 1 else None)
+        dim = keywords.get("dim", values[1] if len(values) > 1 else keywords.get("**"))
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
+    if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
+        run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
+        made_by = leading.made_by if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
         tensor = Tensor(
-            flow, kind, leading.made_at, leading.made_by, leading.trail, leading.scalar if not reduced else True, meta
+            flow, kind, leading.made_at, made_by, leading.trail, leading.scalar if not reduced else True, meta
         )
     else:
         tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
@@ -169,16 +173,25 @@ def computed(  # noqa: PLR0911 - one return per sort of result
 def normalised(run: Executor, function: str, given: Value, dim: Value | None, site: Site) -> None:
     """Say over how many numbers a softmax goes, where that is known; without a `dim` torch chooses."""
     shape = measured(given).shape
-    if shape is None:
-        return
-    chosen: object = size_at(dim) if dim is not None else None
-    if (dim is None or (isinstance(dim, Const) and dim.value is None)) and shapes.ANY not in shape:
-        chosen = 0 if len(shape) in (0, 1, 3) else 1
-    place = shapes.place(shape, chosen)
-    size = None if place is None else shape[place]
-    if isinstance(size, int):
+    omitted = dim is None or (isinstance(dim, Const) and dim.value is None)
+    size: object = None
+    if shape is not None:
+        chosen: object = size_at(dim) if dim is not None else None
+        if omitted and shapes.ANY not in shape:
+            chosen = 0 if len(shape) in (0, 1, 3) else 1
+        place = shapes.place(shape, chosen)
+        size = None if place is None else shape[place]
+    if isinstance(size, int) or omitted:
         fact = with_facts(run.fact(given), given)
-        run.emit(Normalised, site, function=function, input=fact, size=size)
+        known = size if isinstance(size, int) else 0
+        run.emit(Normalised, site, function=function, input=fact, size=known, dim_given=not omitted)
+
+
+def _argument(run: Executor, node: p.Node) -> str:
+    """The text of what a function gets first, or whose method it is."""
+    if isinstance(node, p.Call) and not node.args and isinstance(node.func, p.Attribute):
+        return run.text(node.func.value)
+    return run.text_of_argument(node, 0)
 
 
 def _leading(run: Executor, value: Value | None) -> Tensor | None:

@@ -64,14 +64,24 @@ class LossCalled(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Normalised(Event):
-    """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of known `size`.
+    """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
 
-    `site` is where its result got its kind: the call, or the construction of the layer in a container.
+    `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim_given` is
+    False where the script leaves the choice of the dimension to torch.
     """
 
     function: str
     input: TensorFact
     size: int
+    dim_given: Tri = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LogTaken(Event):
+    """A logarithm (`function`, its torch name) was taken of values of a known kind."""
+
+    function: str
+    input: TensorFact
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -45,9 +45,9 @@ SAME = frozenset(
     for words in (
         ("View", "UnsafeView", "ReshapeAlias", "Alias", "AsStrided", "Contiguous", "Flatten", "Unfold", "Diagonal"),
         ("Transpose", "Permute", "T", "Squeeze", "Unsqueeze", "Expand", "Movedim", "Repeat", "Flip", "Roll"),
-        ("Slice", "Select", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Narrow", "CopySlices"),
+        ("Slice", "Select", "Index", "IndexSelect", "Gather", "Take", "Narrow", "CopySlices"),
         ("Clone", "ToCopy", "Detach", "Cat", "Stack", "Split", "SplitWithSizes", "UnsafeSplit", "Unbind", "Chunk"),
-        ("Mean", "Amax", "Amin", "ConstantPadNd", "ReflectionPad2D", "ReplicationPad2D", "NativeDropout"),
+        ("ConstantPadNd", "ReflectionPad2D", "ReplicationPad2D", "NativeDropout"),
         ("AvgPool2D", "AvgPool3D", "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D"),
         ("MaxPool2DWithIndices", "MaxPool3DWithIndices", "UpsampleNearest1D", "UpsampleNearest2D"),
         ("UpsampleBilinear2D", "UpsampleLinear1D", "PixelShuffle"),
@@ -56,9 +56,13 @@ SAME = frozenset(
 )
 """Nodes that only rearrange, select or average: what they give is of the kind of what they got."""
 
+PARTIAL = frozenset({"MeanBackward", "AmaxBackward", "AminBackward", "MaskedSelectBackward"})
+"""Nodes that average or select: what they give is of the same kind, but need not reach 0 where they got one."""
 SCALED = frozenset({"MulBackward", "DivBackward", "NegBackward"})
 """Nodes whose result is a score where they got one, when they multiply by a number."""
 COMPLEMENT = "RsubBackward1"  # a number minus the tensor
+SCALE = "scaled"
+PART = "a part"  # what made numbers that were averaged or selected
 SCORES, BOUNDED = "logits", "bounded by a sigmoid"
 
 LOSSES = (
@@ -134,7 +138,7 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
     node = tensor.grad_fn
     if node is None or beside.kind != "unknown":
         return beside
-    waiting = [(node, 0, "")]
+    waiting: list[tuple[Any, int, frozenset[str]]] = [(node, 0, frozenset())]
     found: Mark | None = None
     while waiting:
         node, depth, way = waiting.pop()
@@ -142,7 +146,7 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
         if made is None:
             if depth >= FURTHEST:
                 return beside
-            way = way or _way(node)
+            way = way | _way(node)
             waiting.extend((following, depth + 1, way) for following, _ in node.next_functions if following is not None)
             continue
         made = _after(made, way)
@@ -152,18 +156,34 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
     return found or beside
 
 
-def _way(node: Any) -> str:
-    """How a node computes with what it got; "" where it only moves it."""
-    if node.name() == COMPLEMENT:
-        return COMPLEMENT
-    return "scaled" if node.name().rstrip("0123456789") in SCALED else ""
+def _way(node: Any) -> frozenset[str]:
+    """How a node computes with what it got; nothing where it only moves it."""
+    name = node.name()
+    if name == COMPLEMENT:
+        return frozenset((COMPLEMENT,))
+    name = name.rstrip("0123456789")
+    if name in PARTIAL or (name == "IndexBackward" and _masked(node)):
+        return frozenset((PART,))
+    return frozenset((SCALE,)) if name in SCALED else frozenset()
 
 
-def _after(made: Mark, way: str) -> Mark:
-    """What the numbers mean after such a computation."""
-    if way == COMPLEMENT:
-        return replace(made, kind=BOUNDED) if made.kind in (BOUNDED, "probabilities") else NOTHING
-    return made if not way or made.kind == SCORES else NOTHING
+def _masked(node: Any) -> bool:
+    """Whether an index is a mask."""
+    try:
+        indices = node._saved_indices
+    except (AttributeError, RuntimeError):  # a backward pass has freed them
+        return True
+    return any(each is not None and not each.is_floating_point() and each.element_size() == 1 for each in indices)
+
+
+def _after(made: Mark, way: frozenset[str]) -> Mark:
+    """What the numbers mean after such computations."""
+    bounded = made.kind in (BOUNDED, "probabilities")
+    if (SCALE in way and made.kind != SCORES) or (COMPLEMENT in way and not bounded):
+        return NOTHING
+    if COMPLEMENT in way:
+        made = replace(made, kind=BOUNDED)
+    return replace(made, made_by=PART) if PART in way and bounded else made
 
 
 def _is_layer(node: Any) -> bool:
@@ -199,7 +219,7 @@ def _made(node: Any) -> Mark | None:
         return Mark(kind="loss")
     if name == "MmBackward" and _is_layer(node):
         return Mark(kind=SCORES, made_by="torch.nn.Linear")
-    moved = name in SAME or node.name() == COMPLEMENT or (name in SCALED and _by_a_number(node))
+    moved = name in SAME or name in PARTIAL or node.name() == COMPLEMENT or (name in SCALED and _by_a_number(node))
     return None if moved else NOTHING
 
 

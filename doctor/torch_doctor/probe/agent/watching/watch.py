@@ -25,6 +25,7 @@ WATCHERS = (
     "forwards",
     "named_forwards",
     "kinds",
+    "logarithms",
     "losses",
     "differences",
     "loss_building",

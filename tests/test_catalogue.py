@@ -39,6 +39,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR205": ("bce-on-logits", "E", "SP", "unsafe"),
     "TDR214": ("silent-broadcast", "E", "SP", "unsafe"),
     "TDR213": ("softmax-over-one-output", "E", "SP", "-"),
+    "TDR210": ("unstable-log", "W", "SP", "unsafe"),
+    "TDR212": ("softmax-without-dim", "W", "S", "unsafe"),
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
     "TDR302": ("missing-super-init", "E", "SP", "safe"),
     "TDR305": ("forward-called-directly", "W", "SP", "safe"),

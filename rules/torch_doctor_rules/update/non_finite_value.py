@@ -96,6 +96,7 @@ class NonFiniteValue(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"finite"})
+    explained_by = frozenset({"TDR210"})
     voided_by = frozenset({"values", "weights", "files"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -1,0 +1,93 @@
+"""TDR212: torch is left to guess over which dimension a softmax goes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.trace import Normalised, Trace
+from torch_doctor_rules.sites import first_per_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class SoftmaxWithoutDim(Rule):
+    """Nothing says over which dimension a softmax goes, and torch guesses it.
+
+    ## Why is this bad?
+    Without `dim`, `softmax`, `log_softmax` and `softmin` go over dimension 0 for tensors of 0, 1 or 3 dimensions, and
+    over dimension 1 for all others. A batch of sequences (3 dimensions) is then normalised over the batch: the rows of one
+    sample depend on the others. torch warns, and calls this deprecated.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax())
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It does not need to: the source says it.
+
+    ## Fix safety
+    Unsafe: the dimension that torch guesses may not be the one that was meant.
+
+    ## When it stays silent
+    When the arguments are not all in sight (`**options`), and for functions that have a default of their own
+    (`gumbel_softmax`).
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Softmax.html
+    """
+
+    code = "TDR212"
+    name = "softmax-without-dim"
+    level = Level.WARNING
+    witness = "S"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every softmax of torch.nn without a dimension."""
+        omitted = (event for event in trace.of(Normalised) if event.dim_given is False)
+        for event in first_per_site(event for event in omitted if event.function.startswith("torch.nn.")):
+            name = event.function.rpartition(".")[2]
+            yield self.finding(
+                event.site,
+                f"`{name}` without `dim`: torch guesses the dimension by the number of dimensions",
+                help="say which dimension holds the classes: `dim=1`, or `dim=-1` for the last",
+            )

@@ -1,0 +1,137 @@
+"""TDR210: a logarithm is taken of values that reach 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Kind, LogTaken, Trace
+from torch_doctor_rules.shown import at, fact, numbers, short
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOFTMAX = ("a softmax", "use `log_softmax`, or clamp the values first")
+SIGMOID = ("a sigmoid", "use `logsigmoid` of the scores (of their negative for 1 - p), or clamp the values first")
+RELU = ("a ReLU", "add a small constant before the logarithm, or use `softplus`")
+MAKERS = {
+    **dict.fromkeys(
+        ("torch.softmax", "torch.nn.functional.softmax", "torch.nn.Softmax", "torch.nn.Softmax2d"), SOFTMAX
+    ),
+    **dict.fromkeys(("torch.nn.functional.softmin", "torch.nn.Softmin"), SOFTMAX),
+    **dict.fromkeys(("torch.sigmoid", "torch.nn.functional.sigmoid", "torch.nn.Sigmoid", "torch.sigmoid_"), SIGMOID),
+    **dict.fromkeys(("torch.nn.functional.hardsigmoid", "torch.nn.Hardsigmoid"), SIGMOID),
+    **dict.fromkeys(("torch.relu", "torch.nn.functional.relu", "torch.nn.ReLU", "torch.relu_"), RELU),
+}
+"""What makes values that reach 0, by its torch name: in words, and what to use instead."""
+
+
+class UnstableLog(Rule):
+    """A logarithm is taken of values that reach 0.
+
+    ## Why is this bad?
+    A softmax or a sigmoid rounds to exactly 0 where scores lie far apart (below about -104 in float32, much earlier in
+    half precision), and 1 minus a sigmoid does so above 17. The logarithm of that is minus infinity, its gradient NaN,
+    and one such value ruins all weights. Long before, most of the precision is gone.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 3)
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(torch.log(torch.softmax(model(x), dim=1)), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 3)
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(torch.log_softmax(model(x), dim=1), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The logarithm gets what a softmax, a sigmoid or a ReLU made, unclamped; it tells the smallest value that came.
+
+    ## Fix safety
+    Unsafe: `log_softmax` and `logsigmoid` give the same values more exactly, and finite ones where there were none.
+
+    ## When it stays silent
+    When a clamp, a small constant or a mask comes between, and for averages and maxima of probabilities.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.LogSoftmax.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.logsigmoid.html
+    - https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
+    """
+
+    code = "TDR210"
+    name = "unstable-log"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every logarithm of what surely reaches 0."""
+        for log in first_per_site(filter(_reaches_zero, trace.of(LogTaken))):
+            maker, remedy = MAKERS[log.input.made_by]
+            made_at = log.input.made_at
+            yield self.finding(
+                log.site,
+                message(
+                    "`{name}` comes out of " + maker + " and can be 0: its logarithm is then -inf",
+                    name=log.input.name or "it",
+                ),
+                help=remedy,
+                trail=[] if made_at in (None, log.site) else [Step(made_at, f"{maker} is applied here")],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the logarithm was taken of something else."""
+        logs = at(trace, finding.site, LogTaken)
+        if any(log.input.kind is Kind.UNKNOWN for log in logs):
+            low = [value for _, value in numbers(trace, "smallest input", *logs)]
+            if not low or min(low) <= TINY:
+                return "the run does not tell where the values come from"
+        return bool(logs)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How small the values became."""
+        logs = at(trace, finding.site, LogTaken)
+        low = [value for _, value in numbers(trace, "smallest input", *logs)]
+        if low:
+            yield fact(f"the smallest value that the logarithm got is {short(min(low))}", min(low), "", logs[0])
+
+
+TINY = 1e-12
+"""Values above it were kept from 0 on purpose, or never came near."""
+
+
+def _reaches_zero(log: LogTaken) -> bool:
+    return log.input.made_by in MAKERS and log.input.kind in (Kind.PROBABILITIES, Kind.BOUNDED, Kind.HIDDEN)

@@ -48,6 +48,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),
     "TDR312": ("dead-units", "W", "P", "-"),
     "TDR313": ("constant-output", "E", "P", "-"),
+    "TDR314": ("train-method-overridden", "E", "SP", "-"),
     "TDR401": ("missing-eval-mode", "E", "SP", "unsafe"),
     "TDR402": ("missing-no-grad", "W", "SP", "unsafe"),
     "TDR403": ("train-mode-not-restored", "E", "SP", "unsafe"),

@@ -95,6 +95,11 @@ class Words:
         return f"list {short(event.class_name)} {_name(event.name)} {often}, the same one each time"
 
     @_said.register
+    def _(self, event: t.ModeMethod) -> str:
+        traits = [f"needs {', '.join(event.needs)}"] * bool(event.needs) + ["trains"] * event.trains
+        return f"{event.class_name} has a `{event.method}` of its own{_in_brackets(traits)}"
+
+    @_said.register
     def _(self, event: t.ModeSet) -> str:
         mode = {True: "training mode", False: "evaluation mode", None: "a mode that is not known"}[event.training]
         return f"switch {_name(event.name)} to {mode}{'' if event.whole else ' (a part of a model)'}"

@@ -90,6 +90,10 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return run.own(ParameterValue(run.site(node), declared=True))
     if name.endswith(".__init__") and args and isinstance(args[0], Module):  # a base initialised by name
         return module_methods.of_base(run, args[0], "__init__", args[1:], keywords, node, spelling)
+    if name.startswith("torch.nn.Module.") and args and isinstance(args[0], Module):  # a method of the base by name
+        return module_methods.of_base(
+            run, args[0], name.rpartition(".")[2], args[1:], keywords, node, run.text_of_argument(node, 0)
+        )
     known = functions.FUNCTIONS.get(name)
     if known is not None:
         result = tensors.call_function(run, name, known, args, keywords, node)

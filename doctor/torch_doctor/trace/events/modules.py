@@ -88,6 +88,25 @@ class Repeated(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class ModeMethod(Event):
+    """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
+
+    torch calls `train(mode)` and `eval()`. `needs` are the arguments that such a call leaves out and that have no default;
+    `takes_mode` tells that one of them is the mode by its name. `calls_base`: it calls the method of its base; `switches`:
+    it sets the mode of something, `trains`: it updates parameters, all with the methods of its own that it calls.
+    """
+
+    class_name: str
+    method: str
+    needs: tuple[str, ...]
+    takes_mode: bool
+    calls_base: bool
+    switches: bool
+    trains: bool
+    built_at: Site | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class ModeSet(Event):
     """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
 

@@ -196,6 +196,7 @@ class Watcher:
             fields["init_site"] = self.init_site(type(part))
         site = birth.site if birth is not None and birth.site is not None else here.site
         self._recorder.event("ModuleBuilt", here, site=site, **fields)
+        self._watch.mode_methods.tell(type(part), site, here)
 
     def _tell_parts(self, owner: Any, here: Here) -> None:
         numbers = self._recorder.references.number

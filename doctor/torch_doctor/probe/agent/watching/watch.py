@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 WATCHERS = (
     "modules",
     "modes",
+    "mode_methods",
     "forwards",
     "named_forwards",
     "kinds",

@@ -1,0 +1,31 @@
+"""Goes through all that is written inside a node, for questions that need no execution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.program.node import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def walk(*roots: object) -> Iterator[Node]:
+    """These nodes and every node inside them, in no particular order; functions that are defined inside included."""
+    waiting: list[object] = list(roots)
+    while waiting:
+        thing = waiting.pop()
+        if isinstance(thing, (tuple, list)):
+            waiting.extend(thing)
+            continue
+        if isinstance(thing, Node):
+            yield thing
+        if type(thing).__module__.startswith(_HERE):
+            for cls in type(thing).__mro__:
+                waiting.extend(
+                    getattr(thing, slot, None) for slot in getattr(cls, "__slots__", ()) if slot not in _NO_NODES
+                )
+
+
+_HERE = __name__.rpartition(".")[0]
+_NO_NODES = frozenset(("at", "name", "name_at", "names", "op", "kind", "uses", "calls"))

@@ -1,0 +1,136 @@
+"""TDR314: `model.train()` trains, or needs a loader, instead of setting the mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, same_place
+from torch_doctor.trace import Backward, ModeMethod, ScopeKind, Trace
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class TrainMethodOverridden(Rule):
+    """A module defines its own `train` or `eval` that does something else than set the mode.
+
+    ## Why is this bad?
+    `nn.Module.train(mode)` switches dropout and batch norm, for the module and all its parts. A training loop of the same
+    name takes its place: `model.train()` trains, or fails for want of arguments, and nothing sets the mode any more.
+    `model.eval()` is `self.train(False)`, so it ends there too, and so does the `train()` of any module around it.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Regressor(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+
+        def forward(self, x):
+            return self.net(x)
+
+        def train(self, batches, optimizer):
+            for x, y in batches:
+                optimizer.zero_grad()
+                nn.functional.mse_loss(self(x), y).backward()
+                optimizer.step()
+
+
+    model = Regressor()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Regressor(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+
+        def forward(self, x):
+            return self.net(x)
+
+        def fit(self, batches, optimizer):
+            self.train()
+            for x, y in batches:
+                optimizer.zero_grad()
+                nn.functional.mse_loss(self(x), y).backward()
+                optimizer.step()
+
+
+    model = Regressor()
+    ```
+
+    ## How the probe confirms it
+    The method of the class that was built cannot be called as torch calls it, or updates parameters when it runs.
+
+    ## When it stays silent
+    When the method sets the mode and calls its base (to keep batch norm frozen, say), hands the call on to a part, or does
+    nothing; when the class is no module, and when it derives from a framework's class that gives the name a meaning.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+    """
+
+    code = "TDR314"
+    name = "train-method-overridden"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every such method of a module that is built."""
+        for event in first_per_site(e for e in trace.of(ModeMethod) if _wrong(e)):
+            if event.needs:
+                text = "`{name}` needs `{first}`: `model.{method}()` fails and sets no mode"
+            elif event.trains:
+                text = "`{name}` trains: `model.{method}()` no longer sets the mode"
+            else:
+                text = "`{name}` sets no mode: dropout and batch norm stay as they are"
+            named = f"{event.class_name}.{event.method}"
+            first = event.needs[0] if event.needs else ""
+            yield self.finding(
+                event.site,
+                message(text, name=named, first=first, method=event.method),
+                help="give the method another name, such as `fit` or `evaluate`",
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether such a module was built: what its method needs is known then."""
+        return "it is not seen what the method does" if at(trace, finding.site, ModeMethod) else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What it needs, or how often it trained."""
+        for event in at(trace, finding.site, ModeMethod)[:1]:
+            often = _backwards(trace, event)
+            if event.needs:
+                text = f"it cannot be called without {count(len(event.needs), 'argument')} that torch does not give"
+                yield fact(text, len(event.needs), "arguments", event)
+            elif often:
+                yield fact(f"{count(often, 'backward pass', 'backward passes')} ran in it", often, "times", event)
+            else:
+                yield fact("0 modes are set in it", 0, "modes", event)
+
+
+def _wrong(event: ModeMethod) -> bool:
+    if event.needs:
+        return len(event.needs) > 1 or not event.takes_mode or event.trains
+    return not event.calls_base and (event.trains or not event.switches)
+
+
+def _backwards(trace: Trace, event: ModeMethod) -> int:
+    """The backward passes that ran inside the method."""
+    return sum(
+        any(scope.kind is ScopeKind.CALL and same_place(scope.site, event.site) for scope in backward.scope.chain())
+        for backward in trace.of(Backward)
+    )

@@ -17,13 +17,22 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from torch_doctor.rule import Level, all_rules
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from torch_doctor.rule import Rule
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 KINDS = ("todo-ok", "todo", "probe", "refuted", "not-reached", "undecided")
 MARK = re.compile(rf"#\s*(?:(?P<kind>{'|'.join(KINDS)})\s+)?(?P<codes>TDR\d{{3}}(?:[\s,]+TDR\d{{3}})*)\s*$")
 SUFFIXES = (".py", ".ipynb")
+
+
+def rules_for(code: str) -> tuple[Rule, ...]:
+    """The rules that are on by default, and the one of this code, which may be advice that users ask for."""
+    return tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE or rule.code == code)
 
 
 class Place(NamedTuple):

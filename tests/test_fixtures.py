@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.marks import FIXTURES, Place, fixtures, marks, name_of
-from torch_doctor.rule import Level, all_rules
+from tests.marks import FIXTURES, Place, fixtures, marks, name_of, rules_for
+from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
 
 LONGEST_MESSAGE = 100
@@ -28,7 +28,7 @@ WITNESSES = {rule.code: rule.witness for rule in all_rules()}
 @functools.cache
 def scanned(fixture: Path) -> Report:
     """The report on a copy of the fixture that lies alone, as a user's project would."""
-    rules = tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE)
+    rules = rules_for(fixture.parent.name)
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as alone:
         copy = Path(alone).resolve() / fixture.name

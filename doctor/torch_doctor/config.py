@@ -37,6 +37,7 @@ class Config:
     per_file_ignores: dict[str, tuple[str, ...]] = field(default_factory=dict)
     respect_gitignore: bool = True
     output_format: str | None = None
+    torch_version: str | None = None
 
     @property
     def layer(self) -> Layer:

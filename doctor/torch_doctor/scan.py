@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe import Outcome
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.source import Problem, SourceFile
-    from torch_doctor.trace import Site
+    from torch_doctor.trace import Site, Versions
 
 UNREADABLE_CODE = "TDR000"
 
@@ -49,6 +49,7 @@ class Options:
     file_ignores: tuple[FileIgnore, ...] = ()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     names: Mapping[Path, str] = field(default_factory=dict)
+    torch: Versions | None = None  # as the user says; else the project's pins are read
     probe: Probing | None = None
 
 
@@ -149,7 +150,7 @@ class Scan:
             groups.setdefault(roots[path.parent], []).append(path)
         report.seconds["discover"] += time.perf_counter() - start
         for root, members in groups.items():
-            project = Project(root, ignores, options.overlay, options.names)
+            project = Project(root, ignores, options.overlay, options.names, options.torch)
             self._scripts[project] = members
             yield project, self._relevant(project, members)
 

@@ -189,7 +189,10 @@ def test_a_script_that_takes_too_much_memory_is_stopped(run: Run, write: Callabl
 
 
 def test_nothing_is_written(run: Run, write: Callable[..., Path], folder: Path) -> None:
-    write("train.py", GOOD + "torch.save(model.state_dict(), 'model.pt')\nassert torch.load('model.pt')\n")
+    write(
+        "train.py",
+        GOOD + "torch.save(model.state_dict(), 'model.pt')\nassert torch.load('model.pt', weights_only=True)\n",
+    )
     assert run("scan", "train.py", "--probe").err.count("fails by itself") == 0
     assert [path.name for path in folder.iterdir()] == ["train.py"]
 

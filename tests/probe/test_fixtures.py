@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import pytest
 
-from tests.marks import Place, files_of, fixtures, marks, name_of
+from tests.marks import Place, files_of, fixtures, marks, name_of, rules_for
 from tests.probe.farm import farm as farming
 from torch_doctor import probe as probing
 from torch_doctor.probe import judge
 from torch_doctor.probe.launch import Launched, Limits, launched
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probing import Probing
-from torch_doctor.rule import Finding, Level, Verdict, all_rules
+from torch_doctor.rule import Finding, Verdict, all_rules
 from torch_doctor.scan import Options, scan
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _imports(path: Path) -> Iterator[str]:
 
 def probe(fixture: Path) -> Probed:
     """Scans and runs a copy of the fixture that lies alone, as a user's project would."""
-    rules = tuple(rule for rule in all_rules() if rule.level is not Level.ADVICE)
+    rules = rules_for(fixture.parent.name)
     with tempfile.TemporaryDirectory() as alone:
         copy = Path(alone).resolve() / fixture.name
         if fixture.is_dir():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.marks import rules_for
 from torch_doctor.probing import Probing
 from torch_doctor.rule import Rule, Verdict, all_rules
 from torch_doctor.scan import Options, scan
@@ -24,9 +25,9 @@ each = pytest.mark.parametrize(
 pytestmark = pytest.mark.usefixtures("farm")
 
 
-def probed(path: Path) -> dict[str, Verdict | None]:
+def probed(rule: Rule, path: Path) -> dict[str, Verdict | None]:
     """The code of each finding with its verdict."""
-    report = scan(Options(paths=(path,), rules=all_rules(), probe=Probing(seconds=60)))
+    report = scan(Options(paths=(path,), rules=rules_for(rule.code), probe=Probing(seconds=60)))
     assert report.errors == []
     return {finding.code: finding.verdict for finding in report.findings}
 
@@ -34,10 +35,10 @@ def probed(path: Path) -> dict[str, Verdict | None]:
 @each
 def test_the_run_confirms_the_first_example(rule: Rule, write: Callable[..., Path]) -> None:
     path = write("train.py", BLOCK.findall(rule.page())[0])
-    assert probed(path) == {rule.code: Verdict.CONFIRMED}
+    assert probed(rule, path) == {rule.code: Verdict.CONFIRMED}
 
 
 @each
 def test_the_run_finds_nothing_in_the_second_example(rule: Rule, write: Callable[..., Path]) -> None:
     path = write("train.py", BLOCK.findall(rule.page())[1])
-    assert probed(path) == {}
+    assert probed(rule, path) == {}

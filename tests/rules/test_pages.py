@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.marks import rules_for
 from torch_doctor.rule import Fix, Level
 from torch_doctor.scan import Options, scan
 from torch_doctor_rules import rules
@@ -83,12 +84,12 @@ def test_a_rule_says_how_much_it_matters_and_who_proves_it(rule: type[Rule]) -> 
 @EACH
 def test_the_first_example_fires_exactly_this_rule(rule: type[Rule], tmp_path: Path) -> None:
     only_a_run_shows_it = rule.witness == "P"
-    assert _codes(examples(rule)[0], tmp_path) == ([] if only_a_run_shows_it else [rule.code])
+    assert _codes(rule, 0, tmp_path) == ([] if only_a_run_shows_it else [rule.code])
 
 
 @EACH
 def test_the_second_example_is_right(rule: type[Rule], tmp_path: Path) -> None:
-    assert _codes(examples(rule)[1], tmp_path) == []
+    assert _codes(rule, 1, tmp_path) == []
 
 
 @EACH
@@ -96,9 +97,9 @@ def test_there_are_two_short_examples(rule: type[Rule]) -> None:
     assert [len(example.splitlines()) <= 20 for example in examples(rule)] == [True, True]
 
 
-def _codes(source: str, folder: Path) -> list[str]:
+def _codes(rule: type[Rule], number: int, folder: Path) -> list[str]:
     path = folder / "train.py"
-    path.write_text(source, encoding="utf-8")
-    report = scan(Options(paths=(path,), rules=tuple(rule() for rule in RULES)))
+    path.write_text(examples(rule)[number], encoding="utf-8")
+    report = scan(Options(paths=(path,), rules=rules_for(rule.code)))
     assert report.errors == []
     return [finding.code for finding in report.findings]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from torch_doctor.rule import Rule
+    from torch_doctor.sources.pins import Versions
 
 STDIN = "-"
 
@@ -79,8 +80,22 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         file_ignores=tuple(file_ignores),
         overlay=overlay,
         names=names,
+        torch=_torch(config.torch_version, source),
     )
     return options, loaded
+
+
+def _torch(text: str | None, source: str) -> Versions | None:
+    """The versions of torch that the configuration tells."""
+    if text is None:
+        return None
+    from torch_doctor.sources.pins import versions  # noqa: PLC0415 - only where somebody says so
+
+    try:
+        return versions(text)
+    except ValueError as error:
+        message = f"{source}: `torch-version`: {error}"
+        raise click.UsageError(message) from None
 
 
 def formats(asked: Sequence[str], loaded: LoadedConfig) -> list[tuple[str, Path | None]]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from torch_doctor.sources.ignores import Ignores
+    from torch_doctor.trace.versions import Versions
 
 MOST_FILES = 5000
 MOST_ENTRIES = 200_000  # a folder of images is no source
@@ -34,7 +35,7 @@ class Project:
     """Everything below `root` that a witness may look at.
 
     `overlay` gives the bytes of files that stand elsewhere than on the disk (an editor's buffer on stdin), `names` how
-    they are displayed.
+    they are displayed. `torch` are the versions that the user says the project allows.
     """
 
     def __init__(
@@ -43,12 +44,15 @@ class Project:
         ignores: Ignores,
         overlay: Mapping[Path, bytes] | None = None,
         names: Mapping[Path, str] | None = None,
+        torch: Versions | None = None,
     ) -> None:
         self.root = root
         self.ignores = ignores
         self.overlay = overlay or {}
         self.names = names or {}
         self.seconds = {"read": 0.0, "parse": 0.0}
+        self.told = torch
+        self._pins: dict[Path, Versions] = {}
         self._raw: dict[Path, bytes | OSError] = {}
         self._files: dict[Path, SourceFile | None] = {}
         self._trees: OrderedDict[Path, ast.Module] = OrderedDict()
@@ -159,6 +163,16 @@ class Project:
             if any(needle in raw for needle in needles) and whole.search(raw):
                 found.append(path)
         return found
+
+    def torch(self, folder: Path) -> Versions:
+        """The versions of torch that scripts in a folder may meet: those that the user told, else those of the project's pins."""
+        if self.told is not None:
+            return self.told
+        if folder not in self._pins:
+            from torch_doctor.sources.pins import pinned  # noqa: PLC0415 - only where a rule asks
+
+            self._pins[folder] = pinned(folder, self.root)
+        return self._pins[folder]
 
     def visible(self, path: Path) -> bool:
         """Whether findings in the file concern this project: it lies within, and is not left out."""

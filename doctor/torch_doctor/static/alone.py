@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import instances
+from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
-from torch_doctor.static.values import Bound, ClassValue, FunctionValue, Module, Value
+from torch_doctor.static.values import Bound, ClassValue, FunctionValue, Module, Unknown, Value
 from torch_doctor.trace import Handed
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
     if isinstance(attribute, Bound) and attribute.function.node is function:
         _outside(executor)
         args = _arguments(executor, attribute.function, skip=1)
-        result = executor.call(attribute, args, {}, function)
+        result = executor.call(attribute, args, {MORE: Unknown()}, function)
         _returned(executor, result, function)
     elif isinstance(attribute, FunctionValue):
         enter(executor, attribute)
@@ -55,7 +56,7 @@ def enter(executor: Executor, function: FunctionValue) -> None:
     _outside(executor)
     args = _arguments(executor, function, skip=0)
     target: Value = function
-    result = executor.call(target, args, {}, function.node)
+    result = executor.call(target, args, {MORE: Unknown()}, function.node)
     _returned(executor, result, function.node)
 
 

@@ -70,6 +70,7 @@ class Executor(Machine):
         self.repeated: dict[int, Repeated] = {}  # modules that a list holds several times
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
+        self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit
         self.home = home or Namespace(unit)

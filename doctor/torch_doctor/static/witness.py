@@ -110,7 +110,13 @@ class _Witness:
 
     def _trace(self, unit: Unit, *, outside: bool) -> Trace:
         """A trace whose numbers go on where the last one's ended."""
-        self._last = Trace(unit.source.display, begins_outside=outside, first=self._last.next)
+        folder = unit.source.path.parent
+        self._last = Trace(
+            unit.source.display,
+            begins_outside=outside,
+            first=self._last.next,
+            torch=functools.partial(self._project.torch, folder),
+        )
         return self._last
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:

@@ -63,9 +63,11 @@ from torch_doctor.trace.seen import (
     UnitsSeen,
 )
 from torch_doctor.trace.site import Site
+from torch_doctor.trace.versions import ANY, Version, Versions
 from torch_doctor.trace.words import Holding, Kind, Source, Tri
 
 __all__ = [
+    "ANY",
     "Backward",
     "BatchTaken",
     "Branch",
@@ -138,5 +140,7 @@ __all__ = [
     "UnitsSeen",
     "Unreadable",
     "Unscaled",
+    "Version",
+    "Versions",
     "ZeroGrad",
 ]

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from torch_doctor.trace.scope import Branch, BranchKind, Scope
+from torch_doctor.trace.versions import ANY, Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from torch_doctor.trace.events import Event
     from torch_doctor.trace.run import Run
@@ -24,7 +25,7 @@ class Trace:
     that what came before it and what comes after it is not known. `first` is the number of its first event: numbers go
     on from one run of a witness to its next, so that a value which an earlier run left names no event of this one.
     `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
-    last event.
+    last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Trace:
     begins_outside: bool = False
     first: int = 0
     run: Run | None = None
+    torch: Callable[[], Versions] = lambda: ANY
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
 
     @property

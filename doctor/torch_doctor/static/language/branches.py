@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
@@ -15,23 +15,58 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final
+    from typing import Final
 
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace import Tri
 
 
-def _if(run: Executor, node: p.If) -> bool:
+LONG = 3_000
+"""Steps that one chain of `elif` may take: a choice among forty models would use up those of the whole script."""
+MANY = 5
+"""Ways of a chain that are looked at whatever they take."""
+
+
+class _Chain(NamedTuple):
+    """A chain of `elif` under way: the steps that were left when it began, and the ways that were taken."""
+
+    left: int
+    ways: int = 0
+
+
+def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
+    chain = chain or _Chain(run.steps_left)
     truth, yes, no, symbol = conditions.decide(run, node.test)
     frame, choice = run.frame, bool(node.other)
     frame.chosen += choice
     if truth is not None:
-        alive = run.block(node.body if truth else node.other)
+        alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:
-        arms = ((yes, lambda: run.block(node.body)), (no, lambda: run.block(node.other)))
+        arms = ((yes, lambda: _arm(run, node.body, chain)), (no, lambda: _otherwise(run, node.other, chain)))
         alive = run.fork(arms, node.test, symbol)
     frame.chosen -= choice
     return alive
+
+
+def _arm(run: Executor, body: tuple[p.Stmt, ...], chain: _Chain) -> bool:
+    """Execute one way; what it calls is not entered once the chain has taken its steps."""
+    if chain.ways < MANY or chain.left - run.steps_left < LONG or run.passing:
+        return run.block(body)
+    run.passing = True
+    try:
+        return run.block(body)
+    finally:
+        run.passing = False
+
+
+def _otherwise(run: Executor, other: tuple[p.Stmt, ...], chain: _Chain) -> bool:
+    """Execute the other way; an `elif` goes on with the chain."""
+    if len(other) == 1 and isinstance(other[0], p.If):
+        run.steps_left -= 1
+        if run.steps_left < 0:
+            run.spend()
+        return _if(run, other[0], _Chain(chain.left, chain.ways + 1))
+    return _arm(run, other, chain)
 
 
 def _try(run: Executor, node: p.Try) -> bool:

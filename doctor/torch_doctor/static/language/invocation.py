@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Facts
 
 
+MORE = "**more"
+"""The key of what callers out of sight may give beside the parameters that have a name."""
+
+
 def called(run: Executor, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Call a project function; one that was made a context manager waits for its `with`."""
     if function.style == "contextmanager":
@@ -55,8 +59,11 @@ def enter(
     """Execute a project function; what it returns, or an unknown value where it is not followed."""
     run.spend()
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
-    if len(run.stack) >= DEPTH or repeated >= RECURSIONS:
-        run.give_up(node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other")
+    if len(run.stack) >= DEPTH or repeated >= RECURSIONS or run.passing:
+        if not run.passing:
+            run.give_up(
+                node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
+            )
         _may_initialise(run)
         return Unknown(blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values())))
     run.entered.add(function.node)
@@ -136,6 +143,7 @@ def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, args:
         spread = content.rest
     left = dict(keywords)
     open_ = left.pop("**", None)
+    more = left.pop(MORE, None)
     for parameter in function.node.parameters:
         name = parameter.name
         if parameter.kind == "args":
@@ -146,8 +154,8 @@ def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, args:
             mapping: Mapping = run.own(Mapping())
             for key, value in left.items():
                 mapping.fields["key", key] = value
-            if open_ is not None:
-                mapping.fields["rest"] = open_
+            if open_ is not None or more is not None:
+                mapping.fields["rest"] = open_ or more
             fields[name] = mapping
         elif parameter.kind == "plain" and positional:
             fields[name] = roles.given(run, positional.pop(0), parameter, function)

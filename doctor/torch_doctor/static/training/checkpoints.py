@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static.language import conditions
 from torch_doctor.static.tables import losses
 from torch_doctor.static.values import (
     NOTHING,
@@ -44,7 +45,18 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
 
 def loaded(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
     """Write that a checkpoint is read."""
-    run.emit(Loaded, node, module=0, name=run.text_of_argument(node, 0), buffer=_buffer((*args, keywords.get("f"))))
+    only = keywords.get("weights_only")
+    is_open = "**" in keywords
+    run.emit(
+        Loaded,
+        node,
+        module=0,
+        name=run.text_of_argument(node, 0),
+        buffer=_buffer((*args, keywords.get("f"))),
+        weights_only=None if only is None else conditions.truth_of(run, only),
+        by_default=only is None and not is_open,
+        mapped=True if len(args) > 1 or "map_location" in keywords else None if is_open else False,
+    )
 
 
 def _buffer(values: Iterable[Value | None]) -> int:

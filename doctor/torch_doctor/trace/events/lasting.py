@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
 
 if TYPE_CHECKING:
-    from torch_doctor.trace.words import Holding
+    from torch_doctor.trace.words import Holding, Tri
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -51,8 +51,15 @@ class Saved(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Loaded(Event):
-    """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory)."""
+    """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
+
+    For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
+    that it was told nothing; `mapped` whether it was told where the tensors go.
+    """
 
     module: int
     name: str
     buffer: int = 0
+    weights_only: Tri = None
+    by_default: bool = False
+    mapped: Tri = None

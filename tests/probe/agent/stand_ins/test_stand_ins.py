@@ -182,7 +182,7 @@ before = backbone.weight.clone()
 def test_a_missing_checkpoint_and_fetched_weights_leave_the_random_ones(probe: Callable[..., Any]) -> None:
     script = """
 backbone.load_state_dict(torch.hub.load_state_dict_from_url("https://example.com/resnet.pth"))
-checkpoint = torch.load("last.pt")
+checkpoint = torch.load("last.pt", weights_only=True)
 backbone.load_state_dict(checkpoint["model"])
 torch.optim.SGD(backbone.parameters(), lr=0.1).load_state_dict(checkpoint["optimizer"])
 assert checkpoint["epoch"] == 0 and torch.equal(before, backbone.weight)
@@ -194,7 +194,7 @@ assert checkpoint["epoch"] == 0 and torch.equal(before, backbone.weight)
 
 
 def test_data_in_a_missing_file_of_torch_is_not_made_up(probe: Callable[..., Any]) -> None:
-    outcome = probe("import torch\ndata = torch.load('traindata.pt')\nprint(data.shape)\n")
+    outcome = probe("import torch\ndata = torch.load('traindata.pt', weights_only=True)\nprint(data.shape)\n")
     assert "the script reads traindata.pt, which is not there: make it first" in outcome.err
 
 
@@ -206,7 +206,7 @@ with open("logs/a/log.txt", "w") as file:
     file.write("begun")
 assert open("logs/a/log.txt").read() == "begun"
 torch.save(backbone.state_dict(), "models/best.pt")
-backbone.load_state_dict(torch.load("models/best.pt"))
+backbone.load_state_dict(torch.load("models/best.pt", weights_only=True))
 """
     outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
     assert "came to 4 updates" in outcome.err

@@ -1,0 +1,268 @@
+"""Which versions of torch a project asks for: its requirements, environments, package metadata and lock files.
+
+The nearest folder at or above a script that has something to say decides. A lock file says what is really installed; the
+others say what is allowed, and where several do, every version that one of them allows is.
+"""
+
+from __future__ import annotations
+
+import ast
+import configparser
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from torch_doctor.trace.versions import ANY, Versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+__all__ = ["Versions", "pinned", "versions"]
+
+NAMES = frozenset({"torch", "pytorch", "pytorch-cpu", "pytorch-gpu"})
+LATEST = {
+    **{f"0.{minor}": 1 for minor in (1, 2, 3, 4)},
+    **dict(zip((f"1.{minor}" for minor in range(14)), (1, 0, 0, 1, 0, 1, 0, 1, 2, 1, 2, 0, 1, 1), strict=True)),
+    **dict(zip((f"2.{minor}" for minor in range(10)), (1, 2, 2, 1, 1, 1, 0, 1, 0, 1), strict=True)),
+    **{f"2.{minor}": 0 for minor in range(10, 30)},
+}
+"""The last patch of each minor version of torch (https://github.com/pytorch/pytorch/releases); of those to come, the first."""
+CONDA = re.compile(r"^\s*-\s*[\"']?(?:[\w.-]+::)?([\w.-]+)\s*((?:[=<>!~]=?|\s)[^\"'#]*)?[\"']?\s*(?:#.*)?$")
+LOCAL = re.compile(r"\+[\w.]+")
+"""The end of a version that says which build it is: `+cu118`."""
+LARGEST = 5_000_000
+
+
+def pinned(folder: Path, root: Path) -> Versions:
+    """The versions of torch for scripts in a folder, by what lies in it or in a folder above it, up to the root."""
+    for each in (folder, *folder.parents):
+        found = _locked(each)
+        found = found if found is not None else _allowed(each)
+        if found is not None:
+            return found
+        if each == root:
+            break
+    return ANY
+
+
+def versions(text: str) -> Versions:
+    """What a setting means: `2.4` is that version and everything newer, `>=2.1,<2.6` a range.
+
+    Raises:
+        ValueError: it is neither a version nor a range, or no torch is in it.
+    """
+    stripped = text.strip() or "?"
+    try:
+        allowed = SpecifierSet(f">={Version(stripped)}")
+    except InvalidVersion:
+        try:
+            allowed = SpecifierSet(stripped)
+        except InvalidSpecifier:
+            message = f"`{text}` is neither a version of torch nor a range of them"
+            raise ValueError(message) from None
+    found = _range([allowed])
+    if found is None:
+        message = f"no version of torch is in `{text}`"
+        raise ValueError(message)
+    return found
+
+
+def _range(allowed: Iterable[SpecifierSet]) -> Versions | None:
+    """From the oldest to the newest version that one of the sets contains."""
+    fits = [
+        (int(minor.partition(".")[0]), int(minor.partition(".")[2]))
+        for minor, latest in LATEST.items()
+        if any(each.contains(f"{minor}.{patch}", prereleases=True) for each in allowed for patch in range(latest + 1))
+    ]
+    if not fits:
+        return None
+    newest = ANY.newest if max(fits) == (2, 29) else max(fits)
+    return Versions(max(min(fits), ANY.oldest), newest)
+
+
+# --- what is installed ---
+
+
+def _locked(folder: Path) -> Versions | None:
+    found: list[SpecifierSet] = []
+    for name in ("uv.lock", "poetry.lock", "pdm.lock"):
+        for package in _tables(_toml(folder / name).get("package")):
+            if str(package.get("name", "")).lower() in NAMES:
+                found += _specifier(f"=={package.get('version', '')}")
+    lock = _json(folder / "Pipfile.lock").get("default")
+    torch = lock.get("torch") if isinstance(lock, dict) else None
+    if isinstance(torch, dict):
+        found += _specifier(str(torch.get("version", "")))
+    return _range(found) if found else None
+
+
+# --- what is allowed ---
+
+
+def _allowed(folder: Path) -> Versions | None:
+    found = [
+        *_requirements(folder),
+        *_environments(folder),
+        *_pyproject(_toml(folder / "pyproject.toml")),
+        *_setup_cfg(folder / "setup.cfg"),
+        *_setup_py(folder / "setup.py"),
+        *_pipfile(_toml(folder / "Pipfile")),
+    ]
+    return _range(found) if found else None
+
+
+def _requirements(folder: Path) -> Iterator[SpecifierSet]:
+    for pattern in ("requirements*.txt", "requirements/*.txt", "*requirements.txt"):
+        for path in sorted(folder.glob(pattern)):
+            for line in _text(path).splitlines():
+                yield from _requirement(line.partition(" #")[0])
+
+
+def _environments(folder: Path) -> Iterator[SpecifierSet]:
+    for path in sorted([*folder.glob("env*.yml"), *folder.glob("env*.yaml"), *folder.glob("conda*.y*ml")]):
+        for line in _text(path).splitlines():
+            named = CONDA.match(line)
+            if named is not None and named[1].lower() in NAMES:
+                yield from _specifier(_pip_style((named[2] or "").strip()))
+
+
+def _pip_style(conda: str) -> str:
+    """A version as conda writes it: `=1.7` and `1.7.*` are any 1.7, `=1.7.1=build` is one build."""
+    if conda.startswith("=") and not conda.startswith("=="):
+        version = conda[1:].partition("=")[0].strip().rstrip("*").rstrip(".")
+        return f"=={version}.*" if version else ""
+    return "==" + conda[2:].partition("=")[0].strip() if conda.startswith("==") else conda.replace("|", ",")
+
+
+def _pyproject(table: dict[str, Any]) -> Iterator[SpecifierSet]:
+    project = _table(table.get("project"))
+    lines = [*_list(project.get("dependencies"))]
+    for group in _table(project.get("optional-dependencies")).values():
+        lines += _list(group)
+    for group in _table(table.get("dependency-groups")).values():
+        lines += _list(group)
+    for line in lines:
+        if isinstance(line, str):
+            yield from _requirement(line)
+    poetry = _table(_table(table.get("tool")).get("poetry"))
+    groups = [_table(group).get("dependencies") for group in _table(poetry.get("group")).values()]
+    for dependencies in (poetry.get("dependencies"), *groups):
+        torch = _table(dependencies).get("torch")
+        for each in torch if isinstance(torch, list) else [torch]:
+            version = each.get("version", "*") if isinstance(each, dict) else each
+            if isinstance(version, str):
+                yield from _specifier(_poetry_style(version))
+
+
+def _poetry_style(version: str) -> str:
+    """`^1.8` goes up to the next major version, `~1.8` to the next minor one, `*` to anything; `1.8` is that one."""
+    parts = []
+    for part in version.split(","):
+        bare = part.strip().lstrip("^~=").strip()
+        if part.strip().startswith("^"):
+            parts += [f">={bare}", f"<{int(bare.partition('.')[0]) + 1}"] if bare[:1].isdigit() else []
+        elif part.strip().startswith("~") and not part.strip().startswith("~="):
+            parts += [f">={bare}", f"=={'.'.join(bare.split('.')[:2])}.*"]
+        elif part.strip()[:1].isdigit():
+            parts.append(f"=={bare}")
+        elif part.strip() != "*":
+            parts.append(part.strip())
+    return ",".join(parts)
+
+
+def _setup_cfg(path: Path) -> Iterator[SpecifierSet]:
+    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(_text(path))
+    except configparser.Error:
+        return
+    lines = parser.get("options", "install_requires", fallback="")
+    extras = dict(parser.items("options.extras_require")) if parser.has_section("options.extras_require") else {}
+    for line in "\n".join([lines, *extras.values()]).splitlines():
+        yield from _requirement(line)
+
+
+def _setup_py(path: Path) -> Iterator[SpecifierSet]:
+    try:
+        tree = ast.parse(_text(path))
+    except (SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.lower().startswith("torch"):
+            yield from _requirement(node.value)
+
+
+def _pipfile(table: dict[str, Any]) -> Iterator[SpecifierSet]:
+    torch = _table(table.get("packages")).get("torch")
+    version = torch.get("version", "*") if isinstance(torch, dict) else torch
+    if isinstance(version, str):
+        yield from _specifier("" if version == "*" else version)
+
+
+# --- reading ---
+
+
+def _requirement(line: str) -> Iterator[SpecifierSet]:
+    """The versions in one line of requirements, when it is one of torch; a link to a wheel allows the wheel's."""
+    text = line.strip()
+    if not text.lower().startswith(("torch", "pytorch", '"torch', "'torch")):
+        return
+    try:
+        requirement = Requirement(LOCAL.sub("", text.strip("\"'").partition(" --")[0]))
+    except InvalidRequirement:
+        return
+    if requirement.name.lower() in NAMES:
+        wheel = re.search(r"torch-(\d+\.\d+\.\d+)", requirement.url or "")
+        yield SpecifierSet(f"=={wheel[1]}") if wheel else requirement.specifier
+
+
+def _specifier(text: str) -> list[SpecifierSet]:
+    try:
+        return [SpecifierSet(LOCAL.sub("", text))]
+    except InvalidSpecifier:
+        return []
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace") if path.stat().st_size < LARGEST else ""
+    except OSError:
+        return ""
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = tomllib.loads(_text(path))
+    except ValueError:
+        return {}
+    return table
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        return _table(json.loads(_text(path) or "{}"))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _table(value: Any) -> dict[str, Any]:  # noqa: ANN401 - anything can stand in a file
+    return value if isinstance(value, dict) else {}
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    return [each for each in _list(value) if isinstance(each, dict)]
+
+
+def _list(value: Any) -> list[Any]:  # noqa: ANN401
+    return value if isinstance(value, list) else []

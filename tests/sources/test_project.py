@@ -10,6 +10,7 @@ import pytest
 from torch_doctor.sources import project as projects
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
+from torch_doctor.trace import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -157,3 +158,11 @@ def test_findings_concern_files_within_the_project_that_are_not_left_out(
     assert not project.visible(folder / "out/a.py")
     assert not project.visible(folder / "venv/lib/a.py")
     assert not project.visible(folder.parent / "a.py")
+
+
+def test_what_the_user_says_of_torch_overrides_the_pins(folder: Path) -> None:
+    (folder / "requirements.txt").write_text("torch==1.13.1\n", encoding="utf-8")
+    ignores = Ignores(frozenset({folder}))
+    assert Project(folder, ignores).torch(folder) == ((1, 13), (1, 13))
+    told = Versions((2, 6), (2, 7))
+    assert Project(folder, ignores, torch=told).torch(folder) == told

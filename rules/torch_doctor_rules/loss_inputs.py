@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step, same_place
-from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Trace
+from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Source, Trace
 from torch_doctor_rules.shown import at, fact, number, short
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.sizes import classes, rank
@@ -13,7 +13,7 @@ from torch_doctor_rules.sizes import classes, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from torch_doctor.trace import Site
+    from torch_doctor.trace import Site, TensorFact
 
 
 def _both(module: str, function: str) -> frozenset[str]:
@@ -47,6 +47,13 @@ ELEMENTWISE = frozenset[str]().union(
     )
 )
 """Losses that compare number by number, and stretch input and target to match."""
+
+
+MARGIN = _both("MultiMarginLoss", "multi_margin_loss")
+ASYMMETRIC = (
+    CROSS_ENTROPY | NLL | BCE | SIGMOID_INSIDE | MARGIN | _both("PoissonNLLLoss", "poisson_nll_loss")
+) | _both("SoftMarginLoss", "soft_margin_loss")
+"""Losses in which input and target cannot change places."""
 
 
 def made_before(trace: Trace, kind: Kind, losses: Collection[str]) -> Iterator[tuple[Site, LossCalled]]:
@@ -125,6 +132,22 @@ def at_loss(trace: Trace, site: Site, said: str, *wrong: Kind) -> Iterator[Evide
         low, high = number(trace, "smallest input", loss), number(trace, "largest input", loss)
         if low is not None and high is not None:
             yield fact(f"the values lay between {short(low)} and {short(high)}", high, "", loss)
+
+
+def swapped(trace: Trace, loss: LossCalled) -> bool:
+    """Whether a loss gets data where its input belongs, and what a model made of data where its target does."""
+    first, second = loss.input, loss.target
+    if loss.loss not in ASYMMETRIC or first.graph is not False or first.forwards or first.kept:
+        return False
+    known = trace.observed or first.source in (Source.LOADER, Source.DATA) or first.kind is Kind.LABELS
+    if second.kind in (Kind.LABELS, Kind.LOSS) or are_integers(second):
+        return False
+    return known and bool(second.graph_forwards) and second.graph is True
+
+
+def are_integers(fact: TensorFact) -> bool:
+    """Whether these are integers, or yes and no."""
+    return fact.dtype.startswith(("int", "uint", "bool"))
 
 
 def one_class(loss: LossCalled) -> bool:

@@ -1,0 +1,116 @@
+"""TDR208: a loss gets the target first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Forward, LossCalled, Trace
+from torch_doctor_rules.loss_inputs import swapped
+from torch_doctor_rules.shown import at, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class LossArgumentsSwapped(Rule):
+    """A loss is given the target where the prediction belongs, and the prediction as its target.
+
+    ## Why is this bad?
+    Losses of torch take the prediction first. Swapped, cross-entropy with class indices raises an error, but
+    with soft labels, and in binary losses, everything runs: the loss takes the logarithm of the labels and is linear
+    in the prediction, so that it drives the scores to infinity and learns nothing of use.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.rand(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+    criterion = nn.BCELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(y, model(x)).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.rand(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 1), nn.Sigmoid())
+    criterion = nn.BCELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    What the loss gets first has no graph and comes from no model; what it gets as target has one and does.
+
+    ## Fix safety
+    Unsafe: the arguments change places, and the loss becomes another one.
+
+    ## When it stays silent
+    For losses in which the two may change places (`MSELoss`, `L1Loss` and their like), for functions of the project
+    with an order of their own, and where it is not known that the first argument is data.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html
+    """
+
+    code = "TDR208"
+    name = "loss-arguments-swapped"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first call at each place with data first and a model's output second."""
+        for loss in first_per_site(each for each in trace.of(LossCalled) if swapped(trace, each)):
+            text = "`{loss}` gets its target first: `{first}` is taken for the prediction"
+            yield self.finding(
+                loss.site,
+                message(text, loss=loss.name, first=loss.input.name or "the data"),
+                help="swap the arguments: the prediction comes first, then the target",
+                trail=self._trail(trace, loss),
+            )
+
+    def _trail(self, trace: Trace, loss: LossCalled) -> Iterator[Step]:
+        for forward in trace.at(*sorted(loss.target.graph_forwards)[-1:]):
+            if isinstance(forward, Forward):
+                yield Step(forward.site, f"the prediction comes from `{forward.name}` here")
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed with a prediction first."""
+        losses = at(trace, finding.site, LossCalled)
+        if losses and not any(loss.input.graph or loss.input.forwards for loss in losses):
+            return "the run does not tell which of the two is the prediction"
+        return bool(losses)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of the losses were computed so."""
+        losses = at(trace, finding.site, LossCalled)
+        wrong = [loss for loss in losses if swapped(trace, loss)]
+        if losses:
+            yield fact(f"{len(wrong)} of {len(losses)} losses got data first", len(wrong), "losses", losses[0])
+        for loss in wrong[:1]:
+            if loss.raised:
+                yield fact(f"torch refused: {loss.raised}", None, "", loss)

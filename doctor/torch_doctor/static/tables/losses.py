@@ -80,3 +80,17 @@ CONSTRUCTORS: dict[str, tuple[int, ...]] = {
     "torch.nn.MultiMarginLoss": (2,),  # after p and margin
 }
 """The places of weights among a loss module's settings: no other takes a tensor of more than one number."""
+
+_OLD = ("size_average", "reduce", "reduction")
+_BY_CLASS = ("weight", "size_average", "ignore_index", "reduce", "reduction")
+_SETTINGS = {
+    **dict.fromkeys(("KLDivLoss", "MSELoss", "L1Loss", "SmoothL1Loss", "SoftMarginLoss", "MultiLabelMarginLoss"), _OLD),
+    **dict.fromkeys(("BCELoss", "BCEWithLogitsLoss", "MultiLabelSoftMarginLoss"), ("weight", *_OLD)),
+    **dict.fromkeys(("CrossEntropyLoss", "NLLLoss"), _BY_CLASS),
+    "HuberLoss": ("reduction",),
+}
+SETTINGS: dict[str, tuple[str, ...]] = {
+    **{f"torch.nn.{module}": names for module, names in _SETTINGS.items()},
+    **{functional_of[f"torch.nn.{module}"]: names for module, names in _SETTINGS.items()},
+}
+"""The names of a loss's first settings, in their order; those of a function come after its input and target."""

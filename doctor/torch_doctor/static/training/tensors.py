@@ -11,6 +11,7 @@ from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import broadcasts, gradients, parameters
+from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -263,6 +264,7 @@ def compute_loss(
             input=with_facts(run.fact(value, text), value),
             target=with_facts(run.fact(target, spelled_target), target),
             output=run.fact(output),
+            reduction=reduction_of(name, args, keywords, module),
         )
         return True
 

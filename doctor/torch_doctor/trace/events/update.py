@@ -50,7 +50,8 @@ class ForwardByName(Event):
 class LossCalled(Event):
     """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
 
-    `raised` is what torch said, where it refused.
+    `raised` is what torch said, where it refused. `reduction` is how the losses of single elements were summed up: "mean",
+    "sum", "batchmean" or "none" ("": not known).
     """
 
     loss: str
@@ -60,6 +61,7 @@ class LossCalled(Event):
     target: TensorFact
     output: TensorFact
     raised: str = ""
+    reduction: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -126,6 +126,7 @@ class Watcher:
             target=second,
             output=facts.of(value),
             raised=raised.partition("\n")[0],
+            reduction=_reduction(arguments, keywords),
         )
         self._measure(name, given[0] if given else None, event, site)
         if raised:
@@ -143,9 +144,16 @@ class Watcher:
         with torch.no_grad():
             values = given.detach()
             numbers = {"smallest input": values.min(), "largest input": values.max()}
-            if name == "nll_loss" and values.dim() > 1:
+            if name in {"nll_loss", "kl_div"} and values.dim() > 1:
                 numbers["largest sum of exponentials"] = values.float().logsumexp(1).exp().max()
                 numbers["smallest sum of exponentials"] = values.float().logsumexp(1).exp().min()
         for claim, value in numbers.items():
             if math.isfinite(float(value)):
                 recorder.measured(claim, float(value), site=site, about=[event])
+
+
+def _reduction(arguments: tuple[Any, ...], keywords: dict[str, Any]) -> str:
+    """How the function was told to sum up; "" where it was told in the old way, or by position."""
+    old = keywords.get("size_average") is not None or keywords.get("reduce") is not None
+    by_position = len(arguments) > 2  # noqa: PLR2004 - input and target
+    return "" if old or (by_position and "reduction" not in keywords) else str(keywords.get("reduction", "mean"))

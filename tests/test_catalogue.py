@@ -42,6 +42,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR214": ("silent-broadcast", "E", "SP", "unsafe"),
     "TDR213": ("softmax-over-one-output", "E", "SP", "-"),
     "TDR210": ("unstable-log", "W", "SP", "unsafe"),
+    "TDR211": ("kl-div-not-log", "E", "SP", "unsafe"),
     "TDR212": ("softmax-without-dim", "W", "S", "unsafe"),
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
     "TDR302": ("missing-super-init", "E", "SP", "safe"),

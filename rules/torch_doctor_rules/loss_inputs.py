@@ -67,8 +67,16 @@ def made_before(trace: Trace, kind: Kind, losses: Collection[str]) -> Iterator[t
 
 
 def given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Iterator[LossCalled]:
-    """The first call at each place of one of the losses that gets one of these kinds of values from a model."""
-    yield from first_per_site(_given(trace, kinds, losses))
+    """The losses that get one of these kinds of values from a model: of several calls of one cause the first.
+
+    They have one cause when they are of one sort and get what was made at one place, or by one module.
+    """
+    seen = set()
+    for loss in first_per_site(_given(trace, kinds, losses)):
+        cause = (loss.loss, loss.input.kind, loss.input.made_at or frozenset(_models(trace, loss)) or loss.site)
+        if cause not in seen:
+            seen.add(cause)
+            yield loss
 
 
 def _given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Iterator[LossCalled]:

@@ -1,0 +1,140 @@
+"""TDR211: the Kullback-Leibler divergence of something else than log-probabilities, or averaged over all numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Kind, LossCalled, Trace
+from torch_doctor_rules.loss_inputs import KL_DIV, between, given, trail_of_input
+from torch_doctor_rules.shown import at, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WRONG = {
+    Kind.LOGITS: "raw scores",
+    Kind.HIDDEN: "raw activations",
+    Kind.PROBABILITIES: "probabilities",
+    Kind.BOUNDED: "what a sigmoid bounded",
+}
+"""Kinds of values that are no log-probabilities, in the words of a message."""
+
+
+class KlDivNotLog(Rule):
+    """The KL divergence gets no log-probabilities, or is averaged over all numbers.
+
+    ## Why is this bad?
+    `kl_div` expects the logarithm of the model's distribution as its input (and the other one without it): of
+    probabilities or scores it computes a number that is no divergence and can be negative. Its default, `reduction="mean"`,
+    divides by the number of all elements where the definition sums over the classes: the loss is too small by the number of
+    classes.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    teacher, student = nn.Linear(4, 3), nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+
+    for step in range(4):
+        x = torch.randn(16, 4)
+        with torch.no_grad():
+            wanted = torch.softmax(teacher(x), dim=1)
+        optimizer.zero_grad()
+        predicted = torch.softmax(student(x), dim=1)
+        loss = nn.functional.kl_div(predicted, wanted, reduction="batchmean")
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    teacher, student = nn.Linear(4, 3), nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(student.parameters(), lr=0.1)
+
+    for step in range(4):
+        x = torch.randn(16, 4)
+        with torch.no_grad():
+            wanted = torch.softmax(teacher(x), dim=1)
+        optimizer.zero_grad()
+        predicted = torch.log_softmax(student(x), dim=1)
+        loss = nn.functional.kl_div(predicted, wanted, reduction="batchmean")
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the input ends in a linear layer, an activation or a softmax with no logarithm between; or the call
+    was made with `reduction="mean"`.
+
+    ## Fix safety
+    Unsafe: the loss becomes another number, and with `batchmean` a larger one.
+
+    ## When it stays silent
+    When it is not known what the values are, or how they are summed up; for `sum`, `none` and the old
+    `size_average=False`.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.KLDivLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.kl_div.html
+    """
+
+    code = "TDR211"
+    name = "kl-div-not-log"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every divergence of something else than log-probabilities, and every one that is averaged over all numbers."""
+        wrong = {loss.site: loss for loss in given(trace, WRONG, KL_DIV)}
+        averaged = (loss for loss in trace.of(LossCalled) if loss.loss in KL_DIV and loss.reduction == "mean")
+        for loss in first_per_site([*wrong.values(), *averaged]):
+            if loss.site in wrong:
+                what = WRONG[loss.input.kind]
+                made = [Step(loss.input.made_at, f"{what} are made here")] if loss.input.made_at is not None else []
+                yield self.finding(
+                    loss.site,
+                    message(
+                        "`{loss}` needs log-probabilities and gets " + what + ": it is no divergence", loss=loss.name
+                    ),
+                    help="give it the log_softmax of raw scores",
+                    trail=[*made, *trail_of_input(trace, loss)],
+                )
+            else:
+                yield self.finding(
+                    loss.site,
+                    message(
+                        "`{loss}` is averaged over all numbers, not over the batch: it is no divergence", loss=loss.name
+                    ),
+                    help='say `reduction="batchmean"`',
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the divergence was computed, of log-probabilities and summed up in another way."""
+        losses = at(trace, finding.site, LossCalled)
+        if any(
+            loss.input.kind is Kind.UNKNOWN and not between(trace, loss, "sum of exponentials", 0.99, 1.01)
+            for loss in losses
+        ):
+            return "the run does not tell what kind of values reached the loss"
+        return bool(losses) if all(loss.reduction for loss in losses) else "the run does not tell how it is summed up"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of them were wrong."""
+        losses = at(trace, finding.site, LossCalled)
+        wrong = [loss for loss in losses if loss.input.kind in WRONG or loss.reduction == "mean"]
+        if losses:
+            text = (
+                f"{len(wrong)} of {len(losses)} divergences got no log-probabilities, or were averaged over all numbers"
+            )
+            yield fact(text, len(wrong), "losses", losses[0])

@@ -95,7 +95,8 @@ class Rule(abc.ABC):
     The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP". `needs` names the instruments
     that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does
     not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
-    say anything (words of `StandIn.voids`: "values", "weights", "device", ...).
+    say anything (words of `StandIn.voids`: "values", "weights", "device", ...). `only_confirms`: what a run alone shows of it
+    is not reported, because only the source can say that nothing excuses it.
     """
 
     code: ClassVar[str]
@@ -106,6 +107,7 @@ class Rule(abc.ABC):
     needs: ClassVar[frozenset[str]] = frozenset()
     explained_by: ClassVar[frozenset[str]] = frozenset()
     voided_by: ClassVar[frozenset[str]] = frozenset()
+    only_confirms: ClassVar[bool] = False
 
     @abc.abstractmethod
     def check(self, trace: Trace) -> Iterable[Finding]:

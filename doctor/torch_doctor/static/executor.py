@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Args, Keywords, Loader, Object, Symbol
-    from torch_doctor.trace import Overwritten, Repeated
+    from torch_doctor.trace import Overwritten, Repeated, Site
 
 
 class Executor(Machine):
@@ -68,6 +68,7 @@ class Executor(Machine):
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
         self.repeated: dict[int, Repeated] = {}  # modules that a list holds several times
+        self.plain_tensors: set[Site] = set()  # attributes of which it was said that a forward uses them
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
         self.passing = False  # calls of the project's functions are not entered
@@ -90,6 +91,7 @@ class Executor(Machine):
         self.played = {}
         self.driven = set()
         self.repeated = {}
+        self.plain_tensors = set()
         self.overwritten = {}
         self.went_backward = set()
         self.frame = top_frame(self.main, self.home)

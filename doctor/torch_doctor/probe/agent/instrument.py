@@ -23,8 +23,7 @@ ADDING = frozenset({"append", "appendleft", "add", "extend", "insert"})
 JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 MOVING = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16"})
 PLAIN_NAMES = ("len", "int", "float", "str", "bool", "round", "range", "print", "input", "open", "time")
-PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join")
-PLAIN_CALLS = frozenset({*PLAIN_NAMES, *PLAIN_METHODS})
+PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join", "time")
 COMPILED = ("jit", "guvectorize", "vectorize", "stencil", "cfunc", "kernel")  # decorators that read bytecode or source
 
 
@@ -340,7 +339,9 @@ def _plain(value: ast.expr) -> bool:
         return _plain(value.operand)
     if isinstance(value, ast.BinOp):
         return _plain(value.left) and _plain(value.right)
-    return isinstance(value, ast.Call) and last_name(value.func) in PLAIN_CALLS
+    if not isinstance(value, ast.Call):
+        return False
+    return last_name(value.func) in (PLAIN_NAMES if isinstance(value.func, ast.Name) else PLAIN_METHODS)
 
 
 def _wraps_one(value: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
-from torch_doctor.static.training import modes, module_parts
+from torch_doctor.static.training import modes, module_parts, plain_tensors
 from torch_doctor.static.values import (
     Bound,
     ClassValue,
@@ -240,6 +240,8 @@ def _of_instance(run: Executor, value: Instance, name: str, node: p.Node) -> Val
 
 def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value:  # noqa: C901, PLR0911 - the ways to find it, in order
     found = value.fields.get(name)
+    if isinstance(found, ParameterValue) and found.home is not None:
+        plain_tensors.read(run, found, node)
     if isinstance(found, Value):
         return run.resolve(found)
     if name == "training":

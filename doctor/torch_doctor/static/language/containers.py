@@ -9,7 +9,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import conditions, invocation
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import module_parts, plain_tensors
 from torch_doctor.static.values import (
     Args,
     Const,
@@ -125,7 +125,9 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         meta = making("[]", (value, key), None, node.key)
         masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
         made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
-        return Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
+        item = Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
+        item.made = plain_tensors.of_item(value.made, key, node)
+        return item
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
     if isinstance(value, Plain):

@@ -11,10 +11,11 @@ from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import keeping, sharing
+from torch_doctor.static.training import keeping, plain_tensors, sharing
 from torch_doctor.static.values import (
     Const,
     Content,
+    Either,
     Grads,
     ParameterValue,
     Params,
@@ -79,9 +80,12 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         differs = op == "-" and len(operands) > 1
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands), meta=meta)
+        made.made = plain_tensors.combined(run, op, operands, node)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made.made_by = "gradient"
         return made
+    if any(isinstance(value, Either) for value in operands):
+        plain_tensors.combined(run, op, operands, node)
     return Unknown(flow, holds)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, invocation
-from torch_doctor.static.training import flags, keeping, module_parts, parameters
+from torch_doctor.static.training import flags, keeping, module_parts, parameters, plain_tensors
 from torch_doctor.static.values import (
     ClassValue,
     Const,
@@ -105,6 +105,7 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
         if name == "training":
             run.heap.set(value.fields, "#mode", (next(run.stamps), new.value if isinstance(new, Const) else None))
         else:
+            new = plain_tensors.assigned(run, value, name, new, node)
             module_parts.set_module_attribute(run, value, name, new, node)
     elif isinstance(value, (Params, ParameterValue)):
         _set_on_parameters(run, value, name, new, node)
@@ -188,6 +189,8 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
         found = holder.cls.find("__setitem__")
         if found is not None and isinstance(found[0], FunctionValue):
             invocation.enter(run, found[0], (holder, key, new), {}, node)
+    elif isinstance(holder, Unknown) and run.modules_called:
+        plain_tensors.left(run, new, node)
 
 
 def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:

@@ -9,7 +9,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators, outside
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
-from torch_doctor.static.training import modes, module_parts, tensors
+from torch_doctor.static.training import modes, module_parts, plain_tensors, tensors
 from torch_doctor.static.values import (
     VOLATILE,
     Args,
@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Module,
     Object,
     Optimizer,
+    Params,
     Plain,
     Sequence,
     Tensor,
@@ -51,7 +52,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
     sensitive, mode = modes.mode_of(run, module)
     trainable = module_parts.trainable(run, module)
     if sensitive is False and trainable is False and not _has_frozen(run, module):
-        return _inner(run, module, args, keywords, node)
+        return _outer(run, module, args, keywords, node)
     values = [*args, *keywords.values()]
     event: Forward = run.emit(
         Forward,
@@ -66,7 +67,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         inputs=_input_fact(run, values),
         output=TensorFact(),
     )
-    output = _inner(run, module, args, keywords, node)
+    output = _outer(run, module, args, keywords, node)
     # A custom module may have shown only now that it reads its mode.
     event.sensitive, event.training = modes.mode_of(run, module)
     flow = blend(value.flow for value in values)
@@ -127,6 +128,13 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
     return Unknown(flow, value.holds)
+
+
+def _outer(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """What a whole module returns to its caller."""
+    output = _inner(run, module, args, keywords, node)
+    plain_tensors.left(run, output, node)
+    return output
 
 
 def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -207,6 +215,8 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     first = args[0] if args else next(iter(keywords.values()), None)
     short = module.layer.rpartition(".")[2]
     meta = None if first is None else making(f"nn.{short}", (first,), None, module)
+    if table.parameters:
+        plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), node)
     if table.kind is None:
         if isinstance(first, Tensor):
             return first.with_flow(flow).with_meta(meta)

@@ -30,6 +30,7 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Spread,
+    Tensor,
     Unknown,
     Value,
     summary,
@@ -88,7 +89,8 @@ def module_method(
         )
         return NOTHING
     if name == "register_buffer" and len(args) > 1 and isinstance(args[0], Const):
-        run.heap.set(of.fields, str(args[0].value), args[1])
+        buffer = args[1].with_made(None) if isinstance(args[1], Tensor) else args[1]
+        run.heap.set(of.fields, str(args[0].value), buffer)
         return NOTHING
     if name in ("append", "insert"):
         module_parts.add_to_list(run, of, args[-1:], node)

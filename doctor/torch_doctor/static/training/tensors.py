@@ -10,7 +10,7 @@ from torch_doctor.static.language import containers, operators, outside, targets
 from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import broadcasts, gradients, parameters
+from torch_doctor.static.training import broadcasts, gradients, parameters, plain_tensors
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
@@ -64,7 +64,9 @@ def tensor_method(
         gradients.backward(run, of, node, receiver, through="backward", keywords=keywords)
         return NOTHING
     if name in ("requires_grad_", "retain_grad"):
-        if name == "requires_grad_" and isinstance(of, Tensor) and of.flow.graph is False:
+        on = args[0] if args else keywords.get("requires_grad")
+        gathers = not (isinstance(on, Const) and not on.value)
+        if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
             return run.own(ParameterValue(run.site(node), declared=False, flow=of.flow))
         return of
     if isinstance(of, ParameterValue):
@@ -139,6 +141,8 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         )
     else:
         tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
+    if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything):
+        tensor.made = plain_tensors.combined(run, name, everything, node, scalar=reduced)
     marks = {v.made_by for v in values if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
     if marks and tensor.kind in (Kind.UNKNOWN, Kind.BATCH):
         tensor.made_by = marks.pop()
@@ -216,6 +220,7 @@ def call_function(
     if needs is not None and isinstance(needs, Const) and needs.value:
         flow = Flow(source=known.source or Source.UNKNOWN)
         return run.own(ParameterValue(run.site(node), declared=False, flow=flow))
+    made = plain_tensors.of_factory(run, name, args, keywords) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(args) + len(keywords) - 1
     if short in functions.METHODS and functions.METHODS[short].scalar is not None:
@@ -227,6 +232,8 @@ def call_function(
         )
         if result.kind is Kind.UNKNOWN:
             result.made_by = name
+    if made is not None and isinstance(result, Tensor):
+        result.made = made
     volatile = keywords.get("volatile")
     if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
         return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)
@@ -243,6 +250,7 @@ def compute_loss(
     if table.target is not None:
         target = args[table.target] if table.target < len(args) else keywords.get(table.target_name, Unknown())
     flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
+    plain_tensors.combined(run, name, (given, target), node)
     settings = module.settings if module is not None else keywords
     reduction = settings.get("reduction")
     scalar = (

@@ -19,7 +19,7 @@ from torch_doctor.static.values.objects import (
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
-from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, VOLATILE, Context, Grads, Params, Tensor
+from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, VOLATILE, Context, Grads, Home, Made, Params, Tensor
 from torch_doctor.static.values.value import (
     MISSING,
     NOTHING,
@@ -52,10 +52,12 @@ __all__ = [
     "Fields",
     "FunctionValue",
     "Grads",
+    "Home",
     "Instance",
     "Keywords",
     "Lib",
     "Loader",
+    "Made",
     "Making",
     "Mapping",
     "Meta",

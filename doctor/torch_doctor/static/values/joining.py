@@ -50,10 +50,12 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         and left.made_at == right.made_at
     ):
         flow = alternatives(left.flow, right.flow)
+        made = left.made if left.made is right.made else None
         if left.meta is not right.meta:
             both = Making("either", (left, right)) if left.meta and right.meta else None
-            return left.with_flow(flow).with_meta(both if both is not None and both.depth < LONGEST else None)
-        return left if flow is left.flow else left.with_flow(flow)
+            meta = both if both is not None and both.depth < LONGEST else None
+            return left.with_made(made, flow).with_meta(meta)
+        return left if flow is left.flow and made is left.made else left.with_made(made, flow)
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
         return left
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:

@@ -9,6 +9,7 @@ from torch_doctor.static.values.value import Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
+    from torch_doctor.static.values.classes import ClassValue
     from torch_doctor.static.values.shapes import Making, Meta
     from torch_doctor.trace import Site, Tri
 
@@ -18,13 +19,45 @@ VOLATILE = "volatile"
 """`made_by` of a `Variable(..., volatile=True)`: before torch 0.4 nothing computed from it recorded a graph."""
 
 
+class Home:
+    """A plain attribute of a module: the class and number of the module, the attribute's name, and where it is assigned.
+
+    `trained`: what lies there gathers gradients, as if it were a parameter.
+    """
+
+    __slots__ = ("cls", "module", "name", "site", "trained")
+
+    def __init__(self, cls: ClassValue, module: int, name: str, site: Site, *, trained: bool = False) -> None:
+        self.cls = cls
+        self.module = module
+        self.name = name
+        self.site = site
+        self.trained = trained
+
+
+class Made:
+    """What is known of a tensor that is computed of numbers alone, and was put on no device.
+
+    `maker` is the number of the module in whose constructor that was (0: elsewhere). `sized`: it has dimensions and elements
+    for certain. `homes`: the plain attributes that it lies in, or was computed from.
+    """
+
+    __slots__ = ("homes", "maker", "sized")
+
+    def __init__(self, maker: int, *, sized: bool, homes: tuple[Home, ...] = ()) -> None:
+        self.maker = maker
+        self.sized = sized
+        self.homes = homes
+
+
 class Tensor(Value):
     """A tensor: what its numbers mean (`kind`, since `made_at`, by `made_by`), how it travelled (`trail`), its flow.
 
-    `meta` is its dtype and shape, or how it was made, from which they follow when somebody asks; None: not known.
+    `meta` is its dtype and shape, or how it was made, from which they follow when somebody asks; None: not known. `made` is
+    there where it was computed of numbers alone.
     """
 
-    __slots__ = ("flow", "kind", "made_at", "made_by", "meta", "scalar", "trail")
+    __slots__ = ("flow", "kind", "made", "made_at", "made_by", "meta", "scalar", "trail")
 
     def __init__(
         self,
@@ -43,14 +76,23 @@ class Tensor(Value):
         self.trail = trail
         self.scalar = scalar
         self.meta = meta
+        self.made: Made | None = None
 
     def with_flow(self, flow: Flow) -> Tensor:
         """The same tensor with another history."""
-        return Tensor(flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, self.meta)
+        return self.with_made(self.made, flow)
 
     def with_meta(self, meta: Meta | Making | None) -> Tensor:
         """The same numbers in another dtype or shape."""
-        return Tensor(self.flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, meta)
+        tensor = self.with_made(self.made)
+        tensor.meta = meta
+        return tensor
+
+    def with_made(self, made: Made | None, flow: Flow | None = None) -> Tensor:
+        """The same tensor of which something else is known of how it was made."""
+        tensor = Tensor(flow or self.flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, self.meta)
+        tensor.made = made
+        return tensor
 
 
 class Params(Value):

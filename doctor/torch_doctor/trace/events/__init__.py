@@ -19,7 +19,16 @@ from torch_doctor.trace.events.course import (
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
-from torch_doctor.trace.events.modules import Held, ModeMethod, ModeSet, ModuleBuilt, Moved, Registered, Repeated
+from torch_doctor.trace.events.modules import (
+    Held,
+    ModeMethod,
+    ModeSet,
+    ModuleBuilt,
+    Moved,
+    PlainTensorUsed,
+    Registered,
+    Repeated,
+)
 from torch_doctor.trace.events.sight import GaveUp, Handed, Owned, Unreadable
 from torch_doctor.trace.events.update import (
     Backward,
@@ -78,6 +87,7 @@ __all__ = [
     "OptimizerBuilt",
     "Overwritten",
     "Owned",
+    "PlainTensorUsed",
     "Registered",
     "Repeated",
     "Saved",

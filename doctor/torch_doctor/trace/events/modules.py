@@ -107,6 +107,23 @@ class ModeMethod(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class PlainTensorUsed(Event):
+    """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
+
+    `site` is the attribute's assignment in the constructor, `used_at` the use. The tensor has dimensions, was put on no device
+    by the constructor, and nothing else assigned it. `trained`: it gathers gradients. `elements` counts its numbers (0: not
+    known).
+    """
+
+    owner: int
+    owner_class: str
+    name: str
+    used_at: Site
+    trained: bool = False
+    elements: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class ModeSet(Event):
     """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
 

@@ -97,7 +97,7 @@ class Watcher:
             watch.tell("before_forward", meant, arguments, keywords, here)
         recorder.inside, recorder.around = 1, here
         try:
-            output = call(module, *arguments, **keywords)
+            output = watch.plain_tensors.follow(module, call, arguments, keywords)
         finally:
             recorder.inside, recorder.around = 0, None
         if before is not None:

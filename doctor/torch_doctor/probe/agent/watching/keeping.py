@@ -79,6 +79,7 @@ class Watcher:
             if value.grad_fn is not None:
                 self._noted(key, [value])
             else:
+                self._recorder.safely(self._watch.plain_tensors.assigned, key, value)
                 self._plain[key] = self._plain.get(key, 0) + 1
         elif kind is list or kind is tuple or kind is dict or kind is set:
             self._watch.containers.assigned(key, value)

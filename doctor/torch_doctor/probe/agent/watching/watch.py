@@ -40,6 +40,7 @@ WATCHERS = (
     "checkpoints",
     "containers",
     "sharing",
+    "plain_tensors",
     "keeping",
     "compilers",
     "uncalled",

@@ -1,0 +1,210 @@
+"""Tensors that a module keeps as plain attributes, and what becomes of them in `forward`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.training import module_building
+from torch_doctor.static.values import (
+    Args,
+    ClassValue,
+    Const,
+    Either,
+    Home,
+    Keywords,
+    Lib,
+    Made,
+    Module,
+    ParameterValue,
+    Params,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import PlainTensorUsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.unit import Unit
+
+_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
+"""Functions whose result has the dimensions of what it is made of; the others are given a size, or have one."""
+_SHARING = frozenset({"as_tensor", "asarray"})
+"""Those that give back a tensor that they are given."""
+_ALWAYS_SIZED = frozenset(
+    {"arange", "range", "linspace", "logspace", "eye", "from_numpy", "tril_indices", "triu_indices"}
+)
+_TO_OTHERS = frozenset({"to", "cuda", "cpu", "xpu", "mps", "type_as", "pin_memory", "share_memory_", "type"})
+"""Methods after which a tensor is somewhere else, or may be."""
+_LIKE = frozenset({"expand_as", "view_as", "reshape_as", "sum_to_size", "copy_", "set_", "index_put_"})
+"""Methods whose other tensors may be on another device."""
+_SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "unflatten", "broadcast_to", "tile"})
+_MOVERS = ("_apply", "to", "cuda", "__setattr__")
+"""Methods of a module that decide what moves with it, and what is registered."""
+
+
+# --- where tensors come from ---
+
+
+def of_factory(run: Executor, name: str, args: Args, keywords: Keywords) -> Made | None:
+    """What is known of a tensor that a function of torch makes of numbers alone; None where it is put on some device."""
+    short = name.rpartition(".")[2]
+    maker = run.building[-1].id if run.building else 0
+    given = (*args, *keywords.values())
+    if "device" in keywords or "**" in keywords or short.endswith("_like"):
+        return None
+    if any(isinstance(value, Unknown) if short in _SHARING else isinstance(value, Tensor) for value in given):
+        return None
+    first = args[0] if args else keywords.get("size", keywords.get("data"))
+    if short in _ALWAYS_SIZED:
+        return Made(maker, sized=True)
+    if first is None:
+        return None  # an empty tensor: the place of one that comes later
+    empty = isinstance(first, Sequence) and not first.content.all()
+    zero = isinstance(first, Const) and first.value in ((), 0) and short not in _OF_DATA
+    if zero or (empty and short in _OF_DATA | {"Tensor", "FloatTensor"}):
+        return None
+    if short in _OF_DATA:
+        return Made(maker, sized=isinstance(first, Sequence))
+    return Made(maker, sized=not empty)
+
+
+def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *, scalar: bool = False) -> Made | None:
+    """What is known of a tensor that is computed of these values.
+
+    Where a module's plain attribute is computed with a tensor from elsewhere, that is written: they have to be on one
+    device.
+    """
+    values = tuple(values)
+    if name in _LIKE:
+        values = values[:1]
+    found: list[Made] = []
+    foreign = False
+    for value in _each(values):
+        made = _made(value)
+        if made is not None:
+            found.append(made)
+        elif _is_tensor(value):
+            foreign = True
+    if not found:
+        return None
+    if name in _TO_OTHERS and not all(map(_is_type, values[1:])):
+        return None
+    if foreign and run.modules_called:
+        for made in found:
+            _used(run, made, node)
+    if foreign:
+        return None
+    maker = found[0].maker if all(made.maker == found[0].maker for made in found) else 0
+    homes = tuple(dict.fromkeys(home for made in found for home in made.homes))
+    return Made(maker, sized=not scalar and (name in _SHAPING or any(made.sized for made in found)), homes=homes)
+
+
+def of_item(made: Made | None, key: Value, node: p.Index) -> Made | None:
+    """What is known of `tensor[key]`: a number's item may be a single number, which may be anywhere."""
+    if made is None or (isinstance(node.key, (p.Slice, p.Display)) and made.sized):
+        return made
+    if isinstance(node.key, (p.Slice, p.Display)):
+        return Made(made.maker, sized=isinstance(node.key, p.Display), homes=made.homes)  # `x[:, None]`
+    return made if isinstance(key, (Tensor, Unknown)) else None
+
+
+def _each(values: Iterable[Value]) -> Iterator[Value]:
+    for value in values:
+        if isinstance(value, Sequence):
+            yield from value.content.all()
+        else:
+            yield value
+
+
+def _made(value: Value) -> Made | None:
+    if isinstance(value, Tensor):
+        return value.made
+    if isinstance(value, Either):
+        options = [option for _, option in value.options if not (isinstance(option, Const) and option.value is None)]
+        known = [option.made if isinstance(option, Tensor) else None for option in options]
+        if len(known) == 1:
+            return known[0]
+    return None
+
+
+def _is_tensor(value: Value) -> bool:
+    if isinstance(value, Either):
+        return any(_is_tensor(option) for _, option in value.options)
+    if isinstance(value, Tensor):
+        return value.made is None
+    return isinstance(value, (ParameterValue, Params, Unknown))
+
+
+def _is_type(value: Value) -> bool:
+    return isinstance(value, Lib) and value.name.startswith("torch.")
+
+
+# --- where they go ---
+
+
+def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Node) -> Value:
+    """The value of an attribute that a module's constructor assigns: a tensor knows from now on that it lies there."""
+    if module not in run.building or module.cls is None or not module_building.is_surely_module(module.cls):
+        return value
+    if isinstance(value, Either):
+        return Either(tuple((facts, assigned(run, module, name, option, node)) for facts, option in value.options))
+    if isinstance(value, Tensor) and value.made is not None and value.made.sized and value.made.maker == module.id:
+        home = Home(module.cls, module.id, name, run.site(node))
+        return value.with_made(Made(module.id, sized=True, homes=(home,)))
+    if isinstance(value, ParameterValue) and not value.declared and value.home is None:
+        value.home = Home(module.cls, module.id, name, run.site(node), trained=True)
+    return value
+
+
+def read(run: Executor, value: ParameterValue, node: p.Node) -> None:
+    """A leaf that gathers gradients and is no parameter of the module that it is an attribute of: any use is one."""
+    if run.modules_called and value.home is not None and "#registered" not in value.fields:
+        _tell(run, value.home, node)
+
+
+def left(run: Executor, value: Value, node: p.Node, depth: int = 2) -> None:
+    """A forward gives this out of hand: returns it, or puts it into what it was given."""
+    made = _made(value)
+    if made is not None:
+        _used(run, made, node)
+    elif depth and isinstance(value, Sequence):
+        for item in value.content.all():
+            left(run, item, node, depth - 1)
+
+
+def _used(run: Executor, made: Made, node: p.Node) -> None:
+    for home in made.homes if made.sized else ():
+        _tell(run, home, node)
+
+
+def _tell(run: Executor, home: Home, node: p.Node) -> None:
+    """Write that a `forward` computes with a plain attribute, unless the module sees to it itself."""
+    if run.building or home.site in run.plain_tensors:
+        return
+    run.plain_tensors.add(home.site)
+    if any(home.cls.find(name) is not None for name in _MOVERS) or _assigned_elsewhere(run, home):
+        return
+    run.emit(
+        PlainTensorUsed,
+        home.site,
+        owner=home.module,
+        owner_class=home.cls.name,
+        name=home.name,
+        used_at=run.site(node),
+        trained=home.trained,
+    )
+
+
+# --- who else assigns the attribute ---
+
+
+def _assigned_elsewhere(run: Executor, home: Home) -> bool:
+    """Whether something besides constructors assigns an attribute of this name: it may be made anew where it is needed."""
+    units: list[Unit] = [run.main]
+    units += [cls.unit for cls in home.cls.mro() if isinstance(cls, ClassValue)]
+    return any(home.name in unit.program.assigned for unit in units)

@@ -29,11 +29,11 @@ class CheckpointRoundTrip(Rule):
     class Features(nn.Module):
         def __init__(self):
             super().__init__()
-            self.waves = torch.randn(4, 16)
+            self.waves = [torch.randn(16) for _ in range(4)]
             self.head = nn.Linear(16, 1)
 
         def forward(self, x):
-            return self.head(torch.sin(x @ self.waves))
+            return self.head(torch.sin(x @ torch.stack(self.waves)))
 
 
     net = Features()

@@ -230,6 +230,14 @@ class Words:
         return f"call `forward` of {_name(event.name)} by name"
 
     @_said.register
+    def _(self, event: t.GraphCut) -> str:
+        return f"{_name(event.how)} ends the graph of {_fact(event.value)}"
+
+    @_said.register
+    def _(self, event: t.LeafMade) -> str:
+        return f"require gradients of {_fact(event.value)}, as if nothing had come before it"
+
+    @_said.register
     def _(self, event: t.GradFlagSet) -> str:
         return f"set {_name(event.name)} of a {event.of}, which torch does not read"
 

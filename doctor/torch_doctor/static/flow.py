@@ -22,7 +22,8 @@ class Flow:
 
     `forwards` are the forward events whose data is in it, `graph_forwards` those that gradients can still reach, `kept` the
     kept values inside it, `modules` the parameter owners that gradients can reach, `graph` whether an autograd graph hangs
-    on it, `source` and `loader` where its data came from.
+    on it, `source` and `loader` where its data came from. `cuts` are the events that took the graph of something it was
+    computed from.
     """
 
     graph: Tri = False
@@ -32,12 +33,13 @@ class Flow:
     modules: frozenset[int] = NONE
     source: Source = Source.UNKNOWN
     loader: int = 0
+    cuts: frozenset[int] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
         if self.graph is False and not self.kept:
             return self
-        return Flow(False, self.forwards, NONE, NONE, NONE, self.source, self.loader)
+        return Flow(False, self.forwards, NONE, NONE, NONE, self.source, self.loader, self.cuts)
 
     def without_kept(self) -> Flow:
         """The same value as if it had never been kept."""
@@ -65,6 +67,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 result.modules | flow.modules,
                 stronger.source,
                 stronger.loader,
+                result.cuts | flow.cuts,
             )
     return result or EMPTY
 

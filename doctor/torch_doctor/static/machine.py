@@ -10,6 +10,7 @@ from torch_doctor.static.values import (
     Const,
     Either,
     Object,
+    ParameterValue,
     Symbol,
     Tensor,
     Value,
@@ -108,6 +109,8 @@ class Machine:
             "forwards": flow.forwards,
             "graph_forwards": flow.graph_forwards,
             "kept": flow.kept,
+            "cuts": flow.cuts,
+            "leaf": isinstance(value, ParameterValue) and not value.declared,
         }
         if known is None:
             return TensorFact(**common)  # type: ignore[arg-type]  # the fields' types are those of the class
@@ -125,7 +128,9 @@ class Machine:
         tensors = [option for _, option in value.options]
         first = tensors[0]
         if isinstance(first, Tensor) and all(isinstance(t, Tensor) and t.kind is first.kind for t in tensors):
-            return first
+            if all(isinstance(t, Tensor) and t.scalar is first.scalar for t in tensors):
+                return first
+            return Tensor(first.flow, first.kind, first.made_at, first.made_by, first.trail)
         return None
 
     def give_up(self, node: p.Node, reason: str) -> None:

@@ -86,7 +86,7 @@ class MissingNoGrad(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.UNSAFE
-    explained_by = frozenset(("TDR105",))  # what was to go backward looks like an evaluation
+    explained_by = frozenset(("TDR105", "TDR113", "TDR115"))  # what was to go backward looks like an evaluation
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first forward of every evaluation pass that surely records a graph."""

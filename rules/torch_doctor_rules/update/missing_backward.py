@@ -74,6 +74,7 @@ class MissingBackward(Rule):
     name = "missing-backward"
     level = Level.ERROR
     witness = "SP"
+    explained_by = frozenset(("TDR113", "TDR115"))  # a `backward()` that reaches no parameter
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step in a loop that computes a loss and never its gradients."""

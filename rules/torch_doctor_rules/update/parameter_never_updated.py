@@ -71,7 +71,20 @@ class ParameterNeverUpdated(Rule):
     witness = "P"
     needs = frozenset({"parameters"})
     explained_by = frozenset(
-        {"TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR118", "TDR120", "TDR213", "TDR312", "TDR313"}
+        [
+            "TDR102",
+            "TDR103",
+            "TDR104",
+            "TDR105",
+            "TDR111",
+            "TDR113",
+            "TDR115",
+            "TDR118",
+            "TDR120",
+            "TDR213",
+            "TDR312",
+            "TDR313",
+        ]
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -91,7 +91,21 @@ class ParameterWithoutGradient(Rule):
     witness = "P"
     needs = frozenset({"parameters"})
     explained_by = frozenset(
-        {"TDR213", "TDR102", "TDR103", "TDR104", "TDR105", "TDR111", "TDR120", "TDR301", "TDR308", "TDR312", "TDR313"}
+        (
+            "TDR102",
+            "TDR103",
+            "TDR104",
+            "TDR105",
+            "TDR111",
+            "TDR113",
+            "TDR115",
+            "TDR120",
+            "TDR213",
+            "TDR301",
+            "TDR308",
+            "TDR312",
+            "TDR313",
+        )
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:

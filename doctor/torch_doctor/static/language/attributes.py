@@ -10,7 +10,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
-from torch_doctor.static.training import modes, module_parts, plain_tensors
+from torch_doctor.static.training import cuts, modes, module_parts, plain_tensors
 from torch_doctor.static.values import (
     Bound,
     ClassValue,
@@ -43,6 +43,7 @@ from torch_doctor.static.values import (
     Value,
     fresh_symbol,
     held,
+    plain_from,
 )
 
 if TYPE_CHECKING:
@@ -83,14 +84,14 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
 
 
 def _of_plain(run: Executor, value: Plain, name: str, _: p.Node) -> Value:
-    return Plain((".", value.symbol, name))
+    return plain_from((value,), (".", value.symbol, name))
 
 
 def _of_const(run: Executor, value: Const, name: str, _: p.Node) -> Value:
     return Method(value, name)
 
 
-def _of_tensor(run: Executor, value: Tensor, name: str, _: p.Node) -> Value:
+def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     known = functions.ATTRIBUTES.get(name)
     if known is None:
         return Method(value, name)
@@ -101,7 +102,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, _: p.Node) -> Value:
     if name == "grad":
         return Unknown(EMPTY)
     return Tensor(
-        value.flow if known.graph else value.flow.cut(),
+        value.flow if known.graph else cuts.cut(run, value.flow, value, name, node),
         known.of(value.kind),
         value.made_at,
         value.made_by,

@@ -11,6 +11,7 @@ from torch_doctor.static.iteration import PASSES, UNROLLED
 from torch_doctor.static.language import containers, operators, outside, streams, targets
 from torch_doctor.static.tables import layers, libraries
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
@@ -34,6 +35,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     fresh_symbol,
+    plain_from,
     summary,
 )
 from torch_doctor.trace import (
@@ -105,7 +107,7 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
             return first
         if name in ("abs", "round") and isinstance(first, Tensor):
             return first
-        return Plain()
+        return plain_from([], flow=cuts.cut(run, first.flow, first, name, node))
     if name in ("super", "object"):
         return Unknown()
     if name == "print":
@@ -231,7 +233,7 @@ def _reduced(run: Executor, name: str, args: Args, node: p.Node) -> Value:
         stream = streams.stream_of(run, args[0]) if args else Stream(Plain())
         values = stream.content.all() if stream.content is not None else (stream.item,)
     if not values or all(isinstance(value, (Const, Plain)) for value in values):
-        return Plain()
+        return plain_from(values)
     result: Value = values[0]
     for value in values[1:]:
         result = operators.operate(run, "+", (result, value), node)

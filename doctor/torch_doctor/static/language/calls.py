@@ -40,6 +40,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
     join,
+    plain_from,
 )
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if isinstance(func, (Plain, Const)):
         for value in (*args, *keywords.values()):
             outside.call_back(run, value, node)
-        return Plain()
+        return plain_from((func, *args))
     func = run.resolve(func)
     if isinstance(func, FunctionValue):
         return invocation.called(run, func, args, keywords, node)

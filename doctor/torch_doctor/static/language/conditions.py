@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
+from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -195,7 +196,7 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
     if op in ("is", "==") and isinstance(right, Const) and right.value is None and _never_none(left):
         return Const(value=False), negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
-        return Tensor(blend((left.flow, right.flow)).cut()), negated
+        return Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node)), negated
     return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated
 
 

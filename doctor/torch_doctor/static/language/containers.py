@@ -33,6 +33,7 @@ from torch_doctor.static.values import (
     hashable,
     held,
     join,
+    plain_from,
     summary,
 )
 from torch_doctor.trace import Kind
@@ -77,7 +78,7 @@ def element_of(run: Executor, value: Value) -> Value:
     if isinstance(value, Tool) and value.name == "torch.utils.data.random_split":
         return value
     if isinstance(value, (Plain, Const)):
-        return Plain()
+        return plain_from((value,))
     if isinstance(value, Either):
         return summary(element_of(run, option) for _, option in value.options)
     if isinstance(value, (Sequence, Mapping)):
@@ -131,7 +132,7 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
     if isinstance(value, Plain):
-        return Plain(("[]", value.symbol, conditions.symbol_of(key)), size_in(value, key))
+        return plain_from((value,), ("[]", value.symbol, conditions.symbol_of(key)), size=size_in(value, key))
     if isinstance(value, Instance):
         return item_of_instance(run, value, key, node)
     if isinstance(value, Lib):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
@@ -25,6 +26,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     held,
+    plain_from,
     summary,
 )
 from torch_doctor.trace import Kind
@@ -59,7 +61,7 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         if made is not None:
             return made
     if all(isinstance(value, (Const, Plain)) for value in operands):
-        return Plain((op, *(conditions.symbol_of(value) for value in operands)))
+        return plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)))
     flow = recorded(run, blend(value.flow for value in operands))
     holds = held(operands)
     arithmetic = (Tensor, ParameterValue, Params, Grads, Const, Plain)
@@ -68,18 +70,10 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
     ):
         params = frozenset().union(*(value.modules for value in operands if isinstance(value, Params)))
         if params and run.grad is not False:
-            flow = Flow(
-                run.grad,
-                flow.forwards,
-                flow.graph_forwards,
-                flow.kept,
-                flow.modules | params,
-                flow.source,
-                flow.loader,
-            )
+            flow = replace(flow, graph=run.grad, modules=flow.modules | params)
         differs = op == "-" and len(operands) > 1
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
-        made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(operands), meta=meta)
+        made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(op, operands), meta=meta)
         made.made = plain_tensors.combined(run, op, operands, node)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made.made_by = "gradient"
@@ -95,8 +89,8 @@ def recorded(run: Executor, flow: Flow) -> Flow:
     if grad is True or flow.graph is False:
         return flow
     if grad is False:
-        return Flow(False, flow.forwards, source=flow.source, loader=flow.loader)
-    return Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader)
+        return Flow(False, flow.forwards, source=flow.source, loader=flow.loader, cuts=flow.cuts)
+    return replace(flow, graph=None)
 
 
 def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
@@ -160,12 +154,15 @@ def _origin(op: str, operands: tuple[Value, ...]) -> tuple[Any, str]:
     return first.made_at, first.made_by
 
 
-def _scalar(operands: tuple[Value, ...]) -> bool | None:
+def _scalar(op: str, operands: tuple[Value, ...]) -> bool | None:
+    """Whether the result is a single number; arithmetic with something larger is as large, a product of matrices may not be."""
     found = [
         True if isinstance(value, (Const, Plain)) else value.scalar if isinstance(value, Tensor) else None
         for value in operands
     ]
-    return True if all(found) else None if None in found else False
+    if all(found):
+        return True
+    return False if False in found and op != "@" else None
 
 
 EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, invocation
-from torch_doctor.static.training import flags, keeping, module_parts, parameters, plain_tensors
+from torch_doctor.static.training import cuts, flags, keeping, module_parts, parameters, plain_tensors
 from torch_doctor.static.values import (
     ClassValue,
     Const,
@@ -122,7 +122,7 @@ def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
     """`x.requires_grad = True`: gradients flow to this tensor from now on."""
     if value.flow.graph is True:
         return value
-    leaf: ParameterValue = run.own(ParameterValue(None, declared=False, flow=value.flow))
+    leaf = cuts.leaf(run, value.flow, value, where, made=False)
     bind(run, where, leaf, where)
     return leaf
 

@@ -221,6 +221,19 @@ _METHODS_ONLY = _named(
     ("register_hook register_post_accumulate_grad_hook", _PLAIN),
 )
 
+READING = frozenset({"item", "tolist", "numpy", "__float__", "__array__"})
+"""Methods of a tensor that return its numbers outside of torch."""
+
+SELECTING = frozenset(
+    words(
+        """
+        select take squeeze squeeze_ take_along_dim index_select gather masked_select diagonal unfold narrow tensordot
+        einsum item unique split_with_sizes
+        """
+    )
+)
+"""Functions that may take a single number out of several."""
+
 METHODS: dict[str, Function] = {
     **{name: function for name, function in _BOTH.items() if name not in _NOT_METHODS},
     **_METHODS_ONLY,

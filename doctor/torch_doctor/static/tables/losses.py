@@ -72,6 +72,9 @@ LOSSES: dict[str, Loss] = {
     ),
 }
 
+SCALAR: dict[str, bool] = {"mean": True, "sum": True, "batchmean": True, "none": False}
+"""Whether a loss with this reduction is a single number."""
+
 CONSTRUCTORS: dict[str, tuple[int, ...]] = {
     **{f"torch.nn.{module}": () for module, _, _ in _LOSSES},
     "torch.nn.NLLLoss2d": (0,),

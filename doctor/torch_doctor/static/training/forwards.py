@@ -113,7 +113,7 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
         graph = False if cut else grad if known else None
     forwards = value.flow.forwards | inputs.forwards | {index}
     if graph is False:
-        flow = Flow(False, forwards, source=inputs.source, loader=inputs.loader)
+        flow = Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | value.flow.cuts)
     else:
         modules = inputs.modules | value.flow.modules | module_parts.parts_of(run, module).owners
         flow = Flow(
@@ -124,6 +124,7 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
             modules,
             inputs.source,
             inputs.loader,
+            inputs.cuts | value.flow.cuts,
         )
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
@@ -201,15 +202,7 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     flow = blend(value.flow for value in values)
     grad = run.grad
     if table.parameters and grad is not False and module.fields.get("#frozen") is not True:
-        flow = Flow(
-            grad,
-            flow.forwards,
-            flow.graph_forwards,
-            flow.kept,
-            flow.modules | {module.id},
-            flow.source,
-            flow.loader,
-        )
+        flow = replace(flow, graph=grad, modules=flow.modules | {module.id})
     else:
         flow = operators.recorded(run, flow)
     first = args[0] if args else next(iter(keywords.values()), None)

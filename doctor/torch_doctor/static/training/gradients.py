@@ -27,12 +27,21 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Tri
 
 
 def backward(
-    run: Executor, value: Value, node: p.Node, name: str, *, through: str, keywords: Keywords, context: bool = False
+    run: Executor,
+    value: Value,
+    node: p.Node,
+    name: str,
+    *,
+    through: str,
+    keywords: Keywords,
+    args: Args = (),
+    context: bool = False,
 ) -> None:
-    """Write that gradients were computed."""
+    """Write that gradients were computed; `args` are what `backward` got beside the loss."""
     flow = value.flow
     retain = keywords.get("retain_graph", keywords.get("create_graph"))
     inputs = keywords.get("inputs")
@@ -60,13 +69,25 @@ def backward(
         retain_graph=bool(retain.value) if isinstance(retain, Const) else None if retain is not None else False,
         inputs_only=inputs is not None,
         context=context,
+        weighted=_weighted(args, keywords),
     )
+
+
+def _weighted(args: Args, keywords: Keywords) -> Tri:
+    """Whether the gradient of each number of the loss is given."""
+    given = [
+        *args[:1],
+        *(keywords[name] for name in ("gradient", "grad_tensors", "grad_outputs", "**") if name in keywords),
+    ]
+    if not given:
+        return False
+    return None if all(isinstance(value, (Const, Unknown)) for value in given) else True
 
 
 def autograd_grad(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Compute gradients with `torch.autograd.grad`, which fills no `.grad`."""
     value = args[0] if args else keywords.get("outputs", Unknown())
-    backward(run, value, node, run.text_of_argument(node, 0), through="autograd.grad", keywords=keywords)
+    backward(run, value, node, run.text_of_argument(node, 0), through="autograd.grad", args=args[2:], keywords=keywords)
     create = keywords.get("create_graph")
     flow = value.flow if create is not None else value.flow.cut()
     return Stream(Tensor(flow, made_by="gradient"))
@@ -79,7 +100,16 @@ def backward_function(run: Executor, name: str, args: Args, keywords: Keywords, 
     value: Value = args[position] if position < len(args) else Unknown()
     if isinstance(value, Sequence):
         value = Tensor(value.flow, Kind.LOSS)
-    backward(run, value, node, run.text_of_argument(node, position), through=name, keywords=keywords, context=context)
+    backward(
+        run,
+        value,
+        node,
+        run.text_of_argument(node, position),
+        through=name,
+        args=args[position + 1 :],
+        keywords=keywords,
+        context=context,
+    )
     return NOTHING
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.flow import Flow
 from torch_doctor.static.values import (
     Content,
     Sequence,
@@ -19,6 +18,7 @@ from torch_doctor.trace.words import Holding
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.static.flow import Flow
 
 
 def keep(
@@ -42,8 +42,7 @@ def keep(
         value = reflow(run, value, flow)
     event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
     kept = frozenset((*flow.kept, *carries, event.index))
-    new = Flow(flow.graph, flow.forwards, flow.graph_forwards, kept, flow.modules, flow.source, flow.loader)
-    return reflow(run, value, new)
+    return reflow(run, value, replace(flow, kept=kept))
 
 
 def reflow(run: Executor, value: Value, flow: Flow) -> Value:

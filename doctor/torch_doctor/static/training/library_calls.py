@@ -33,6 +33,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     held,
+    plain_from,
 )
 from torch_doctor.trace import (
     ScalerBuilt,
@@ -175,7 +176,7 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     root = name.partition(".")[0]
     values = [*args, *keywords.values()]
     if root in _PLAIN_ROOTS and libraries.harmless(name):
-        return Plain()
+        return plain_from(values)
     if name.startswith(("torch.utils.data.", "torchvision.datasets")):
         return run.own(Tool(run.site(node), name, args=args, keywords=keywords))
     if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):

@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    plain_from,
     summary,
 )
 
@@ -59,7 +60,7 @@ def call_method(
     if isinstance(of, Tool):
         return optimizer_methods.tool_method(run, of, name, args, keywords, node, receiver)
     if isinstance(of, (Const, Plain)):
-        return Plain()
+        return plain_from((of, *args))
     if isinstance(of, Loader):
         return (
             containers.element_of(run, of)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
@@ -151,9 +152,7 @@ def of_base(run: Executor, of: Module, name: str, args: Args, keywords: Keywords
         if of.table is not None:
             return forwards.layer_output(run, of, of.table, args, keywords, node)
         flow = blend(value.flow for value in (*args, *keywords.values()))
-        return Unknown(
-            Flow(None, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, flow.source, flow.loader)
-        )
+        return Unknown(replace(flow, graph=None))
     if name in ("train", "eval") and of.cls is not None:
         flag = args[0] if args else keywords.get("mode", Const(value=True))
         mode = False if name == "eval" else bool(flag.value) if isinstance(flag, Const) else None

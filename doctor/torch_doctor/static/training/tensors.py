@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, operators, outside, targets
 from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import broadcasts, gradients, parameters, plain_tensors
+from torch_doctor.static.training import broadcasts, cuts, gradients, parameters, plain_tensors
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
@@ -32,6 +33,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    plain_from,
     shapes,
 )
 from torch_doctor.trace import (
@@ -61,13 +63,13 @@ def tensor_method(
 ) -> Value:
     """A method of a tensor, or of something that carries one."""
     if name == "backward":
-        gradients.backward(run, of, node, receiver, through="backward", keywords=keywords)
+        gradients.backward(run, of, node, receiver, through="backward", args=args, keywords=keywords)
         return NOTHING
     if name in ("requires_grad_", "retain_grad"):
         on = args[0] if args else keywords.get("requires_grad")
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
-            return run.own(ParameterValue(run.site(node), declared=False, flow=of.flow))
+            return cuts.leaf(run, of.flow, of, node)
         return of
     if isinstance(of, ParameterValue):
         if name.endswith("_") and not name.startswith("_"):
@@ -97,23 +99,17 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     )
     if known.result == "none":
         return NOTHING
-    if known.result == "plain":
-        return containers.size_of(values, keywords) if name == "size" else Plain()
+    if name == "size":
+        return containers.size_of(values, keywords)
     flow = blend(value.flow for value in everything)
+    if known.result == "plain":
+        return plain_from([], flow=cuts.cut(run, flow, first, name, node)) if name in functions.READING else Plain()
     if any(isinstance(v, Params) for v in everything) and run.grad is not False:
         owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params)))
-        flow = Flow(
-            run.grad,
-            flow.forwards,
-            flow.graph_forwards,
-            flow.kept,
-            flow.modules | owners,
-            flow.source,
-            flow.loader,
-        )
-    flow = operators.recorded(run, flow) if known.graph else flow.cut()
+        flow = replace(flow, graph=run.grad, modules=flow.modules | owners)
+    flow = operators.recorded(run, flow) if known.graph else cuts.cut(run, flow, first, name, node)
     if known.source is not None and flow.source.value == "unknown":
-        flow = Flow(flow.graph, flow.forwards, flow.graph_forwards, flow.kept, flow.modules, known.source, flow.loader)
+        flow = replace(flow, source=known.source)
     leading = _leading(run, first)
     kind = known.of(leading.kind) if leading is not None else (known.kind or Kind.UNKNOWN)
     if name == "log":
@@ -134,11 +130,10 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
     if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
         run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
+    still = leading.scalar if leading is not None and (leading.scalar is True or _as_large(name, known)) else None
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
         made_by = leading.made_by if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
-        tensor = Tensor(
-            flow, kind, leading.made_at, made_by, leading.trail, leading.scalar if not reduced else True, meta
-        )
+        tensor = Tensor(flow, kind, leading.made_at, made_by, leading.trail, still if scalar is None else scalar, meta)
     else:
         tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything):
@@ -157,7 +152,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
         if known.indices:
             along = making("argmax", values, keywords) if short in ("max", "min", "median", "mode") else None
-            labels = Tensor(flow.cut(), Kind.LABELS, meta=along)
+            labels = Tensor(cuts.cut(run, flow, first, name, node), Kind.LABELS, meta=along)
             return run.own(Sequence("tuple", Content((tensor, labels))))
         return Stream(tensor)
     if name in RESHAPES and isinstance(first, Tensor):
@@ -199,6 +194,11 @@ def _argument(run: Executor, node: p.Node) -> str:
     return run.text_of_argument(node, 0)
 
 
+def _as_large(name: str, known: functions.Function) -> bool:
+    """Whether what comes out of several numbers is several numbers too."""
+    return known.scalar is False and known.result == "tensor" and name.rpartition(".")[2] not in functions.SELECTING
+
+
 def _leading(run: Executor, value: Value | None) -> Tensor | None:
     """The tensor whose kind a computation keeps."""
     if isinstance(value, Tensor):
@@ -218,8 +218,11 @@ def call_function(
     """Call a function of torch that the tables know."""
     needs = keywords.get("requires_grad")
     if needs is not None and isinstance(needs, Const) and needs.value:
-        flow = Flow(source=known.source or Source.UNKNOWN)
-        return run.own(ParameterValue(run.site(node), declared=False, flow=flow))
+        leading = args[0] if args else None
+        flow = cuts.cut(run, blend(value.flow for value in args[:1]), leading, name, node)
+        if flow.source is Source.UNKNOWN and known.source is not None:
+            flow = replace(flow, source=known.source)
+        return cuts.leaf(run, flow, leading, node)
     made = plain_tensors.of_factory(run, name, args, keywords) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(args) + len(keywords) - 1
@@ -252,12 +255,10 @@ def compute_loss(
     flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
     plain_tensors.combined(run, name, (given, target), node)
     settings = module.settings if module is not None else keywords
-    reduction = settings.get("reduction")
-    scalar = (
-        None
-        if reduction is not None and not (isinstance(reduction, Const) and reduction.value in ("mean", "sum"))
-        else True
-    )
+    reduction = reduction_of(name, args, keywords, module)
+    scalar = losses.SCALAR.get(reduction, None if "reduction" in settings else True)
+    if scalar is False and isinstance(given, Tensor) and given.scalar is True:
+        scalar = True
     output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar, Meta("floating", ()) if scalar else None)
     text = run.text_of_argument(node, table.input)
     spelled_target = "" if table.target is None else run.text_of_argument(node, table.target)
@@ -272,7 +273,7 @@ def compute_loss(
             input=with_facts(run.fact(value, text), value),
             target=with_facts(run.fact(target, spelled_target), target),
             output=run.fact(output),
-            reduction=reduction_of(name, args, keywords, module),
+            reduction=reduction,
         )
         return True
 

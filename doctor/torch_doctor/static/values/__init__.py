@@ -29,10 +29,12 @@ from torch_doctor.static.values.value import (
     Keywords,
     Lib,
     Missing,
+    Number,
     Plain,
     Unknown,
     UnknownAttribute,
     Value,
+    plain_from,
 )
 
 __all__ = [
@@ -65,6 +67,7 @@ __all__ = [
     "Missing",
     "Module",
     "Namespace",
+    "Number",
     "Object",
     "Optimizer",
     "Package",
@@ -88,5 +91,6 @@ __all__ = [
     "held",
     "join",
     "latest",
+    "plain_from",
     "summary",
 ]

@@ -10,7 +10,7 @@ from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making
 from torch_doctor.static.values.tensors import Params, Tensor
-from torch_doctor.static.values.value import MISSING, Const, Either, Lib, Plain, Unknown, Value
+from torch_doctor.static.values.value import MISSING, Const, Either, Lib, Number, Plain, Unknown, Value, plain_from
 
 if TYPE_CHECKING:
     from torch_doctor.static.values.symbols import Facts, Symbol
@@ -42,7 +42,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
     ):
         return left
     if isinstance(left, Plain) and isinstance(right, Plain):
-        return left
+        return right if isinstance(right, Number) and not isinstance(left, Number) else left
     if (
         isinstance(left, Tensor)
         and isinstance(right, Tensor)
@@ -51,11 +51,17 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
     ):
         flow = alternatives(left.flow, right.flow)
         made = left.made if left.made is right.made else None
-        if left.meta is not right.meta:
+        meta = left.meta
+        if meta is not right.meta:
             both = Making("either", (left, right)) if left.meta and right.meta else None
             meta = both if both is not None and both.depth < LONGEST else None
-            return left.with_made(made, flow).with_meta(meta)
-        return left if flow is left.flow and made is left.made else left.with_made(made, flow)
+        scalar = left.scalar if left.scalar is right.scalar else None
+        same = meta is left.meta and scalar is left.scalar and made is left.made and flow is left.flow
+        if same:
+            return left
+        both_ways = left.with_made(made, flow).with_meta(meta)
+        both_ways.scalar = scalar
+        return both_ways
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
         return left
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:
@@ -91,7 +97,7 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
     if not found:
         return Unknown()
     if all(isinstance(value, (Const, Plain)) for value in found):
-        return found[0] if len(found) == 1 else Plain()
+        return found[0] if len(found) == 1 else plain_from(found)
     result = found[0]
     if len(found) <= MAX_OPTIONS:
         for value in found[1:]:

@@ -105,6 +105,7 @@ class ParameterValue(Object):
             frozenset((self.id,)),
             source.source,
             source.loader,
+            source.cuts,
         )
 
 

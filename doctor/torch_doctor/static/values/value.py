@@ -8,6 +8,8 @@ from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.symbols import fresh_symbol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static.values.shapes import Making
     from torch_doctor.static.values.symbols import Facts, Symbol
 
@@ -66,6 +68,24 @@ class Plain(Value):
         if self._symbol is None:
             self._symbol = fresh_symbol()
         return self._symbol
+
+
+class Number(Plain):
+    """A number or array that was read from tensors: `flow` says from which."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, flow: Flow, symbol: Symbol | None = None, size: Making | None = None) -> None:
+        super().__init__(symbol, size)
+        self.flow = flow
+
+
+def plain_from(
+    values: Iterable[Value], symbol: Symbol | None = None, flow: Flow = EMPTY, size: Making | None = None
+) -> Plain:
+    """A plain value that was computed from these values, or from what has this flow; it remembers where graphs were cut."""
+    cuts = flow.cuts.union(*(value.flow.cuts for value in values))
+    return Number(Flow(cuts=cuts), symbol, size) if cuts else Plain(symbol, size)
 
 
 class Unknown(Value):

@@ -25,7 +25,8 @@ class TensorFact:
     `made_at` is where it got its kind (the softmax call for probabilities), `made_by` the torch name of what gave it (e.g.
     `torch.nn.Softmax`), `trail` how it travelled from there. `graph` tells whether an autograd graph hangs on it.
     `forwards` are the `Forward` events whose data went into it (through `detach` and `no_grad` too), `graph_forwards` those
-    that it can still send gradients to, `kept` the `Kept` events it contains. `name` is the user's expression.
+    that it can still send gradients to, `kept` the `Kept` events it contains, `cuts` the `GraphCut` events that its data went
+    through. `leaf`: it requires gradients, has no history and is no `nn.Parameter`. `name` is the user's expression.
     `dtype` is torch's name of it without the `torch.` ("floating" where only that is known, "" where nothing is). `shape`
     holds the size of each dimension: a number, a word (dimensions with the same word are as long), or None where it is
     not known; "..." in front stands for any number of others. It is None where nothing is known.
@@ -44,6 +45,8 @@ class TensorFact:
     kept: frozenset[int] = NO_EVENTS
     dtype: str = ""
     shape: tuple[int | str | None, ...] | None = None
+    cuts: frozenset[int] = NO_EVENTS
+    leaf: Tri = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

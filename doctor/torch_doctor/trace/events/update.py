@@ -105,6 +105,7 @@ class Backward(Event):
     `forwards` are the `Forward` events whose data went into the loss, `kept` the `Kept` events it contains. `through` says
     how: `backward`, `autograd.grad` (fills no `.grad`), or the framework that did it. `inputs_only`: gradients went to
     given inputs, not to parameters. `context`: gradients live in a distributed autograd context, not in `.grad`.
+    `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs.
     """
 
     name: str
@@ -117,6 +118,7 @@ class Backward(Event):
     retain_graph: Tri = False
     inputs_only: bool = False
     context: bool = False
+    weighted: Tri = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -211,6 +213,26 @@ class SchedulerStepped(Event):
     optimizer: int
     name: str
     told: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GraphCut(Event):
+    """The graph of `value`, which gradients could go through to a forward, ended here.
+
+    `how` is the last word of what did it: `detach`, `data`, `item`, `numpy`, `float`, `argmax`, `tensor`, `Variable`, ...,
+    or the comparison.
+    """
+
+    how: str
+    value: TensorFact
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LeafMade(Event):
+    """What was computed, and has lost its graph, requires gradients from here on: `value`, now the tensor `leaf`."""
+
+    leaf: int
+    value: TensorFact
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..scopes import Here
     from .watch import Watch
 
+WEIGHTS = ("gradient", "grad_tensors")
 STABLE = 3  # times that one place has to find the same tensors before it is not walked any more
 
 
@@ -28,7 +29,7 @@ class Seen:
 class Before:
     """What was there before a backward pass."""
 
-    __slots__ = ("fact", "here", "losses", "old", "reached", "states")
+    __slots__ = ("fact", "here", "losses", "old", "reached", "states", "weighted")
 
     def __init__(self, here: Here, fact: dict[str, Any], reached: Behind) -> None:
         self.here = here
@@ -37,6 +38,7 @@ class Before:
         self.losses: list[Any] = []
         self.states: list[tuple[Any, int, int]] = []
         self.old: list[tuple[Any, Any]] = []
+        self.weighted = False
 
 
 class Watcher:
@@ -69,7 +71,12 @@ class Watcher:
             self._by_method = method and is_users(sys._getframe(1).f_code.co_filename)
             try:
                 before = recorder.safely(self._before, arguments, keywords)
-                result = original(*arguments, **keywords)
+                try:
+                    result = original(*arguments, **keywords)
+                except RuntimeError:
+                    if before is not None:
+                        recorder.safely(self._refused, before)
+                    raise
                 if before is not None:
                     recorder.safely(self._after, before, keywords)
                 return result
@@ -100,6 +107,7 @@ class Watcher:
             if old is not None and self._proofs.get(here.site, 0) < PROOFS and gradients.is_stale(leaf):
                 before.old.append((leaf, old.detach().clone()))
         before.losses = losses
+        before.weighted = len(arguments) > 1 or any(keywords.get(name) is not None for name in WEIGHTS)
         self._watch.tell("before_backward", losses, here)
         return before
 
@@ -160,12 +168,21 @@ class Watcher:
             kept=sorted(kept),
             retain_graph=bool(keywords.get("retain_graph", keywords.get("create_graph", False))),
             inputs_only=keywords.get("inputs") is not None and not any(map(self._watch.modules.is_owned, got)),
+            weighted=before.weighted,
         )
         self._watch.gradients.filled(got, here)
         recorder.happened(here, trained=True)
         if before.old:
             self._measure(before, number)
         self._watch.tell("on_backward", before.losses, got, here, number)
+
+    def _refused(self, before: Before) -> None:
+        """Why torch does not take the loss: it has no graph, or several numbers."""
+        loss, site = before.losses[0], before.here.site
+        if not loss.requires_grad:
+            self._recorder.measured("losses without a graph", 1, "losses", site=site)
+        elif loss.numel() != 1 and not before.weighted:
+            self._recorder.measured("numbers of a refused loss", loss.numel(), "numbers", site=site)
 
     def _measure(self, before: Before, number: int) -> None:
         """How much of the gradient is of earlier passes."""

@@ -16,6 +16,7 @@ class Facts:
 
     def __init__(self, torch: Any, marks: Marks) -> None:
         self._tensor = torch.Tensor
+        self._parameter = torch.nn.Parameter
         self._marks = marks
         self.lineage: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
 
@@ -34,6 +35,7 @@ class Facts:
             fact["made_by"] = mark.made_by
         node = tensor.grad_fn
         fact["graph"] = node is not None or bool(tensor.requires_grad)
+        fact["leaf"] = node is None and bool(tensor.requires_grad) and not isinstance(tensor, self._parameter)
         fact["scalar"] = tensor.numel() == 1
         origin = mark.source if mark.source != "unknown" else source
         if origin:

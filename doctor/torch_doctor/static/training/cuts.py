@@ -1,0 +1,36 @@
+"""Where the graph of a value is cut, and where something without one is made to require gradients again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import ParameterValue, Tensor
+from torch_doctor.trace import GraphCut, LeafMade
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.flow import Flow
+    from torch_doctor.static.values import Value
+
+
+def cut(run: Executor, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
+    """The flow without its graph; that a graph through a forward ended here is an event."""
+    if flow.graph is not True or not flow.graph_forwards:
+        return flow.cut()
+    fact = run.fact(of.with_flow(flow) if isinstance(of, Tensor) else Tensor(flow))
+    event = run.emit(GraphCut, node, how=how.rpartition(".")[2], value=fact)
+    return replace(flow.cut(), cuts=flow.cuts | {event.index})
+
+
+def leaf(run: Executor, flow: Flow, of: Value | None, where: p.Node, *, made: bool = True) -> ParameterValue:
+    """A tensor with the data of `flow` that requires gradients; `made`: it is new, and not one that was there before."""
+    behind = [event for event in run.trace.at(*flow.cuts) if isinstance(event, GraphCut)]
+    flow = replace(flow, forwards=flow.forwards.union(*(event.value.forwards for event in behind))) if behind else flow
+    born = run.site(where) if made else None
+    new: ParameterValue = run.own(ParameterValue(born, declared=False, flow=flow))
+    if behind:
+        fact = run.fact(of.with_flow(flow) if isinstance(of, Tensor) else Tensor(flow))
+        run.emit(LeafMade, where, leaf=new.id, value=fact)
+    return new

@@ -1,0 +1,117 @@
+"""TDR115: the loss that goes backward has lost the graph of what it was computed from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import Backward, Trace
+from torch_doctor_rules.cuts import Cut, Cuts, refused
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site
+
+
+class LossCutFromGraph(Rule):
+    """The loss is rebuilt from a number, or from something without a graph, before it goes backward.
+
+    ## Why is this bad?
+    `torch.tensor(loss.item(), requires_grad=True)` is a new tensor that knows nothing of the model: `backward()` gives a
+    gradient to it, and none to any parameter. The same holds for a loss of predicted labels, of NumPy arrays or of
+    detached outputs. Without `requires_grad=True` torch raises; with it, the error is silenced and nothing is learned.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss = torch.tensor(loss.item(), requires_grad=True)
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The loss that goes backward is a tensor without a history, beside a model whose output never goes backward; or
+    `backward()` refuses it because it has no graph.
+
+    ## When it stays silent
+    When some forward is still behind the loss (detached advantages, targets and discriminator inputs), when what was cut
+    goes backward by itself, and when it is not all in sight what the loss is made of.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.tensor.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    """
+
+    code = "TDR115"
+    name = "loss-cut-from-graph"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every place where the graph of a loss ends that goes backward all the same."""
+        seen: set[Site] = set()
+        for cut in Cuts(trace).of_losses():
+            if cut.site not in seen:
+                seen.add(cut.site)
+                yield self._report(cut)
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both lead to one `backward()`: a run does not tell where the graph was lost."""
+        return same_place(finding.trail[-1].site, seen.trail[-1].site)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether parameters got gradients there."""
+        passes = at(trace, finding.trail[-1].site, Backward)
+        if passes and not any(event.modules for event in passes):
+            return "no parameter got a gradient, but perhaps for another reason"
+        return bool(passes)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many passes reached nothing."""
+        site = finding.trail[-1].site
+        passes = at(trace, site, Backward)
+        empty = [event for event in passes if event.loss.leaf]
+        if passes:
+            text = f"{len(empty)} of {count(len(passes), 'backward pass', 'backward passes')} reach no parameter"
+            yield fact(text, len(empty), "backward passes", passes[0])
+        elif any(same_place(site, place) for place in refused(trace)):
+            yield Evidence("`backward()` refuses a loss without a graph", 1, "losses", site)
+
+    def _report(self, cut: Cut) -> Finding:
+        name = owner(cut.loss, "backward", "loss")
+        effect = "`backward()` raises" if cut.raises else "`backward()` reaches no parameter"
+        text = "`{how}` cuts the graph of `{name}`: " if cut.how else "`{name}` is rebuilt without its graph: "
+        return self.finding(
+            cut.site,
+            message(text + effect, name=name, how=cut.how),
+            help="compute the loss from the model's output with functions of torch alone",
+            trail=(Step(cut.site, "the graph is lost here"), Step(cut.backward, f"`{name}` goes backward here")),
+        )

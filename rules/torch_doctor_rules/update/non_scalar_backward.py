@@ -1,0 +1,119 @@
+"""TDR116: `backward()` on a loss that was never reduced to one number."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import Backward, Trace
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Measured
+
+REFUSED = "numbers of a refused loss"
+HELP = "reduce it first: `loss.mean()`, or `loss.sum()` over what is counted"
+
+
+class NonScalarBackward(Rule):
+    """`backward()` is called on a loss that still has one number per sample.
+
+    ## Why is this bad?
+    With `reduction="none"` a loss returns a number for every sample, for weights or masks to be applied to them.
+    Autograd starts from a single number: `backward()` raises "grad can be implicitly created only for scalar outputs",
+    except for a batch that happens to have one sample.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    weights = torch.rand(16, 1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1), reduction="none")
+        loss = loss * weights
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    weights = torch.rand(16, 1)
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1), reduction="none")
+        loss = (loss * weights).mean()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    `backward()` refuses a loss of several numbers. A `backward()` that works on that line refutes the finding.
+
+    ## When it stays silent
+    When the loss is reduced on any path, passes through a function that is not known, when items of it are taken, and
+    when `backward(gradient)` says how to weigh the numbers.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    """
+
+    code = "TDR116"
+    name = "non-scalar-backward"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every `backward()` on such a loss, or that was refused for it."""
+        if trace.observed:
+            for site in dict.fromkeys(refused.site for refused in _refused(trace)):
+                if site is not None:
+                    text = "the loss has several numbers: `backward()` raises, it starts from a single one"
+                    yield self.finding(site, text, help=HELP)
+            return
+        for backward in first_per_site(trace.of(Backward)):
+            if backward.loss.scalar is False and backward.weighted is False and backward.through != "autograd.grad":
+                yield self._report(backward)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether gradients were computed there."""
+        return bool(at(trace, finding.site, Backward))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many numbers the loss has."""
+        for refused in _refused(trace):
+            if refused.site is not None and same_place(finding.site, refused.site):
+                text = f"`backward()` refuses a loss of {count(float(refused.value), 'number')}"
+                yield Evidence(text, refused.value, refused.unit, refused.site)
+                return
+        passes = at(trace, finding.site, Backward)
+        if passes:
+            text = f"{count(len(passes), 'backward pass', 'backward passes')} went through"
+            yield fact(text, len(passes), "backward passes", passes[0])
+
+    def _report(self, backward: Backward) -> Finding:
+        name = owner(backward.name, "backward", "loss")
+        text = "`{name}` has one number per sample: `backward()` raises, it starts from a single one"
+        made_at = backward.loss.made_at
+        trail = [] if made_at is None else [Step(made_at, "the loss keeps a number for every sample here")]
+        return self.finding(backward.site, message(text, name=name), help=HELP, trail=trail)
+
+
+def _refused(trace: Trace) -> list[Measured]:
+    """What the probe measured of losses that `backward()` did not take."""
+    return [] if trace.run is None else trace.run.measurements(REFUSED)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import blend
+from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import containers, operators, outside, targets
 from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
@@ -27,7 +27,6 @@ from torch_doctor.static.values import (
     Module,
     ParameterValue,
     Params,
-    Plain,
     Sequence,
     Stream,
     Tensor,
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static.executor import Executor
-    from torch_doctor.trace import Site
+    from torch_doctor.trace import Site, Tri
 
 RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
 """Methods that give the tensor itself another shape."""
@@ -99,11 +98,10 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     )
     if known.result == "none":
         return NOTHING
-    if name == "size":
-        return containers.size_of(values, keywords)
     flow = blend(value.flow for value in everything)
     if known.result == "plain":
-        return plain_from([], flow=cuts.cut(run, flow, first, name, node)) if name in functions.READING else Plain()
+        read = cuts.cut(run, flow, first, name, node) if name in functions.READING else EMPTY
+        return containers.size_of(values, keywords) if name == "size" else plain_from([], flow=read)
     if any(isinstance(v, Params) for v in everything) and run.grad is not False:
         owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params)))
         flow = replace(flow, graph=run.grad, modules=flow.modules | owners)
@@ -111,15 +109,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     if known.source is not None and flow.source.value == "unknown":
         flow = replace(flow, source=known.source)
     leading = _leading(run, first)
-    kind = known.of(leading.kind) if leading is not None else (known.kind or Kind.UNKNOWN)
-    if name == "log":
-        kind = (
-            functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN)
-            if leading
-            else Kind.UNKNOWN
-        )
-    elif name == "exp" and leading is not None:
-        kind = functions.EXP_OF.get(leading.kind, kind)
+    kind = _kind(name, known, leading)
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
     scalar = True if known.scalar is True or reduced else None
     short = name.rpartition(".")[2]
@@ -130,10 +120,11 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
     if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
         run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
-    still = leading.scalar if leading is not None and (leading.scalar is True or _as_large(name, known)) else None
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
         made_by = leading.made_by if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
-        tensor = Tensor(flow, kind, leading.made_at, made_by, leading.trail, still if scalar is None else scalar, meta)
+        tensor = Tensor(
+            flow, kind, leading.made_at, made_by, leading.trail, scalar or _still(leading, name, known), meta
+        )
     else:
         tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything):
@@ -194,9 +185,22 @@ def _argument(run: Executor, node: p.Node) -> str:
     return run.text_of_argument(node, 0)
 
 
-def _as_large(name: str, known: functions.Function) -> bool:
-    """Whether what comes out of several numbers is several numbers too."""
-    return known.scalar is False and known.result == "tensor" and name.rpartition(".")[2] not in functions.SELECTING
+def _kind(name: str, known: functions.Function, leading: Tensor | None) -> Kind:
+    """What the numbers mean that come out of a function."""
+    if leading is None:
+        return Kind.UNKNOWN if name == "log" else known.kind or Kind.UNKNOWN
+    kind = known.of(leading.kind)
+    if name == "log":
+        return functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN)
+    return functions.EXP_OF.get(leading.kind, kind) if name == "exp" else kind
+
+
+def _still(tensor: Tensor, name: str, known: functions.Function) -> Tri:
+    """Whether what comes out of the tensor is a single number: of several numbers come several, unless some are chosen."""
+    if tensor.scalar is True:
+        return True
+    as_large = known.scalar is False and known.result == "tensor" and name.rpartition(".")[2] not in functions.SELECTING
+    return tensor.scalar if as_large else None
 
 
 def _leading(run: Executor, value: Value | None) -> Tensor | None:

@@ -40,6 +40,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR203": ("nll-without-log-softmax", "E", "SP", "unsafe"),
     "TDR204": ("sigmoid-before-bce-with-logits", "E", "SP", "unsafe"),
     "TDR205": ("bce-on-logits", "E", "SP", "unsafe"),
+    "TDR206": ("mse-on-class-labels", "E", "SP", "-"),
+    "TDR207": ("target-dtype", "E", "SP", "-"),
     "TDR208": ("loss-arguments-swapped", "E", "SP", "unsafe"),
     "TDR214": ("silent-broadcast", "E", "SP", "unsafe"),
     "TDR213": ("softmax-over-one-output", "E", "SP", "-"),

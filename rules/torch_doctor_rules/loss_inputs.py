@@ -33,19 +33,14 @@ SIGMOID_INSIDE = (
 """Losses that apply the sigmoid to their input."""
 
 
-ELEMENTWISE = frozenset[str]().union(
-    *(
-        _both(module, function)
-        for module, function in (
-            ("MSELoss", "mse_loss"),
-            ("L1Loss", "l1_loss"),
-            ("SmoothL1Loss", "smooth_l1_loss"),
-            ("HuberLoss", "huber_loss"),
-            ("PoissonNLLLoss", "poisson_nll_loss"),
-            ("GaussianNLLLoss", "gaussian_nll_loss"),
-        )
-    )
+DISTANCES = (
+    _both("MSELoss", "mse_loss")
+    | _both("L1Loss", "l1_loss")
+    | _both("SmoothL1Loss", "smooth_l1_loss")
+    | _both("HuberLoss", "huber_loss")
 )
+"""Losses that are a distance of two tensors, number by number."""
+ELEMENTWISE = DISTANCES | _both("PoissonNLLLoss", "poisson_nll_loss") | _both("GaussianNLLLoss", "gaussian_nll_loss")
 """Losses that compare number by number, and stretch input and target to match."""
 
 

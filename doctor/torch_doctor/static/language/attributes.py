@@ -76,7 +76,8 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     if isinstance(value, Unknown):
         known = functions.ATTRIBUTES.get(name)
         if known is not None and known.result == "plain":
-            return Plain((".", value.symbol, name))  # a shape or a dtype holds no tensor, whose ever it is
+            read = Making(name, (value,)) if name == "dtype" else None
+            return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds)
         return UnknownAttribute(value, name)
@@ -98,7 +99,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)
     if known.result == "plain":
-        return Plain(size=Making("shape", (value,)) if name == "shape" else None)
+        return Plain(size=Making(name, (value,)) if name in ("shape", "dtype") else None)
     if name == "grad":
         return Unknown(EMPTY)
     return Tensor(

@@ -26,9 +26,11 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     held,
+    number_dtype,
     plain_from,
     summary,
 )
+from torch_doctor.static.values.shapes import number
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -61,7 +63,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         if made is not None:
             return made
     if all(isinstance(value, (Const, Plain)) for value in operands):
-        return plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)))
+        size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
+        return plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
     flow = recorded(run, blend(value.flow for value in operands))
     holds = held(operands)
     arithmetic = (Tensor, ParameterValue, Params, Grads, Const, Plain)

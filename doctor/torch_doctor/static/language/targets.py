@@ -91,7 +91,7 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
             return [*items[:starred], rest, *items[len(items) - tail :]]
         one = summary(content.all()) if content.all() else Unknown()
         return [one] * len(targets)
-    if isinstance(value, Plain) and value.size is not None:
+    if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
         return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
     one = containers.element_of(run, value)
     if isinstance(one, Sequence) and isinstance(value, Unknown):

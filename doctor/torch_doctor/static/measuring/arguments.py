@@ -40,7 +40,16 @@ def dtype_of(value: Value) -> str:
         return table.DTYPES.get(canonical(value.name), table.DTYPES.get(value.name, ""))
     if isinstance(value, Const):
         return table.DTYPES.get(str(value.value), "")
+    if isinstance(value, Plain) and value.size is not None and value.size.name == "dtype":
+        return measured(value.size.args[0]).dtype
     return ""
+
+
+def may_be_dtype(value: Value) -> bool:
+    """Whether a value that names none for certain may be one: what is plain is a device, but for what is called so."""
+    if isinstance(value, Plain):
+        return "dtype" in str(value.symbol[-1]) or (value.size is not None and value.size.name == "dtype")
+    return not isinstance(value, Const)
 
 
 def sizes_in(*values: Value) -> Shape | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring.arguments import argument, dtype_in, dtype_of, flag, sizes_in
+from torch_doctor.static.measuring.arguments import argument, dtype_in, dtype_of, flag, may_be_dtype, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, one_of, size_at
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, Value, shapes
+from torch_doctor.static.values import Const, Making, Plain, Sequence, Tensor, Value, number_dtype, shapes
 from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Shape
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def _elementwise(made: Making) -> Meta:
 def _promoted(found: list[tuple[Value, Meta]]) -> str:
     """Numbers of Python only make integers floating."""
     tensors = [meta.dtype for value, meta in found if not isinstance(value, (Const, Plain))]
-    numbers = [meta.dtype for value, meta in found if isinstance(value, Const)]
-    unknown = any(isinstance(value, Plain) for value, _ in found)
+    numbers = [number_dtype(value) for value, _ in found if isinstance(value, (Const, Plain))]
+    unknown = "" in numbers
     dtype = shapes.promoted(tensors)
     if shapes.is_floating(dtype) or not dtype:
         return dtype
@@ -96,8 +96,8 @@ def _to(made: Making) -> Meta:
             dtype = dtype_of(value)
         elif isinstance(value, Tensor):
             dtype = measured(value).dtype
-        elif not isinstance(value, (Const, Plain)):
-            dtype = ""  # it may be one; what is plain is a device
+        elif may_be_dtype(value):
+            dtype = ""
     return Meta(dtype, meta.shape)
 
 

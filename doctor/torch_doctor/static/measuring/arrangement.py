@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring.arguments import argument, dtype_of, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
-from torch_doctor.static.values import Const, Making, Plain, Sequence, shapes
+from torch_doctor.static.values import Const, Making, Plain, Sequence, number_dtype, shapes
 from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Size
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _item(made: Making) -> Meta:
         elif isinstance(part, p.Slice):
             size = left.pop(0)
             shape.append(size if part.lower is part.upper is part.step is None else _stretch(size, part))
-        elif size_at(value) is not None or (isinstance(value, Plain) and value.size is not None):
+        elif number_dtype(value) == "int64":
             left.pop(0)
         else:
             rows = measured(value)

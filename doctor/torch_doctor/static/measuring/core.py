@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from torch_doctor.static.values import Const, Either, Plain, Sequence, Tensor, Value, shapes
+from torch_doctor.static.values import Const, Either, Plain, Sequence, Tensor, Value, number_dtype, shapes
 from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Size
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 EFFECTS: Final[dict[str, Effect]] = {}
 """What each operation makes of its arguments, by the bare name that function and method share; layers begin with `nn.`."""
-NUMBERS: Final = {bool: "bool", int: "int64", float: "floating"}
 
 
 def making(
@@ -42,9 +41,9 @@ def measured(value: Value) -> Meta:
             meta = meta.answer
         return meta or UNKNOWN_META
     if isinstance(value, Const):
-        return Meta(NUMBERS.get(type(value.value), ""), () if isinstance(value.value, (int, float)) else None)
+        return Meta(number_dtype(value), () if isinstance(value.value, (int, float)) else None)
     if isinstance(value, Plain):
-        return Meta("", ())  # a number: arrays are rarely computed with tensors
+        return Meta(number_dtype(value), ())  # a number: arrays are rarely computed with tensors
     if isinstance(value, Either):
         return one_of([option for _, option in value.options])
     return UNKNOWN_META

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static.measuring.arguments import argument, dtype_in, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Sequence, Tensor, Value, shapes
+from torch_doctor.static.values import Const, Sequence, Tensor, Value, number_dtype, shapes
 from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Shape, Size
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def _literal(made: Making) -> Meta:
 
 def _written(value: Value) -> tuple[Shape | None, set[str]]:
     """The shape of numbers written in lists, and of which types they are."""
-    if isinstance(value, Const):
-        return measured(value).shape, {measured(value).dtype}
+    if isinstance(value, Const) or number_dtype(value):
+        return measured(value).shape, {number_dtype(value)}
     if not isinstance(value, Sequence):
         return None, {""}
     content = value.content

@@ -91,7 +91,9 @@ def _item_of_project(run: Executor, data: Instance) -> Value:
         return Unknown()
     with run.aside(STEPS):
         try:
-            result = invocation.enter(run, found[0], (data, Plain(size=Making("index", ()))), {}, found[0].node)
+            result = invocation.enter(
+                run, found[0], (data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node
+            )
         except OutOfBudget:
             return Unknown()
         return _copied(run, result)

@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Content,
     Either,
     Keywords,
+    Making,
     Meta,
     Method,
     Module,
@@ -113,8 +114,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
     scalar = True if known.scalar is True or reduced else None
     short = name.rpartition(".")[2]
-    differs = short in broadcasts.DIFFERENCES
-    meta = making(short, values, keywords, run.text(node) if differs else None, run.site(node) if differs else None)
+    meta = _made(run, short, values, keywords, node)
     if short in SOFTMAXES and first is not None:
         dim = keywords.get("dim", values[1] if len(values) > 1 else keywords.get("**"))
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
@@ -176,6 +176,13 @@ def normalised(run: Executor, function: str, given: Value, dim: Value | None, si
         fact = with_facts(run.fact(given), given)
         known = size if isinstance(size, int) else 0
         run.emit(Normalised, site, function=function, input=fact, size=known, dim_given=not omitted)
+
+
+def _made(run: Executor, short: str, values: Args, keywords: Keywords, node: p.Node) -> Making | None:
+    """How the result of a function is made; of a difference also where and in which words."""
+    if short in broadcasts.DIFFERENCES:
+        return making(short, values, keywords, run.text(node), run.site(node))
+    return making(short, values, keywords)
 
 
 def _argument(run: Executor, node: p.Node) -> str:

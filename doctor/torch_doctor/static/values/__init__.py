@@ -34,6 +34,7 @@ from torch_doctor.static.values.value import (
     Unknown,
     UnknownAttribute,
     Value,
+    number_dtype,
     plain_from,
 )
 
@@ -91,6 +92,7 @@ __all__ = [
     "held",
     "join",
     "latest",
+    "number_dtype",
     "plain_from",
     "summary",
 ]

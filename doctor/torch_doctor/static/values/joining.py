@@ -8,9 +8,20 @@ from torch_doctor.static.flow import alternatives, blend
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.reach import held
-from torch_doctor.static.values.shapes import LONGEST, Making
+from torch_doctor.static.values.shapes import LONGEST, Making, number
 from torch_doctor.static.values.tensors import Params, Tensor
-from torch_doctor.static.values.value import MISSING, Const, Either, Lib, Number, Plain, Unknown, Value, plain_from
+from torch_doctor.static.values.value import (
+    MISSING,
+    Const,
+    Either,
+    Lib,
+    Number,
+    Plain,
+    Unknown,
+    Value,
+    number_dtype,
+    plain_from,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static.values.symbols import Facts, Symbol
@@ -97,7 +108,7 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
     if not found:
         return Unknown()
     if all(isinstance(value, (Const, Plain)) for value in found):
-        return found[0] if len(found) == 1 else plain_from(found)
+        return found[0] if len(found) == 1 else plain_from(found, size=number(map(number_dtype, found)))
     result = found[0]
     if len(found) <= MAX_OPTIONS:
         for value in found[1:]:

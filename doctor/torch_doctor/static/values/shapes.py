@@ -56,6 +56,14 @@ class Making:
         self.depth = 1 + max((_depth(value) for value in args), default=0)
 
 
+def number(dtypes: Iterable[str]) -> Making | None:
+    """A number that is computed from others that get these dtypes in a tensor; None where one is none."""
+    found = list(dtypes)
+    if not found or not all(found):
+        return None
+    return Making("number", (), of=found[0] if len(set(found)) == 1 else "floating" if "floating" in found else "int64")
+
+
 def _depth(value: object) -> int:
     meta = getattr(value, "meta", None)
     return meta.depth if isinstance(meta, Making) else 0

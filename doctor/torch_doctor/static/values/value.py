@@ -53,7 +53,7 @@ NOTHING = Const(None)
 class Plain(Value):
     """A number, string, array or setting: holds no graph and nothing that trains. Its value is not known.
 
-    `size` tells, of one that is a size of a tensor, its whole shape or an index, of what.
+    `size` tells, of one that is a size, the shape or the dtype of a tensor, of which, and of one that is a number that it is.
     """
 
     __slots__ = ("_symbol", "size")
@@ -86,6 +86,18 @@ def plain_from(
     """A plain value that was computed from these values, or from what has this flow; it remembers where graphs were cut."""
     cuts = flow.cuts.union(*(value.flow.cuts for value in values))
     return Number(Flow(cuts=cuts), symbol, size) if cuts else Plain(symbol, size)
+
+
+NUMBERS = {bool: "bool", int: "int64", float: "floating"}
+
+
+def number_dtype(value: Value) -> str:
+    """The dtype that a number gets in a tensor; "" for what is none, or not known to be one."""
+    if isinstance(value, Const):
+        return NUMBERS.get(type(value.value), "")
+    if isinstance(value, Plain) and value.size is not None:
+        return "int64" if value.size.name == "size" else str(value.size.of) if value.size.name == "number" else ""
+    return ""
 
 
 class Unknown(Value):

@@ -41,6 +41,8 @@ EXPECTS = {
 
 TARGETS = {"cosine_embedding_loss": 2, "margin_ranking_loss": 2, "linear_cross_entropy": 2}
 """The position of the target, where it is not 1."""
+DISTANCES = frozenset(("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss"))
+LARGEST = 4096  # numbers of a target that are looked at
 WITHOUT_TARGET = frozenset({"triplet_margin_loss", "triplet_margin_with_distance_loss"})
 
 
@@ -56,6 +58,7 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._busy = False
+        self._wholes: dict[int, int] = {}
         self._own = watch.torch.nn.modules.loss.__file__
         self._ranged: dict[int, int] = {}
 
@@ -129,9 +132,24 @@ class Watcher:
             reduction=_reduction(arguments, keywords),
         )
         self._measure(name, given[0] if given else None, event, site)
+        if name in DISTANCES:
+            self._whole(scores, target, event, site)
         if raised:
             return
         self._watch.tell("on_loss", loss, arguments, keywords, value, here, event)
+
+    def _whole(self, scores: Any, target: Any, event: int, site: int) -> None:
+        """Whether what several columns are compared with are whole numbers, for the first calls at a place."""
+        torch, recorder = self._watch.torch, self._recorder
+        if self._wholes.get(site, 0) >= PROOFS or not all(isinstance(each, torch.Tensor) for each in (scores, target)):
+            return
+        few, many = sorted((scores, target), key=lambda tensor: tensor.numel())
+        if few.requires_grad or not few.numel() or few.numel() > LARGEST or few.numel() == many.numel():
+            return
+        self._wholes[site] = self._wholes.get(site, 0) + 1
+        with torch.no_grad():
+            if bool((few == few.round() if few.is_floating_point() else few >= 0).all()) and float(few.min()) >= 0:
+                recorder.measured("largest whole target", float(few.max()), site=site, about=[event])
 
     def _measure(self, name: str, given: Any, event: int, site: int) -> None:
         """Between what the input of a loss lies that takes only some numbers, for the first calls at a place."""

@@ -1,0 +1,139 @@
+"""TDR206: a distance between class scores and the numbers of classes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import Kind, LossCalled, Trace
+from torch_doctor_rules.loss_inputs import DISTANCES, are_integers
+from torch_doctor_rules.shown import at, fact, number
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.sizes import ANY, classes, rank, shown
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import TensorFact
+
+
+class MseOnClassLabels(Rule):
+    """A squared or absolute error compares the scores of classes with the number of the right class.
+
+    ## Why is this bad?
+    The number of a class is a name and no quantity: class 9 is not nine times class 1. The error of `C` scores against
+    one number either raises, or stretches the number over all of them, so that every score is drawn to the same
+    value and none of them tells the classes apart.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    criterion = nn.MSELoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y.float().unsqueeze(1)).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The shapes at the loss call, and that the targets are whole numbers that fit the scores' classes.
+
+    ## When it stays silent
+    For one-hot targets (the Brier score), for a model with one output, whose target is a quantity, and where the
+    columns or the labels are not known.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.MSELoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    """
+
+    code = "TDR206"
+    name = "mse-on-class-labels"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first call at each place of a distance between scores and labels."""
+        wrong = (loss for loss in trace.of(LossCalled) if loss.loss in DISTANCES and _pair(trace, loss) is not None)
+        for loss in first_per_site(wrong):
+            scores, _ = _pair(trace, loss) or (loss.input, loss.target)
+            text = "`{loss}` compares {count} class scores with the number of the class"
+            yield self.finding(
+                loss.site,
+                message(text, loss=loss.name, count=str(classes(scores))),
+                help="use `CrossEntropyLoss` on the scores and the labels as they are, or make the labels one-hot",
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss was computed of something else."""
+        return bool(at(trace, finding.site, LossCalled))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """The shapes, and the largest label."""
+        losses = at(trace, finding.site, LossCalled)
+        wrong = [loss for loss in losses if _pair(trace, loss) is not None]
+        for loss in (wrong or losses)[:1]:
+            text = f"{shown(loss.input)} is compared with {loss.target.dtype} {shown(loss.target)}"
+            yield fact(f"{text} in {len(wrong)} of {len(losses)} losses", len(wrong), "losses", loss)
+            largest = number(trace, "largest whole target", loss)
+            if largest is not None:
+                yield fact(f"the targets are whole numbers up to {largest:.0f}", largest, "", loss)
+
+
+def _pair(trace: Trace, loss: LossCalled) -> tuple[TensorFact, TensorFact] | None:
+    """The scores and the labels, in whatever order they are given."""
+    for scores, labels in ((loss.input, loss.target), (loss.target, loss.input)):
+        if _scores(scores) and _shape_of_labels(labels) and _are_labels(trace, loss, labels, classes(scores) or 0):
+            return scores, labels
+    return None
+
+
+def _scores(fact: TensorFact) -> bool:
+    """Whether these are several columns of what a model gave."""
+    several = (classes(fact) or 0) > 1 and rank(fact) in (None, 2)
+    return several and (fact.graph is True or bool(fact.forwards)) and fact.kind is not Kind.LABELS
+
+
+def _shape_of_labels(fact: TensorFact) -> bool:
+    """Whether there is one number for each row."""
+    shape = fact.shape
+    return shape is not None and ANY not in shape and (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1))  # noqa: PLR2004 - a column has two
+
+
+def _are_labels(trace: Trace, loss: LossCalled, labels: TensorFact, count: int) -> bool:
+    """Whether they are numbers of classes: by where they came from, or, in a run, by their values."""
+    if labels.forwards or labels.graph:
+        return False
+    if not trace.observed:
+        return labels.kind is Kind.LABELS
+    largest = number(trace, "largest whole target", loss)
+    return are_integers(labels) or (largest is not None and 1 <= largest < count)

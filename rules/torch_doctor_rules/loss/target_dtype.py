@@ -1,0 +1,107 @@
+"""TDR207: a loss gets targets of a dtype or shape that it does not take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import LossCalled, Trace
+from torch_doctor_rules.shown import at, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.sizes import shown
+from torch_doctor_rules.target_forms import misfit
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class TargetDtype(Rule):
+    """A loss is given targets of a dtype or shape that it does not take.
+
+    ## Why is this bad?
+    A loss over classes takes the number of each sample's class, as int64 in one dimension, or floating probabilities
+    of the scores' shape. A binary loss takes floats. Anything else raises an error that names dtypes and no remedy,
+    at the first batch at best; a label out of range raises it in the middle of an epoch, or on a GPU as an assertion
+    that kills the process.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y.float()).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    criterion = nn.CrossEntropyLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    Torch raises the error at this line: the dtypes and shapes are those that the source shows.
+
+    ## When it stays silent
+    When dtype or shape are not known, for soft labels (floating, of the scores' shape), for one number per pixel or
+    step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213).
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html
+    """
+
+    code = "TDR207"
+    name = "target-dtype"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first call at each place that torch refuses."""
+        yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        for loss in trace.of(LossCalled):
+            wrong = misfit(trace, loss)
+            if wrong is not None and (loss.raised or not trace.observed):
+                yield self.finding(loss.site, message(wrong.text, loss=loss.name), help=wrong.remedy)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loss took its targets."""
+        losses = at(trace, finding.site, LossCalled)
+        if losses and all(loss.raised for loss in losses):
+            return f"the loss was refused for another reason: {losses[0].raised}"
+        return bool(losses)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What torch said, and what it was given."""
+        losses = at(trace, finding.site, LossCalled)
+        for loss in [each for each in losses if each.raised][:1] or losses[:1]:
+            text = f"the loss is given {loss.target.dtype} targets {shown(loss.target)} for {shown(loss.input)}"
+            yield fact(text, loss.target.dtype, "", loss)
+            if loss.raised:
+                yield fact(f"torch said: {loss.raised}", None, "", loss)

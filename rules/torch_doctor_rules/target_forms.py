@@ -1,0 +1,90 @@
+"""The forms of targets that losses take: class indices, probabilities of the scores' shape, floats."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch_doctor_rules.loss_inputs import (
+    BCE,
+    CROSS_ENTROPY,
+    MARGIN,
+    NLL,
+    SIGMOID_INSIDE,
+    are_integers,
+    one_class,
+    swapped,
+)
+from torch_doctor_rules.sizes import ANY, classes, rank
+
+if TYPE_CHECKING:
+    from torch_doctor.trace import LossCalled, TensorFact, Trace
+
+INDEXED = CROSS_ENTROPY | NLL | MARGIN
+NARROW = frozenset(("int8", "int16", "int32", "bool"))
+BATCHED = 2
+"""Dimensions of the scores of a batch: the rows, and the classes."""
+
+
+class Misfit(NamedTuple):
+    """Why a loss refuses its targets, and what to do."""
+
+    text: str
+    remedy: str
+
+
+ROW = Misfit(
+    "`{loss}` takes class indices of shape [B] and gets targets of shape [B, 1]: it raises an error",
+    "take the dimension away: `target.squeeze(1)`",
+)
+FLOAT = Misfit(
+    "`{loss}` takes class indices as int64 and gets floats: it raises an error",
+    "keep the labels as they are, or convert them with `.long()`",
+)
+SHORT = Misfit(
+    "`{loss}` takes class indices as int64 and gets a narrower dtype: it raises an error",
+    "convert the labels with `.long()`",
+)
+ONE_HOT = Misfit(
+    "`{loss}` gets integers of the scores' shape: it takes class indices, or floats",
+    "give it the class indices (`target.argmax(1)`), or convert the one-hot rows with `.float()`",
+)
+INTEGERS = Misfit(
+    "`{loss}` takes floating targets and gets integers: it raises an error",
+    "convert the targets: `target.float()`",
+)
+OUT_OF_RANGE = Misfit(
+    "`{loss}` gets a label that is no class of its scores: it raises an error",
+    "number the classes from 0, and give the model one output for each",
+)
+
+
+def misfit(trace: Trace, loss: LossCalled) -> Misfit | None:
+    """Why the loss refuses its targets; None where it takes them, or nobody knows."""
+    if swapped(trace, loss) or one_class(loss):
+        return None
+    if loss.raised.startswith("IndexError: Target"):
+        return OUT_OF_RANGE
+    if loss.loss in BCE | SIGMOID_INSIDE:
+        return INTEGERS if are_integers(loss.target) and _scores(loss.input) else None
+    return _of_indices(loss) if loss.loss in INDEXED else None
+
+
+def _of_indices(loss: LossCalled) -> Misfit | None:
+    scores, target = loss.input, loss.target
+    given, floats = rank(target), target.dtype.startswith(("float", "bfloat"))
+    if rank(scores) not in (None, BATCHED) or not _scores(scores):
+        return None
+    many = (classes(scores) or 0) > 1
+    if given == BATCHED and target.shape is not None and target.shape[1] == 1 and many:
+        return ROW
+    if given == 1 and floats and (rank(scores) == BATCHED or (target.shape or (None,))[0] == "batch"):
+        return FLOAT
+    same = given == BATCHED == rank(scores) and many and target.shape is not None and target.shape[1] == classes(scores)
+    if same and are_integers(target):
+        return ONE_HOT
+    return SHORT if target.dtype in NARROW and given == 1 and many else None
+
+
+def _scores(fact: TensorFact) -> bool:
+    """Whether these come from a model, and something is known of them."""
+    return (bool(fact.forwards) or fact.graph is True) and fact.shape != (ANY,)

@@ -51,6 +51,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR301": ("modules-in-plain-container", "E", "SP", "safe"),
     "TDR302": ("missing-super-init", "E", "SP", "safe"),
     "TDR303": ("unregistered-tensor", "W", "SP", "unsafe"),
+    "TDR304": ("layer-built-in-forward", "E", "SP", "-"),
     "TDR305": ("forward-called-directly", "W", "SP", "safe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
     "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),

@@ -222,6 +222,10 @@ class Words:
         return f"step scheduler {_name(event.name)}{' (told where to go)' if event.told else ''}"
 
     @_said.register
+    def _(self, event: t.BuiltInForward) -> str:
+        return f"build {short(event.class_name)} in the forward of {short(event.owner_class)}"
+
+    @_said.register
     def _(self, event: t.PlainTensorUsed) -> str:
         return f"use {_name(f'self.{event.name}')} of {short(event.owner_class)}, a plain tensor, at row {event.used_at.row}"
 

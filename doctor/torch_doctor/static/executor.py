@@ -68,6 +68,7 @@ class Executor(Machine):
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
         self.repeated: dict[int, Repeated] = {}  # modules that a list holds several times
+        self.built_in_forward: set[Site] = set()  # constructions of which it was said that a forward makes them
         self.plain_tensors: set[Site] = set()  # attributes of which it was said that a forward uses them
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
@@ -84,13 +85,14 @@ class Executor(Machine):
         self.branches = {}
         self.assumed = {}
         self.guards = frozenset()
-        self.fork_depth = self.loop_depth = self.importing = 0
+        self.fork_depth = self.loop_depth = self.importing = self.arms = 0
         self.stack, self.modules_called, self.building = [], [], []
         self.iteration = self.loop = None
         self.remembered = {}
         self.played = {}
         self.driven = set()
         self.repeated = {}
+        self.built_in_forward = set()
         self.plain_tensors = set()
         self.overwritten = {}
         self.went_backward = set()

@@ -70,6 +70,12 @@ class Machine:
         self.dead_end = False  # the function entered last raised on all paths
         self.stack: list[FunctionValue] = []
         self.modules_called: list[Module] = []
+        self.arms = 0  # arms of branches, decided ones too, that are being executed
+        self.called_in: tuple[int, Guards, int] = (
+            0,
+            frozenset(),
+            0,
+        )  # arms, guards, newest object when the last was called
         self.building: list[Object] = []
         self.state = Object()  # fields: "grad" -> Tri, "stamp" -> int
         self.state.fields["grad"] = True

@@ -96,6 +96,8 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     known = functions.ATTRIBUTES.get(name)
     if known is None:
         return Method(value, name)
+    if name == "requires_grad" and value.made is not None:
+        return Const(value=False)
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)
     if known.result == "plain":

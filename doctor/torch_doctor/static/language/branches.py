@@ -39,12 +39,14 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     truth, yes, no, symbol = conditions.decide(run, node.test)
     frame, choice = run.frame, bool(node.other)
     frame.chosen += choice
+    run.arms += 1
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:
         arms = ((yes, lambda: _arm(run, node.body, chain)), (no, lambda: _otherwise(run, node.other, chain)))
         alive = run.fork(arms, node.test, symbol)
     frame.chosen -= choice
+    run.arms -= 1
     return alive
 
 

@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, invocation
-from torch_doctor.static.training import cuts, flags, keeping, module_parts, parameters, plain_tensors
+from torch_doctor.static.training import (
+    built_in_forward,
+    cuts,
+    flags,
+    keeping,
+    module_parts,
+    parameters,
+    plain_tensors,
+)
 from torch_doctor.static.values import (
     ClassValue,
     Const,
@@ -151,6 +159,8 @@ def _set_on_parameters(run: Executor, value: Params | ParameterValue, name: str,
             forwards=new.flow.forwards,
         )
     elif name == "data":
+        if isinstance(value, Params):
+            built_in_forward.weights_given(run, value)
         parameters.update_by_hand(run, modules, new, node)
 
 

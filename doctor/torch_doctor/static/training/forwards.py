@@ -9,7 +9,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators, outside
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
-from torch_doctor.static.training import modes, module_parts, plain_tensors, tensors
+from torch_doctor.static.training import built_in_forward, modes, module_parts, plain_tensors, tensors
 from torch_doctor.static.values import (
     VOLATILE,
     Args,
@@ -46,6 +46,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
     if module.layer in losses.LOSSES and (module.cls is None or module.cls.find("forward") is None):
         return tensors.compute_loss(run, module.layer, args, keywords, node, name, module)
     if run.modules_called:
+        built_in_forward.called(run, module, node)
         return _inner(run, module, args, keywords, node)
     if module.cls is None and any(isinstance(value, Optimizer) for value in (*args, *keywords.values())):
         return outside.opaque(run, module, args, keywords, node, name)  # what gets an optimizer is no module
@@ -174,7 +175,9 @@ def _followed(
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
     run.modules_called.append(module)
+    outer, run.called_in = run.called_in, (run.arms, run.guards, number)
     result = run.call(Bound(function, module), args, keywords, node)
+    run.called_in = outer
     run.modules_called.pop()
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
         run.remembered[key] = (result, number)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import builtin_functions, outside, streams
 from torch_doctor.static.tables import functions, launchers, layers, libraries, losses, models, training
 from torch_doctor.static.training import (
+    built_in_forward,
     checkpoints,
     construction,
     copies,
@@ -88,6 +89,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in layers.LAYERS or name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
         return module_building.build_layer(run, name, args, keywords, node)
     if name == "torch.nn.Parameter":
+        built_in_forward.parameter(run, args, keywords, node)
         return run.own(ParameterValue(run.site(node), declared=True))
     if name.endswith(".__init__") and args and isinstance(args[0], Module):  # a base initialised by name
         return module_methods.of_base(run, args[0], "__init__", args[1:], keywords, node, spelling)

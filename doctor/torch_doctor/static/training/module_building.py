@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances
 from torch_doctor.static.tables import frameworks, layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import mode_methods, modes, module_parts, sharing
+from torch_doctor.static.training import built_in_forward, mode_methods, modes, module_parts, sharing
 from torch_doctor.static.values import (
     Args,
     ClassValue,
@@ -95,6 +95,7 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     run.dead_end = False
     instances.initialise(run, module, cls, args, keywords, node)
     run.building.pop()
+    built_in_forward.layer(run, module)
     if not run.dead_end:  # a constructor that raises builds nothing
         _report_built(run, module, cls, node)
     return module
@@ -183,6 +184,7 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
     module: Module = run.own(Module(run.site(node), layer=name, sensitive=False))
     module.fields["#mode"] = (0, True)
     module.fields["#initialised"] = True
+    built_in_forward.layer(run, module)
     module.given = args
     module.settings = dict(keywords)
     if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:

@@ -76,6 +76,7 @@ def module_method(
     if name == "state_dict":
         return checkpoints.state_dict(run, node)
     if name == "load_state_dict":
+        run.heap.set(of.fields, "#given", value=True)
         run.emit(Loaded, node, module=of.id, name=receiver)
         return NOTHING
     if name in ("add_module", "register_module") and len(args) > 1:

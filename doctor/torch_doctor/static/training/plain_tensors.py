@@ -92,7 +92,7 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
             foreign = True
     if not found:
         return None
-    if name in _TO_OTHERS and not all(map(_is_type, values[1:])):
+    if name in _TO_OTHERS and not (values[1:] and all(map(_is_type, values[1:]))):
         return None
     if foreign and run.modules_called:
         for made in found:
@@ -156,7 +156,8 @@ def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Nod
     if isinstance(value, Tensor) and value.made is not None and value.made.sized and value.made.maker == module.id:
         home = Home(module.cls, module.id, name, run.site(node))
         return value.with_made(Made(module.id, sized=True, homes=(home,)))
-    if isinstance(value, ParameterValue) and not value.declared and value.home is None:
+    made = value.made if isinstance(value, ParameterValue) and not value.declared else None
+    if isinstance(value, ParameterValue) and made is not None and made.sized and made.maker == module.id:
         value.home = Home(module.cls, module.id, name, run.site(node), trained=True)
     return value
 

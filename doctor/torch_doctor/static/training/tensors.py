@@ -69,7 +69,9 @@ def tensor_method(
         on = args[0] if args else keywords.get("requires_grad")
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
-            return cuts.leaf(run, of.flow, of, node)
+            leaf = cuts.leaf(run, of.flow, of, node)
+            leaf.made = of.made
+            return leaf
         return of
     if isinstance(of, ParameterValue):
         if name.endswith("_") and not name.startswith("_"):
@@ -233,7 +235,9 @@ def call_function(
         flow = cuts.cut(run, blend(value.flow for value in args[:1]), leading, name, node)
         if flow.source is Source.UNKNOWN and known.source is not None:
             flow = replace(flow, source=known.source)
-        return cuts.leaf(run, flow, leading, node)
+        leaf = cuts.leaf(run, flow, leading, node)
+        leaf.made = plain_tensors.of_factory(run, name, args, {})
+        return leaf
     made = plain_tensors.of_factory(run, name, args, keywords) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(args) + len(keywords) - 1

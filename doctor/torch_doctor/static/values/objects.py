@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.tables.layers import Layer
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values.classes import ClassValue
-    from torch_doctor.static.values.tensors import Home
+    from torch_doctor.static.values.tensors import Home, Made
     from torch_doctor.trace import Site, Tri
 
 
@@ -87,15 +87,16 @@ class ParameterValue(Object):
     """A leaf tensor that requires gradients: an `nn.Parameter`, or `torch.randn(..., requires_grad=True)`.
 
     `declared` tells that it is an `nn.Parameter`. `source` is where its data came from. `home` is the attribute that a leaf
-    which is none lies in.
+    which is none lies in, `made` what is known of it where it is computed of numbers alone.
     """
 
-    __slots__ = ("declared", "flow", "home", "source")
+    __slots__ = ("declared", "flow", "home", "made", "source")
 
     def __init__(self, born: Site | None = None, *, declared: bool, flow: Flow | None = None) -> None:
         super().__init__(born)
         self.declared = declared
         self.home: Home | None = None
+        self.made: Made | None = None
         source = flow or EMPTY
         self.flow = Flow(
             True,

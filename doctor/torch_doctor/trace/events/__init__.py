@@ -20,6 +20,7 @@ from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
+    BuiltInForward,
     Held,
     ModeMethod,
     ModeSet,
@@ -58,6 +59,7 @@ __all__ = [
     "Backward",
     "BatchTaken",
     "Broadcast",
+    "BuiltInForward",
     "CallEntered",
     "CallExited",
     "Clipped",

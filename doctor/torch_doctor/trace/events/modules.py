@@ -107,6 +107,23 @@ class ModeMethod(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class BuiltInForward(Event):
+    """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
+
+    `site` is the construction, `used_at` the use. `kept`: it became part of a module, and another one comes with the next
+    call. `elements` counts its trainable numbers, `times` how often it was made (0: not known).
+    """
+
+    owner: int
+    owner_class: str
+    class_name: str
+    used_at: Site
+    kept: bool = False
+    elements: int = 0
+    times: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class PlainTensorUsed(Event):
     """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
 

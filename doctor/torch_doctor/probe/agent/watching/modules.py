@@ -95,6 +95,8 @@ class Watcher:
         try:
             site, owner = self._construction(module)
             self._births[module] = Birth(site, weakref.ref(owner) if owner is not None else None)
+            if self._recorder.inside:
+                self._watch.built_in_forward.born(module, site)
         except TypeError:  # cannot be hashed or referred to
             return
 

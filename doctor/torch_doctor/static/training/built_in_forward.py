@@ -1,0 +1,87 @@
+"""Layers and parameters that a module makes while it is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import Args, Const, Keywords, Module, Params, Tensor
+from torch_doctor.trace import BuiltInForward, Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+_AFFINE = ("affine", "elementwise_affine")
+MADE = "#made_in_forward"
+"""The field that says so: whether a branch decided it, whose forward it was, and the newest object when that began."""
+
+
+def layer(run: Executor, made: Module) -> None:
+    """A module was constructed; where that is within a forward, it is remembered until it is called."""
+    if run.modules_called and not run.building:
+        guarded = (run.arms, run.guards) != run.called_in[:2]
+        made.fields[MADE] = (guarded, run.modules_called[-1], run.called_in[2])
+
+
+def called(run: Executor, made: Module, node: p.Node) -> None:
+    """A module is called within a forward: one that was made there is written.
+
+    Not one that became part of a module behind a branch, which may be taken once; nor one whose weights were given to it.
+    """
+    found = made.fields.get(MADE)
+    if found is None or made.born is None or made.born in run.built_in_forward:
+        return
+    guarded, owner, before = found
+    kept = "#registered" in made.fields
+    directly = isinstance(node, p.Call) and isinstance(node.func, p.Call)
+    if guarded and (kept or not directly):
+        return
+    given = "#given" in made.fields or any(name in made.fields for name in ("weight", "bias"))
+    plain = any(isinstance(value := made.settings.get(name), Const) and not value.value for name in _AFFINE)
+    if given or plain or not any(_is_new(run, part, before) for part in module_parts.parts_of(run, made).parts):
+        return
+    run.built_in_forward.add(made.born)
+    run.emit(
+        BuiltInForward,
+        made.born,
+        owner=owner.id,
+        owner_class=owner.class_name,
+        class_name=made.class_name,
+        used_at=run.site(node),
+        kept=kept,
+    )
+
+
+def _is_new(run: Executor, part: Module, before: int) -> bool:
+    """Whether a part has weights that were drawn since the forward began, and may be trained."""
+    weights = part.id > before and module_parts.has_parameters(run, part) is True
+    return weights and part.fields.get("#frozen", False) is False
+
+
+def parameter(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
+    """`nn.Parameter(...)`; within a forward it is written when it holds numbers of its own, and not what was computed."""
+    flag = keywords.get("requires_grad", args[1] if len(args) > 1 else None)
+    value = args[0] if args else keywords.get("data")
+    if not run.modules_called or run.building or (run.arms, run.guards) != run.called_in[:2] or flag is not None:
+        return
+    new = isinstance(value, Tensor) and value.flow.source in (Source.DATA, Source.NOISE) and not value.flow.forwards
+    if new and value is not None and value.flow.graph is False and run.site(node) not in run.built_in_forward:
+        run.built_in_forward.add(run.site(node))
+        owner = run.modules_called[-1]
+        run.emit(
+            BuiltInForward,
+            node,
+            owner=owner.id,
+            owner_class=owner.class_name,
+            class_name="torch.nn.Parameter",
+            used_at=run.site(node),
+        )
+
+
+def weights_given(run: Executor, params: Params) -> None:
+    """Parameters got their values from somebody."""
+    for number in params.modules:
+        thing = run.objects.get(number)
+        if isinstance(thing, Module) and MADE in thing.fields:
+            run.heap.set(thing.fields, "#given", value=True)

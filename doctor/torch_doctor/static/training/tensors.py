@@ -118,7 +118,10 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     short = name.rpartition(".")[2]
     meta = _made(run, short, values, keywords, node)
     if short in SOFTMAXES and first is not None:
-        dim = keywords.get("dim", values[1] if len(values) > 1 else keywords.get("**"))
+        named = next(
+            (keywords[word] for word in ("dim", "axis", "**") if word in keywords), None
+        )  # axis: as numpy says it
+        dim = values[1] if len(values) > 1 else named
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
     if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
         run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))

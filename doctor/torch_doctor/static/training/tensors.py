@@ -117,14 +117,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     scalar = True if known.scalar is True or reduced else None
     short = name.rpartition(".")[2]
     meta = _made(run, short, values, keywords, node)
-    if short in SOFTMAXES and first is not None:
-        named = next(
-            (keywords[word] for word in ("dim", "axis", "**") if word in keywords), None
-        )  # axis: as numpy says it
-        dim = values[1] if len(values) > 1 else named
-        normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
-    if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
-        run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
+    _told(run, name, first, leading, (values, keywords), node)
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
         made_by = leading.made_by if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
         tensor = Tensor(
@@ -164,6 +157,25 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         if isinstance(old, Tensor) and (flow is not old.flow or name in RESHAPES):
             targets.bind(run, node.func.value, tensor, node)
     return tensor
+
+
+def _told(
+    run: Executor,
+    name: str,
+    first: Value | None,
+    leading: Tensor | None,
+    given: tuple[Args, Keywords],
+    node: p.Node,
+) -> None:
+    """Write what a function does that has an event of its own."""
+    short = name.rpartition(".")[2]
+    values, keywords = given
+    if short in SOFTMAXES and first is not None:
+        named = next((keywords[word] for word in ("dim", "axis", "**") if word in keywords), None)  # axis: as in numpy
+        dim = values[1] if len(values) > 1 else named
+        normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
+    if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
+        run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
 
 
 def normalised(run: Executor, function: str, given: Value, dim: Value | None, site: Site) -> None:

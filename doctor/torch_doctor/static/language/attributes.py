@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.language import files, invocation
 from torch_doctor.static.measuring import making
-from torch_doctor.static.tables import functions, layers
+from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
 from torch_doctor.static.training import cuts, modes, module_parts, plain_tensors
@@ -270,7 +270,8 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
     content = module_parts.listed(run, value)
     if content is not None and name.isdigit() and int(name) < len(content.items):
         return content.items[int(name)]
-    if value.cls is None and not value.layer:
+    head = models.classifier_head(value.layer) if value.cls is None else None
+    if value.cls is None and (not value.layer or (head is not None and head[0] == name)):
         return module_parts.part_of(run, value, name)
     if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):
         return Method(value, name)

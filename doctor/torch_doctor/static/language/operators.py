@@ -146,6 +146,11 @@ def _kind_of(op: str, operands: tuple[Value, ...]) -> Kind:
     others = [value for value in operands if not isinstance(value, Tensor)]
     if op == "-" and isinstance(operands[0], Const) and operands[0].value == 1 and kinds and kinds[0] in LOG_OF:
         return Kind.BOUNDED  # what a probability lacks to 1 lies between 0 and 1 too
+    if op in "+-" and all(
+        kind is Kind.LOGITS for kind in kinds
+    ):  # scores of several layers, or with a bias of their own
+        added = (Const, Plain, Params, ParameterValue)
+        return Kind.LOGITS if kinds and all(isinstance(value, added) for value in others) else Kind.UNKNOWN
     scaled = op in "*/+-" and len(kinds) == 1 and all(isinstance(value, (Const, Plain)) for value in others)
     return kinds[0] if scaled and kinds[0] in (Kind.LOGITS, Kind.NOISE) else Kind.UNKNOWN
 

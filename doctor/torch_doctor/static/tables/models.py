@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import words
-from torch_doctor.trace.words import Tri  # noqa: TC001 - annotations here can be resolved at run time
+from torch_doctor.trace.words import Kind, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static.tables.training import Position
@@ -172,6 +172,46 @@ def _vision_model(rest: str) -> LibraryModel | None:
     if not package and name.startswith(_VISION_SENSITIVE):
         return _SENSITIVE
     return None if package else _VISION_CLASSES.get(name)
+
+
+# The attribute with the last layers of torchvision's classifiers, and the place of the very last one in it (-1: it is
+# that layer). What googlenet and inception_v3 return depends on the mode, squeezenet ends in a pooling layer.
+_VISION_HEADS: dict[str, tuple[str, int]] = {
+    **dict.fromkeys(("resnet", "resnext", "wide_resnet", "shufflenet", "regnet"), ("fc", -1)),
+    **dict.fromkeys(("alexnet", "vgg"), ("classifier", 6)),
+    **dict.fromkeys(("mobilenet_v2", "efficientnet", "mnasnet"), ("classifier", 1)),
+    "densenet": ("classifier", -1),
+    "mobilenet_v3": ("classifier", 3),
+    "convnext": ("classifier", 2),
+    "swin": ("head", -1),
+}
+
+
+@functools.lru_cache(maxsize=4096)
+def classifier_head(name: str) -> tuple[str, int] | None:
+    """Where the last layer of a classifier of torchvision is, which gives raw scores; None: not known, or no classifier."""
+    prefix = "torchvision.models."
+    builder = name.removeprefix(prefix)
+    if not name.startswith(prefix) or "." in builder or not builder.islower():
+        return None
+    return next((head for start, head in _VISION_HEADS.items() if builder.startswith(start)), None)
+
+
+# https://smp.readthedocs.io/en/latest/models.html
+ACTIVATIONS: dict[object, Kind] = {
+    None: Kind.LOGITS,
+    "sigmoid": Kind.BOUNDED,
+    "softmax": Kind.PROBABILITIES,
+    "softmax2d": Kind.PROBABILITIES,
+    "logsoftmax": Kind.LOG_PROBABILITIES,
+}
+"""What the models of segmentation_models_pytorch give, by their `activation`."""
+
+
+def segments(name: str) -> bool:
+    """Whether a call of this name builds a model of segmentation_models_pytorch."""
+    first, _, rest = name.partition(".")
+    return first == "segmentation_models_pytorch" and rest.rpartition(".")[2] in _SEGMENTATION_MODELS
 
 
 @functools.lru_cache(maxsize=4096)

@@ -115,9 +115,10 @@ def wrapped(run: Executor, name: str, args: Args, keywords: Keywords) -> Value:
     return Unknown() if value is None else value
 
 
-def library_module(run: Executor, name: str, model: models.LibraryModel, node: p.Node) -> Module:
+def library_module(run: Executor, name: str, model: models.LibraryModel, keywords: Keywords, node: p.Node) -> Module:
     """A model that a library builds."""
     made: Module = run.own(Module(run.site(node), layer=name, sensitive=model.sensitive, name=name))
+    made.settings = dict(keywords)
     made.fields["#mode"] = (0, model.training)
     made.fields["#initialised"] = True
     run.emit(ModuleBuilt, node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)

@@ -9,7 +9,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators, outside
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
-from torch_doctor.static.training import built_in_forward, modes, module_parts, plain_tensors, tensors
+from torch_doctor.static.training import built_in_forward, library_outputs, modes, module_parts, plain_tensors, tensors
 from torch_doctor.static.values import (
     VOLATILE,
     Args,
@@ -151,9 +151,8 @@ def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: 
         return layer_output(run, module, module.table, args, keywords, node)
     values = [*args, *keywords.values()]
     flow = blend(value.flow for value in values)
-    return Unknown(
-        Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
-    )
+    passed = Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
+    return library_outputs.library_output(run, module, passed, node) if module.cls is None else Unknown(passed)
 
 
 def _followed(

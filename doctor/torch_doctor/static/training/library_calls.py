@@ -142,7 +142,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return construction.arguments_again(run, args[:2], node)
     model = models.library_model(name)
     if model is not None:
-        return construction.library_module(run, name, model, node)
+        return construction.library_module(run, name, model, keywords, node)
     launcher = launchers.LAUNCHERS.get(name)
     if launcher is not None:
         launched = outside.launched(run, launcher, args, keywords, node)

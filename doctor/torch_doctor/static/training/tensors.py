@@ -154,7 +154,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         and isinstance(node.func.value, p.Name)
     ):
         old = values[0]
-        if isinstance(old, Tensor) and (flow is not old.flow or name in RESHAPES):
+        if isinstance(old, Tensor) and (flow is not old.flow or tensor.kind is not old.kind or name in RESHAPES):
             targets.bind(run, node.func.value, tensor, node)
     return tensor
 

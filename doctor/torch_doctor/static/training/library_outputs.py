@@ -1,0 +1,55 @@
+"""What models of libraries return: raw scores, unless a layer of the project's took the place of their last one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import models
+from torch_doctor.static.values import MISSING, Const, Either, Module, Tensor, Unknown, Value
+from torch_doctor.trace import Kind
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.flow import Flow
+
+
+def library_output(run: Executor, module: Module, flow: Flow, node: p.Node) -> Value:
+    """What a call of a library's model gives, whose input and parameters have this flow."""
+    head = models.classifier_head(module.layer)
+    if head is not None and "forward" not in module.fields:
+        return _of_classifier(run, module, head, flow, node)
+    if models.segments(module.layer) and not {"aux_params", "**"} & set(module.settings):
+        activation = module.settings.get("activation", Const(None))
+        kind = models.ACTIVATIONS.get(activation.value) if isinstance(activation, Const) else None
+        if kind is not None:
+            return Tensor(flow, kind, None if kind is Kind.LOGITS else module.born, module.layer)
+    return Unknown(flow)
+
+
+def _of_classifier(run: Executor, module: Module, head: tuple[str, int], flow: Flow, node: p.Node) -> Value:
+    name, last = head
+    own = run.resolve(module.fields.get(name, MISSING))
+    if own is MISSING:
+        return Tensor(flow, Kind.LOGITS, made_by=module.layer)
+    if (
+        isinstance(own, Module) and "#by_name" in own.fields
+    ):  # a part of the library's, whose last part may be the project's
+        parts = {key: value for key, value in own.fields.items() if isinstance(key, str) and not key.startswith("#")}
+        behind = parts.pop("-1", None)
+        own = run.resolve(parts.pop(str(last), None) or behind or MISSING)
+        if parts.keys() - {str(number) for number in range(last)} or (
+            isinstance(own, Module) and "#by_name" in own.fields
+        ):
+            return Unknown(flow)
+    if isinstance(own, (Module, Either)):
+        return _called(run, module, own, flow, node)
+    return Unknown(flow)
+
+
+def _called(run: Executor, module: Module, last: Value, flow: Flow, node: p.Node) -> Value:
+    """What the layer returns for features of the library's."""
+    run.modules_called.append(module)
+    value = run.call(last, (Unknown(flow),), {}, node)
+    run.modules_called.pop()
+    return value

@@ -83,7 +83,8 @@ class UnstableLog(Rule):
     Unsafe: `log_softmax` and `logsigmoid` give the same values more exactly, and finite ones where there were none.
 
     ## When it stays silent
-    When a clamp, a small constant or a mask comes between, and for averages and maxima of probabilities.
+    When a clamp, a small constant or a mask comes between, for averages and maxima of probabilities, and where no
+    gradients are recorded (a beam search ranks by minus infinity, too).
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.LogSoftmax.html
@@ -134,4 +135,6 @@ TINY = 1e-12
 
 
 def _reaches_zero(log: LogTaken) -> bool:
+    if log.input.graph is False:
+        return False  # minus infinity is a fair score, and no gradient goes through it
     return log.input.made_by in MAKERS and log.input.kind in (Kind.PROBABILITIES, Kind.BOUNDED, Kind.HIDDEN)

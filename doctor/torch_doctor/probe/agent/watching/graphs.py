@@ -60,6 +60,8 @@ PARTIAL = frozenset({"MeanBackward", "AmaxBackward", "AminBackward", "MaskedSele
 """Nodes that average or select: what they give is of the same kind, but need not reach 0 where they got one."""
 SCALED = frozenset({"MulBackward", "DivBackward", "NegBackward"})
 """Nodes whose result is a score where they got one, when they multiply by a number."""
+ADDED = frozenset({"AddBackward", "SubBackward"})
+"""Nodes whose result is a score where all that they got are scores, or parameters."""
 COMPLEMENT = "RsubBackward1"  # a number minus the tensor
 SCALE = "scaled"
 PART = "a part"  # what made numbers that were averaged or selected
@@ -139,9 +141,15 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
     if node is None or beside.kind != "unknown":
         return beside
     waiting: list[tuple[Any, int, frozenset[str]]] = [(node, 0, frozenset())]
+    seen: set[tuple[Any, frozenset[str]]] = set()
     found: Mark | None = None
     while waiting:
         node, depth, way = waiting.pop()
+        if (node, way) in seen:
+            continue
+        seen.add((node, way))
+        if SCALE in way and hasattr(node, "variable"):
+            continue  # a parameter of its own that is added
         made = _made(node)
         if made is None:
             if depth >= FURTHEST:
@@ -164,7 +172,7 @@ def _way(node: Any) -> frozenset[str]:
     name = name.rstrip("0123456789")
     if name in PARTIAL or (name == "IndexBackward" and _masked(node)):
         return frozenset((PART,))
-    return frozenset((SCALE,)) if name in SCALED else frozenset()
+    return frozenset((SCALE,)) if name in SCALED or name in ADDED else frozenset()
 
 
 def _masked(node: Any) -> bool:
@@ -219,7 +227,13 @@ def _made(node: Any) -> Mark | None:
         return Mark(kind="loss")
     if name == "MmBackward" and _is_layer(node):
         return Mark(kind=SCORES, made_by="torch.nn.Linear")
-    moved = name in SAME or name in PARTIAL or node.name() == COMPLEMENT or (name in SCALED and _by_a_number(node))
+    moved = (
+        name in SAME
+        or name in PARTIAL
+        or name in ADDED
+        or node.name() == COMPLEMENT
+        or (name in SCALED and _by_a_number(node))
+    )
     return None if moved else NOTHING
 
 

@@ -92,12 +92,18 @@ class Modes:
         """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward."""
         return self.trace.common_loop(mode, forward) is not None and any(
             mode.index < evaluation.index < forward.index
+            and not self._in_one_pass(evaluation, forward, mode)
             and evaluation.module == forward.module
             and evaluation.grad is False
             and self.trace.together(evaluation, forward)
             and not self.passes.goes_backward(evaluation)
             for evaluation in self.trace.of(Forward)
         )
+
+    def _in_one_pass(self, evaluation: Forward, forward: Forward, mode: ModeSet) -> bool:
+        """Whether both forwards lie in a loop that the switch is not in: an attack on what is evaluated, say."""
+        shared = self.trace.common_loop(forward, evaluation)
+        return shared is not None and shared.loop not in {scope.loop for scope in mode.scope.iterations()}
 
     def _scores(self, forward: Forward) -> bool:
         """Whether every batch is used once and its result goes into a score."""

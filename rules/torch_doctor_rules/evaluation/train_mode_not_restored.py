@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, ModeSet, Trace
+from torch_doctor_rules.evaluation_updates import EvaluationUpdates
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes
 from torch_doctor_rules.precedence import uncalled
@@ -107,7 +108,7 @@ class TrainModeNotRestored(Rule):
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
                 found.append(self._report(mode, forward))
-        yield from first_per_site(found)
+        yield from EvaluationUpdates(trace).unexplained(list(first_per_site(found)))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether training went on after the switch, in training mode again."""

@@ -11,7 +11,7 @@ from torch.nn import functional as F  # noqa: N812 - its usual name
 
 from torch_doctor.rule import Level, Rule
 from torch_doctor.scan import Options, scan
-from torch_doctor.trace import LossCalled
+from torch_doctor.trace import Kind, LossCalled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -92,6 +92,8 @@ KNOWN = [
     *("nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveMaxPool2d(2), nn.Flatten(), nn.Linear(16, 3))(image)",),
     *("nn.GRU(6, 5, batch_first=True)(x.unsqueeze(1))[0]", "nn.LSTM(6, 5, bidirectional=True)(x.unsqueeze(0))[0]"),
     *("x.expand(4, 6)", "y.view(-1, 1).expand(-1, 6)", "x.view_as(x)", "y.type_as(x)", "y.to(x.dtype)", "x.clone()"),
+    *("torch.normal(0.0, 1.0, (2, 3))", "torch.normal(x, 1.0)", "torch.Tensor([1, 2])", "torch.Tensor(2, 3)"),
+    *("torch.tensor([int('3'), 2])", "torch.tensor(float('3'))", "torch.tensor([0, 1] * 30)"),
     *("torch.where(x > 0, x, 0.0)", "x.clamp(min=0)", "x.chunk(2, dim=1)[0]", "x.unbind(1)[0]", "x.detach()"),
 ]
 
@@ -147,13 +149,14 @@ class Pairs(Dataset):
 
     def __getitem__(self, index):
         self.asked = index
-        return {"row": self.rows[index], "label": index % 3, "weight": 0.5}
+        return {"row": self.rows[index], "label": index % 3, "weight": 0.5, "kind": int(self.kinds[index])}
 
 for batch in DataLoader(Pairs(), batch_size=3):
     F.mse_loss(batch["row"], batch["weight"])
-    F.mse_loss(batch["label"], batch["row"])
+    F.mse_loss(batch["kind"], batch["row"])
 """
     first, second = seen(text)[:2]
+    assert (second.input.shape, second.input.dtype, second.input.kind) == (("batch",), "int64", Kind.LABELS)
     assert (first.input.shape, first.target.shape, first.target.dtype) == (("batch", 5), ("batch",), "float64")
     assert second.target.shape == ("batch", 5)
 

@@ -38,12 +38,17 @@ from torch_doctor.static.values import (
     plain_from,
     summary,
 )
+from torch_doctor.static.values.shapes import number
 from torch_doctor.trace import (
     BatchTaken,
 )
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
+
+
+_CONVERTED = {"int": "int64", "float": "floating"}
+"""What a tensor makes of numbers that these return."""
 
 
 def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:  # noqa: C901, PLR0911, PLR0912, PLR0915 - one branch per function
@@ -103,11 +108,14 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
                 return Const(getattr(builtins, name)(first.value))
             except (TypeError, ValueError, OverflowError):
                 return Plain()
-        if name in ("bool", "int") and isinstance(first, Plain):
+        if name == "bool" and isinstance(first, Plain):
             return first
+        size = number((_CONVERTED[name],)) if name in _CONVERTED else None
+        if name == "int" and isinstance(first, Plain):
+            return plain_from((first,), first.symbol, size=size)
         if name in ("abs", "round") and isinstance(first, Tensor):
             return first
-        return plain_from([], flow=cuts.cut(run, first.flow, first, name, node))
+        return plain_from([], flow=cuts.cut(run, first.flow, first, name, node), size=size)
     if name in ("super", "object"):
         return Unknown()
     if name == "print":

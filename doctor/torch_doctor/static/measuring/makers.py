@@ -26,6 +26,17 @@ def _maker(made: Making) -> Meta:
     return Meta(dtype, shape)
 
 
+def _normal(made: Making) -> Meta:
+    """Of tensors: as large as these; of numbers: of the size that is asked for."""
+    if any(isinstance(value, Tensor) for value in made.args):
+        shape: Shape | None = ()
+        for value in made.args[:2]:
+            shape = shapes.broadcast(shape, measured(value).shape)
+        return Meta("floating", shape)
+    given = argument(made, 2, "size")
+    return Meta(dtype_in(made) or "floating", sizes_in(given) if given is not None else None)
+
+
 def _randint(made: Making) -> Meta:
     position = 2 if len(made.args) > 2 or (len(made.args) == 2 and not isinstance(made.args[1], Sequence)) else 1  # noqa: PLR2004 - low, high, size
     given = argument(made, position, "size")
@@ -105,7 +116,10 @@ def _batched(made: Making) -> Meta:
 
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(table.MAKERS, _maker),
-    **dict.fromkeys((f"{kind}Tensor" for kind in ("Float", "Double", "Half", "Long", "Int", "Byte", "Bool")), _typed),
+    **dict.fromkeys(
+        (f"{kind}Tensor" for kind in ("", "Float", "Double", "Half", "Long", "Int", "Byte", "Bool")), _typed
+    ),
+    "normal": _normal,
     "randint": _randint,
     "full": _full,
     "arange": _range,

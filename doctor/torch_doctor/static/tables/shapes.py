@@ -17,7 +17,7 @@ SAME: frozenset[str] = frozenset(
         softplus hardtanh zeros_like ones_like empty_like full_like rand_like randn_like randint_like
         normal_ uniform_ random_ bernoulli bernoulli_ share_memory_ resolve_conj copy_ normalize local_response_norm
         add_ sub_ mul_ div_ pow_ clip_ neg_ sqrt_ exp_ log_ sigmoid_ tanh_ floor_ ceil_ round_ masked_fill_ clamp_min_
-        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm square
+        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm square poisson
         """
     )
 )
@@ -83,6 +83,7 @@ DTYPES: dict[str, str] = {
         f"torch.{place}{name}Tensor": dtype
         for place in ("", "cuda.")
         for name, dtype in (
+            ("", "float32"),
             ("Float", "float32"),
             ("Double", "float64"),
             ("Half", "float16"),

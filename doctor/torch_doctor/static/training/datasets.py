@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    number_dtype,
     shapes,
 )
 from torch_doctor.trace import Kind, Source
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 STEPS = 300
 """Steps that the look at one item of a project's data set may take."""
-NUMBERS = {int: "int64", float: "float64", bool: "bool"}
-"""The dtype that the loader gives numbers of Python's."""
 
 
 def batch_of(run: Executor, loader: Loader) -> Value:
@@ -112,7 +111,7 @@ def _copied(run: Executor, value: Value) -> Value:
         return mapping
     if isinstance(value, Tensor):
         return Tensor(kind=value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN, meta=measured(value))
-    return value if isinstance(value, Const) else Unknown()
+    return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 
 def _batched(run: Executor, item: Value | None, size: Size, flow: Flow) -> Value:
@@ -125,8 +124,9 @@ def _batched(run: Executor, item: Value | None, size: Size, flow: Flow) -> Value
         for key, part in item.fields.items():
             mapping.fields[key] = _batched(run, part, size, flow)
         return mapping
-    if isinstance(item, Const) and type(item.value) in NUMBERS:
-        return Tensor(flow, Kind.UNKNOWN, meta=Meta(NUMBERS[type(item.value)], (size,)))
+    if isinstance(item, (Const, Plain)) and number_dtype(item):
+        dtype = number_dtype(item).replace("floating", "float64")
+        return Tensor(flow, Kind.LABELS if dtype == "int64" else Kind.UNKNOWN, meta=Meta(dtype, (size,)))
     if isinstance(item, Tensor):
         meta = making("batch", (item,), of=size)
         labels = item.kind is Kind.UNKNOWN and measured(item) == Meta("int64", ())

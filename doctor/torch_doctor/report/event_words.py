@@ -95,6 +95,11 @@ class Words:
         return f"list {short(event.class_name)} {_name(event.name)} {often}, the same one each time"
 
     @_said.register
+    def _(self, event: t.LayerHeld) -> str:
+        reached = "is used" if event.reached else "is never used"
+        return f"{short(event.class_name)} {_name(event.name)} of {event.owner_class} {reached}"
+
+    @_said.register
     def _(self, event: t.ModeMethod) -> str:
         traits = [f"needs {', '.join(event.needs)}"] * bool(event.needs) + ["trains"] * event.trains
         return f"{event.class_name} has a `{event.method}` of its own{_in_brackets(traits)}"

@@ -8,6 +8,7 @@ from torch_doctor.static.lowering import lower
 from torch_doctor.static.unit import Unit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from torch_doctor.sources.project import Project
@@ -34,6 +35,13 @@ class Imports:
                 except RecursionError:
                     self._units[path] = None
         return self._units[path]
+
+    def texts(self, name: str, besides: Path) -> Iterator[str]:
+        """The texts of the project's other files that contain an identifier."""
+        for path in self._project.mentions((name,), self._project.python_files()):
+            source = self._project.read(path) if path != besides else None
+            if source is not None:
+                yield source.text
 
     def find(self, importer: Path, module: str, level: int = 0) -> Path | None:
         """The project file that `import module` means in the file `importer`; None when it is not the project's.

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances
 from torch_doctor.static.tables import frameworks, layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import built_in_forward, mode_methods, modes, module_parts, sharing
+from torch_doctor.static.training import built_in_forward, mode_methods, modes, module_parts, sharing, unused_layers
 from torch_doctor.static.values import (
     Args,
     ClassValue,
@@ -130,6 +130,7 @@ def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) 
         early_member=None if early is None else early[0],
     )
     mode_methods.mode_methods(run, cls, node)
+    unused_layers.unused(run, module, cls)
     for key, held_ in list(module.fields.items()):
         if isinstance(key, tuple) and key[0] == "#held":
             _report_held(run, module, cls, key[1], held_)

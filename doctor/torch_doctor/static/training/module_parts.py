@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.machine import constant
 from torch_doctor.static.tables import layers, losses
-from torch_doctor.static.training import modes, sharing
+from torch_doctor.static.training import modes, sharing, unused_layers
 from torch_doctor.static.values import (
     Content,
     Either,
@@ -160,6 +160,8 @@ def set_module_attribute(run: Executor, module: Module, name: str, new: Value, n
             if isinstance(child, ParameterValue) and not child.declared:
                 continue
             register(run, module, child, name, node)
+            if isinstance(child, Module) and child is new:
+                unused_layers.note(run, module, name, child, site)
             if module.fields.get("#initialised") is not True and "#early" not in module.fields and run.frame.what:
                 run.heap.set(module.fields, "#early", (site, run.frame.what))
     run.heap.restructure()

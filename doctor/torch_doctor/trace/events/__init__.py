@@ -22,6 +22,7 @@ from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
     Held,
+    LayerHeld,
     ModeMethod,
     ModeSet,
     ModuleBuilt,
@@ -74,6 +75,7 @@ __all__ = [
     "Handed",
     "Held",
     "Kept",
+    "LayerHeld",
     "LeafMade",
     "Loaded",
     "LoaderBuilt",

@@ -88,6 +88,26 @@ class Repeated(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class LayerHeld(Event):
+    """The module `owner` has a layer under `name`; `site` is the assignment in its class, `owner_class`.
+
+    `reached`: the layer ran, or its parameters were used. The static witness writes only those that are not: nothing in
+    the project takes an attribute of that name. `named`: some method of the owner takes it; `forwards` counts the calls of
+    the owner that were seen.
+    """
+
+    owner: int
+    owner_class: str
+    name: str
+    class_name: str
+    trainable: Tri
+    reached: bool
+    named: bool = False
+    forwards: int = 0
+    elements: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class ModeMethod(Event):
     """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
 

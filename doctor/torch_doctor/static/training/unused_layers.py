@@ -1,0 +1,168 @@
+"""Layers that a module gets and that nothing in the project names again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import ClassValue, FunctionValue, Module
+from torch_doctor.trace import LayerHeld
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+_ALL = frozenset(("_modules", "children", "named_children", "__dict__", "__getattr__", "get_submodule", "_parameters"))
+"""What reaches layers without naming them."""
+_WALKS = frozenset(("modules", "named_modules"))
+_SETS_UP = re.compile(r"init|reset|weight|freeze|train|eval|param|grad", re.IGNORECASE)
+"""Functions that walk through a module's parts to prepare them, and not to run them."""
+_DYNAMIC = frozenset(("vars", "exec", "eval", "locals"))
+_LOADS = re.compile(r"load_url|load_state_dict_from_url|model_zoo|from_pretrained|torch\.hub|hf_hub|pretrained")
+_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+)?import[ \t]+\(?([^#\n()]+)", re.MULTILINE)
+
+
+def note(run: Executor, module: Module, name: str, child: Module, site: Site) -> None:
+    """Remember where a module that is under construction gets a layer, when its own class gives it."""
+    function = run.frame.what
+    if run.building and run.building[-1] is module and function is not None and function.owner is module.cls:
+        module.fields["#at", name] = (site, child)  # not logged: the module is new
+
+
+def unused(run: Executor, module: Module, cls: ClassValue) -> None:
+    """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
+    held: dict[str, tuple[Site, Module]] = {
+        key[1]: value for key, value in module.fields.items() if isinstance(key, tuple) and key[0] == "#at"
+    }
+    if not held or not _only_forward(cls):
+        return
+    layers_held = {name: at for name, at in held.items() if module.fields.get(name) is at[1] and not _is_loss(at[1])}
+    nameless = [name for name in layers_held if not _is_named(run, cls, name)]
+    if len(nameless) == len(layers_held):
+        return  # a sketch, or a holder of layers that somebody else runs
+    for name in nameless:
+        site, child = layers_held[name]
+        run.emit(
+            LayerHeld,
+            site,
+            owner=module.id,
+            owner_class=cls.name,
+            name=name,
+            class_name=child.class_name,
+            trainable=module_parts.trainable(run, child),
+            reached=False,
+        )
+
+
+def _is_loss(module: Module) -> bool:
+    return module.layer in losses.LOSSES
+
+
+def _only_forward(cls: ClassValue) -> bool:
+    """Whether a class is a plain module with a `forward` of the project's, that reaches layers by their names alone."""
+    names = [canonical(name) for name in cls.libraries()]
+    found = cls.find("forward")
+    if cls.opaque_base() or not all(name in layers.MODULE_BASES or name.startswith("builtins.") for name in names):
+        return False
+    if found is None or not isinstance(found[0], FunctionValue):
+        return False
+    if not any(isinstance(each, p.Return) for each in walk(found[0].node.body)) or _LOADS.search(cls.unit.source.text):
+        return False
+    return not any(_is_dynamic(function) for function in _methods(cls))
+
+
+def _is_dynamic(function: p.Function) -> bool:
+    attributes = {attribute for of, used in function.uses.items() if of.split(".")[0] == "self" for attribute in used}
+    if function.name in _ALL or attributes & _ALL or not _DYNAMIC.isdisjoint(function.calls):
+        return True
+    if attributes & _WALKS and not _SETS_UP.search(function.name):
+        return True
+    return "getattr" in function.calls and any(
+        isinstance(node, p.Call)
+        and isinstance(node.func, p.Name)
+        and node.func.id == "getattr"
+        and len(node.args) > 1
+        and not isinstance(node.args[1], p.Const)
+        for node in walk(function.body)
+    )
+
+
+def _methods(cls: ClassValue) -> Iterator[p.Function]:
+    for each in cls.mro():
+        if isinstance(each, ClassValue):
+            yield from (item.function for item in each.node.body if isinstance(item, p.Define))
+
+
+def _is_named(run: Executor, cls: ClassValue, name: str) -> bool:
+    """Whether anything in the project takes the attribute, or may."""
+    text = cls.unit.source.text
+    imported = _imported(text)
+    for function in _methods(cls):
+        if any(name in attributes for attributes in function.uses.values()) and _loads(function, name, imported):
+            return True
+    if re.search(rf"['\"]{re.escape(name)}[.'\"]|[\])]\s*\.{re.escape(name)}\b", text):
+        return True
+    heir = re.compile(rf"class\s+(?!{cls.name}\b)\w+\([^)]*\b{cls.name}\b")
+    if _in_text(text, name, imported, heirs=False) or (heir.search(text) and _by_heirs(cls, name)):
+        return True
+    path: Path = cls.unit.source.path
+    return any(
+        _in_text(other, name, _imported(other), heirs=heir.search(other) is not None)
+        for other in run.imports.texts(name, path)
+    )
+
+
+def _by_heirs(cls: ClassValue, name: str) -> bool:
+    """Whether a class of the same file that inherits takes the attribute of itself."""
+    classes = [each for each in cls.unit.program.classes.values() if each.name != cls.name]
+    heirs = [each for each in classes if any(isinstance(base, p.Name) and base.id == cls.name for base in each.bases)]
+    methods = [item.function for each in heirs for item in each.body if isinstance(item, p.Define)]
+    return any(name in function.uses.get("self", ()) for function in methods)
+
+
+def _loads(function: p.Function, name: str, imported: set[str]) -> bool:
+    """Whether a function reads an attribute of this name, of anything but what is imported."""
+    stored = {
+        id(target) for node in walk(function.body) if isinstance(node, p.Assign) for target in _flat(node.targets)
+    }
+    return any(
+        isinstance(node, p.Attribute) and node.name == name and id(node) not in stored and _root(node) not in imported
+        for node in walk(function.body)
+    )
+
+
+def _root(node: p.Expr) -> str:
+    """The name that a chain of attributes begins with; "" where it begins with something else."""
+    while isinstance(node, p.Attribute):
+        node = node.value
+    return node.id if isinstance(node, p.Name) else ""
+
+
+def _flat(targets: Iterable[p.Expr]) -> Iterator[p.Expr]:
+    for target in targets:
+        yield target
+        if isinstance(target, p.Display):
+            yield from _flat(target.items)
+
+
+def _imported(text: str) -> set[str]:
+    """The names that a file's imports bind."""
+    parts = [part for names in _IMPORT.findall(text) for part in names.split(",") if part.strip()]
+    return {part.split()[-1].split(".")[0] for part in parts}
+
+
+def _in_text(text: str, name: str, imported: set[str], *, heirs: bool) -> bool:
+    """Whether a text takes the attribute of something that is not imported; of `self` only where `heirs` are in it."""
+    for match in re.finditer(rf"([\w.]*)\.{re.escape(name)}\b", text):
+        chain = match[1]
+        if (heirs or chain != "self") and chain.split(".")[0] not in imported:
+            return True
+    return False

@@ -1,0 +1,116 @@
+"""TDR310: a layer that `forward` never reaches."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import LayerHeld, Loaded, Trace
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class LayerNeverUsed(Rule):
+    """A module has a layer that nothing ever calls.
+
+    ## Why is this bad?
+    What was meant to be part of the network is not: the dropout does not drop, the second layer does not learn. Its
+    parameters take memory, stay at their random start, go into every checkpoint, and stop `DistributedDataParallel`, which
+    waits for gradients of all of them.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1 = nn.Linear(4, 8)
+            self.dropout = nn.Dropout(0.5)
+            self.fc2 = nn.Linear(8, 2)
+
+        def forward(self, x):
+            return self.fc2(torch.relu(self.fc1(x)))
+
+
+    print(Net()(torch.randn(2, 4)).shape)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.fc1 = nn.Linear(4, 8)
+            self.dropout = nn.Dropout(0.5)
+            self.fc2 = nn.Linear(8, 2)
+
+        def forward(self, x):
+            return self.fc2(self.dropout(torch.relu(self.fc1(x))))
+
+
+    print(Net()(torch.randn(2, 4)).shape)
+    ```
+
+    ## How the probe confirms it
+    The module ran, and neither the layer nor anything in it did, nor did its parameters get a gradient.
+
+    ## When it stays silent
+    When anything in the project takes an attribute of that name from the module, a module around it or a class that
+    inherits it; when the layers are reached without names (`children()`, `_modules`, a computed `getattr`); when the file
+    loads published weights, whose names a module has to have; for losses, and for modules without a `forward` of their own.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/modules.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    """
+
+    code = "TDR310"
+    name = "layer-never-used"
+    level = Level.WARNING
+    witness = "SP"
+    needs = frozenset(("reach",))
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every layer that is not reached and that no method names."""
+        loaded = {event.module for event in trace.of(Loaded)}
+        wrong = (e for e in trace.of(LayerHeld) if not e.reached and not e.named and e.owner not in loaded)
+        for event in first_per_site(wrong):
+            yield self.finding(
+                event.site,
+                message(
+                    "`self.{name}` is a layer that `{owner}.forward` never uses",
+                    name=event.name,
+                    owner=event.owner_class,
+                ),
+                help="call it in `forward`, or remove it",
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the module ran, and the layer in it."""
+        found = at(trace, finding.site, LayerHeld)
+        if any(not event.reached for event in found):
+            return "it did not run, but a method names it or weights are loaded into it"
+        return bool(found)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often its owner ran without it."""
+        for event in at(trace, finding.site, LayerHeld)[:1]:
+            calls = count(event.forwards, "call")
+            said = f"it runs in {calls}" if event.reached else f"it runs in none of {calls}"
+            size = (
+                f": {count(event.elements, 'parameter')} without a gradient"
+                if event.elements and not event.reached
+                else ""
+            )
+            yield fact(f"{said} of `{event.owner_class}`{size}", event.forwards, "calls", event)

@@ -160,7 +160,7 @@ def set_module_attribute(run: Executor, module: Module, name: str, new: Value, n
             if isinstance(child, ParameterValue) and not child.declared:
                 continue
             register(run, module, child, name, node)
-            if isinstance(child, Module) and child is new:
+            if isinstance(child, Module) and child is new and isinstance(node, p.Assign):
                 unused_layers.note(run, module, name, child, site)
             if module.fields.get("#initialised") is not True and "#early" not in module.fields and run.frame.what:
                 run.heap.set(module.fields, "#early", (site, run.frame.what))

@@ -68,6 +68,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
     "TDR506": ("memory-grows-per-step", "E", "P", "-"),
     "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),
+    "TDR602": ("state-dict-alias", "E", "SP", "safe"),
     "TDR603": ("unsafe-load", "W", "S", "unsafe"),
     "TDR604": ("load-without-map-location", "A", "S", "unsafe"),
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),

@@ -279,6 +279,12 @@ class Words:
         return f"save {_name(event.what)}{whole}"
 
     @_said.register
+    def _(self, event: t.StateTaken) -> str:
+        if event.alias:
+            return f"give {_name(event.name)} the name {_name(event.alias)} too"
+        return f"take the state of {_name(event.name)}, whose tensors stay its own"
+
+    @_said.register
     def _(self, event: t.Loaded) -> str:
         return f"load weights into {_name(event.name)}" if event.module else f"load {_name(event.name)} from a file"
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Args, Keywords, Loader, Object, Symbol
+    from torch_doctor.static.values import Args, Keywords, Loader, Object, Symbol, Tensor
     from torch_doctor.trace import Overwritten, Repeated, Site
 
 
@@ -72,6 +72,7 @@ class Executor(Machine):
         self.plain_tensors: set[Site] = set()  # attributes of which it was said that a forward uses them
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
+        self.states: dict[int, tuple[Tensor, int]] = {}  # tensors of state dicts, by id, with the event that took them
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

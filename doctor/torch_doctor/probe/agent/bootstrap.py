@@ -160,6 +160,7 @@ def install_instruments(loops: Loops) -> None:
         ("more", loops.more),
         ("keep", lambda _, value: value),
         ("held", lambda _, value: value),
+        ("alias", lambda _, value: value),
         ("made", lambda _, value: value),
         ("flag", lambda _, value: value),
         ("named", lambda _, value: value),

@@ -125,6 +125,13 @@ class Instrumenter(ast.NodeTransformer):
 
     # --- kept values and changes by hand ---
 
+    def visit_If(self, node: ast.If) -> ast.AST:
+        """`if acc > best: best, kept = acc, model`: what is kept when something is better than ever."""
+        for statement in node.body if _keeps_a_record(node) else ():
+            if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Name, ast.Attribute)):
+                self._renamed(statement)
+        return self.generic_visit(node)
+
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x += v` → `x += keep(key, v); after(key, x)`."""
         if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) or _plain(node.value):
@@ -163,6 +170,12 @@ class Instrumenter(ast.NodeTransformer):
         ):
             return self._made(node, target)
         return self._touching(node)
+
+    def _renamed(self, node: ast.Assign) -> None:
+        """`kept = model` → `kept = alias(key, model)`."""
+        text, value = self._file.spelled(node.targets[0]), self._file.spelled(node.value)
+        key = self._index.add("alias", span_of(self._file.path, node), text=text, value=value)
+        node.value = self._call("alias", node.value, key, node.value)
 
     def _flagged(self, node: ast.Assign, target: ast.Attribute) -> None:
         """`p.require_grad = v` → `flag(key, p).require_grad = v`."""
@@ -324,6 +337,28 @@ class Instrumenter(ast.NodeTransformer):
         for part in ast.walk(made):
             ast.copy_location(part, at)
         return made
+
+
+def _keeps_a_record(node: ast.If) -> bool:
+    """Whether a branch is taken when something is better than ever, and notes it: `if acc > best: best = acc`."""
+    test = node.test
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
+        return False
+    sides = {ast.dump(_read(test.left)), ast.dump(_read(test.comparators[0]))}
+    return len(sides) == 2 and any(  # noqa: PLR2004 - both sides of a comparison
+        isinstance(statement, ast.Assign)
+        and {ast.dump(_read(statement.targets[0])), ast.dump(statement.value)} == sides
+        for statement in node.body
+    )
+
+
+def _read(node: ast.expr) -> ast.expr:
+    """The same name or attribute where it is read."""
+    if isinstance(node, ast.Name):
+        return ast.Name(node.id, ast.Load())
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute(node.value, node.attr, ast.Load())
+    return node
 
 
 def _calls(node: ast.AST) -> bool:

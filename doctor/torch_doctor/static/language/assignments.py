@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import operators, outside, targets
-from torch_doctor.static.training import container_methods, keeping, overwriting, parameters, roles
+from torch_doctor.static.training import container_methods, keeping, overwriting, parameters, roles, snapshots
 from torch_doctor.static.values import (
     Const,
     Plain,
@@ -35,6 +35,7 @@ def _assign(run: Executor, node: p.Assign) -> bool:
         overwriting.overwritten(run, called, old, value, node)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
         outside.dropped(run, before, node.value)
+    snapshots.renamed(run, node, value)
     for target in node.targets:
         named = roles.named(run, value, target, node.value)
         if isinstance(target, p.Name) and isinstance(named, Tensor) and named.made_by in JOINS:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
+from torch_doctor.static.training import snapshots
 from torch_doctor.static.values import (
     Plain,
     Value,
@@ -38,6 +39,7 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     chain = chain or _Chain(run.steps_left)
     truth, yes, no, symbol = conditions.decide(run, node.test)
     frame, choice = run.frame, bool(node.other)
+    outer, frame.record = frame.record, run.loop_depth if snapshots.keeps_a_record(run, node) else 0
     frame.chosen += choice
     run.arms += 1
     if truth is not None:
@@ -47,6 +49,7 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
         alive = run.fork(arms, node.test, symbol)
     frame.chosen -= choice
     run.arms -= 1
+    frame.record = outer
     return alive
 
 

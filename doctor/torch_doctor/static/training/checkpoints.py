@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import conditions
 from torch_doctor.static.tables import losses
+from torch_doctor.static.training import snapshots
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -39,6 +40,7 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
         modules=tuple(module.id for _, module in found),
         names=tuple(name for name, _ in found),
         buffer=_buffer((*args[position + 1 :], keywords.get("f"))),
+        states=snapshots.states_in(run, value).taken,
     )
     return NOTHING
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.values import (
     Content,
+    Mapping,
     Module,
     Object,
     ParameterValue,
     Sequence,
+    Tensor,
     Value,
 )
 
@@ -56,6 +58,18 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
         seen[value.id] = leaf
         leaf.fields.update(value.fields)
         return leaf
+    if isinstance(value, Tensor):
+        return value.with_flow(value.flow)
+    if isinstance(value, Mapping) and len(seen) < _HELD_OUT:
+        twin: Mapping = run.own(Mapping(run.site(node), run.frame.what))
+        seen[value.id] = twin
+        twin.fields.update(
+            {
+                key: copied(run, item, node, seen) if isinstance(item, Value) else item
+                for key, item in value.fields.items()
+            }
+        )
+        return twin
     if isinstance(value, Sequence) and len(seen) < _HELD_OUT:
         content = value.content
         items = tuple(copied(run, item, node, seen) for item in content.items)

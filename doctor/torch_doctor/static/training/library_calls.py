@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Const,
     Keywords,
     Lib,
+    Mapping,
     Module,
     ParameterValue,
     Partial,
@@ -130,6 +131,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return checkpoints.saved(run, training.SAVES[name], args, keywords, node)
     if name in training.LOADS:
         checkpoints.loaded(run, args, keywords, node)
+    if name == "copy.copy" and args and isinstance(args[0], Mapping):
+        return builtin_functions.dictionary(run, args[:1], {}, node)
     if name in training.COPIES and args:
         return copies.copied(run, args[0], node)
     if name in training.AUTOGRAD_GRAD:

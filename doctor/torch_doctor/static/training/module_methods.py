@@ -10,13 +10,13 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
-    checkpoints,
     forwards,
     framework_calls,
     loss_building,
     modes,
     module_parts,
     sharing,
+    snapshots,
 )
 from torch_doctor.static.values import (
     NOTHING,
@@ -74,10 +74,11 @@ def module_method(
         run.emit(Moved, node, module=of.id, name=receiver, device="")
         return of
     if name == "state_dict":
-        return checkpoints.state_dict(run, node)
+        return snapshots.state_of(run, of, node, receiver)
     if name == "load_state_dict":
         run.heap.set(of.fields, "#given", value=True)
-        run.emit(Loaded, node, module=of.id, name=receiver)
+        states = snapshots.states_in(run, args[0]) if args else snapshots.NONE
+        run.emit(Loaded, node, module=of.id, name=receiver, states=states.taken, only=states.only)
         return NOTHING
     if name in ("add_module", "register_module") and len(args) > 1:
         key = args[0]

@@ -17,7 +17,7 @@ from torch_doctor.trace.events.course import (
     LoopIterated,
 )
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
-from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved
+from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved, StateTaken
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
@@ -103,6 +103,7 @@ __all__ = [
     "ScalerUpdated",
     "SchedulerBuilt",
     "SchedulerStepped",
+    "StateTaken",
     "Stepped",
     "TensorFact",
     "Trail",

@@ -40,13 +40,27 @@ class Saved(Event):
     """Something was written by `torch.save`. `modules` are whole module objects inside it, `what` the argument's text.
 
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
-    buffer in memory (`io.BytesIO`) it was written into (0: a file).
+    buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
+    may be in it.
     """
 
     what: str
     modules: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     buffer: int = 0
+    states: frozenset[int] = NO_EVENTS
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class StateTaken(Event):
+    """`module.state_dict()`, whose tensors are the module's own, or with `alias` another name for the module itself.
+
+    `name` is the module's name, `alias` the variable or attribute that keeps the best model by assigning the module.
+    """
+
+    module: int
+    name: str
+    alias: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -54,7 +68,8 @@ class Loaded(Event):
     """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
 
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
-    that it was told nothing; `mapped` whether it was told where the tensors go.
+    that it was told nothing; `mapped` whether it was told where the tensors go. `states` are the `StateTaken` events whose
+    tensors may be what is loaded; `only` tells that it is nothing else.
     """
 
     module: int
@@ -63,3 +78,5 @@ class Loaded(Event):
     weights_only: Tri = None
     by_default: bool = False
     mapped: Tri = None
+    states: frozenset[int] = NO_EVENTS
+    only: bool = False

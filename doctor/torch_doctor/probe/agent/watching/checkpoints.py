@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
+import weakref
 from typing import TYPE_CHECKING, Any
+
+from ..bootstrap import instruments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -11,6 +14,7 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 DEEPEST = 4
+WIDEST = 64  # items of a dict or list that are looked at
 
 
 class Watcher:
@@ -20,10 +24,14 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._busy = False
+        self._taken: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """Tensors of states that were taken, by their id, with the event that took them."""
 
     def install(self) -> None:
         """Puts the wrappers in place."""
         torch = self._watch.torch
+        instruments("alias", self._renamed)
+        self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
         self._watch.patches.replace(torch, "save", self._wrapping(self._saved))
         self._watch.patches.replace(torch, "load", self._wrapping(self._read))
         self._watch.patches.replace(torch.nn.Module, "load_state_dict", self._wrapping(self._loaded))
@@ -47,6 +55,72 @@ class Watcher:
 
         return wrap
 
+    # --- states ---
+
+    def _taking(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def state_dict(module: Any, *arguments: Any, **keywords: Any) -> Any:
+            if self._busy or recorder.quiet or recorder.inside:
+                return original(module, *arguments, **keywords)
+            self._busy = True
+            try:
+                state = original(module, *arguments, **keywords)
+            finally:
+                self._busy = False
+            recorder.safely(self._took, module, state)
+            return state
+
+        return state_dict
+
+    def _took(self, module: Any, state: Any) -> None:
+        here = self._recorder.here()
+        tensor = next(self._tensors(state), None)
+        if here.frame is None or tensor is None or tensor.grad_fn is not None:
+            return
+        own = {each.untyped_storage().data_ptr() for each in self._watch.modules.family(module).parameters}
+        if tensor.untyped_storage().data_ptr() not in own:
+            return
+        number = self._watch.modules.tell(module, here)
+        name = self._recorder.owner(here.site, "state_dict")
+        event = self._recorder.event("StateTaken", here, module=number, name=name)
+        self._taken[id(tensor)] = (weakref.ref(tensor), event)
+
+    def _states(self, value: Any) -> list[int]:
+        """The events that took what is in a value."""
+        found = set()
+        for tensor in self._tensors(value):
+            known = self._taken.get(id(tensor))
+            if known is not None and known[0]() is tensor:
+                found.add(known[1])
+        return sorted(found)
+
+    def _tensors(self, value: Any, depth: int = DEEPEST) -> Iterator[Any]:
+        """The tensors in a value and in the containers within it."""
+        if isinstance(value, self._watch.torch.Tensor):
+            yield value
+        elif depth and isinstance(value, dict):
+            for each in list(value.values())[:WIDEST]:
+                yield from self._tensors(each, depth - 1)
+        elif depth and isinstance(value, (list, tuple)):
+            for each in value[:WIDEST]:
+                yield from self._tensors(each, depth - 1)
+
+    def _renamed(self, key: int, value: Any) -> Any:
+        if isinstance(value, self._watch.torch.nn.Module) and not self._recorder.quiet:
+            self._recorder.safely(self._tell_name, key, value)
+        return value
+
+    def _tell_name(self, key: int, module: Any) -> None:
+        here = self._recorder.here()
+        node = self._recorder.index.nodes[key]
+        if here.frame is not None and here.loops:
+            number = self._watch.modules.tell(module, here)
+            site = self._recorder.index.site(key)
+            self._recorder.event("StateTaken", here, site=site, module=number, name=node.value, alias=node.text)
+
+    # --- files ---
+
     def _saved(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         recorder = self._recorder
         here = recorder.here()
@@ -58,7 +132,15 @@ class Watcher:
         what = recorder.argument(here.site, 0, "obj", "save")
         target = arguments[1] if len(arguments) > 1 else keywords.get("f")
         names = [name for name, _ in found]
-        event = recorder.event("Saved", here, what=what, modules=numbers, names=names, buffer=self._buffer(target))
+        event = recorder.event(
+            "Saved",
+            here,
+            what=what,
+            modules=numbers,
+            names=names,
+            buffer=self._buffer(target),
+            states=self._states(saved),
+        )
         self._watch.tell("on_save", saved, target, here, event)
 
     def _modules_in(self, value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -83,9 +165,10 @@ class Watcher:
         """The number of a buffer in memory; 0 for a file."""
         return self._recorder.references.number(file) if isinstance(file, io.BytesIO) else 0
 
-    def _loaded(self, arguments: tuple[Any, ...], _: dict[str, Any]) -> None:
+    def _loaded(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         here = self._recorder.here()
         if here.frame is not None:
             number = self._watch.modules.tell(arguments[0], here)
             name = self._recorder.owner(here.site, "load_state_dict")
-            self._recorder.event("Loaded", here, module=number, name=name)
+            states = self._states(arguments[1] if len(arguments) > 1 else keywords.get("state_dict"))
+            self._recorder.event("Loaded", here, module=number, name=name, states=states, only=bool(states))

@@ -1,0 +1,149 @@
+"""TDR602: the best weights are those of the last step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Loaded, Saved, StateTaken, Stepped, Trace
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class StateDictAlias(Rule):
+    """Weights are kept by reference, and training goes on to overwrite them.
+
+    ## Why is this bad?
+    `state_dict()` copies nothing: its tensors are the parameters themselves. What was kept as the best state changes with
+    every following step, so that the end of training is what is loaded back. The same holds for a shallow copy of it, and
+    for `best = model`.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model, best, best_loss = nn.Linear(4, 1), None, float("inf")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(5):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x[:, :1])
+        if loss.item() < best_loss:
+            best, best_loss = model.state_dict(), loss.item()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.load_state_dict(best)
+    ```
+
+    ## Use instead
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model, best, best_loss = nn.Linear(4, 1), None, float("inf")
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(5):
+        x = torch.randn(32, 4)
+        loss = nn.functional.mse_loss(model(x), x[:, :1])
+        if loss.item() < best_loss:
+            best, best_loss = copy.deepcopy(model.state_dict()), loss.item()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    model.load_state_dict(best)
+    ```
+
+    ## How the probe confirms it
+    The tensors that are loaded or saved later are the very ones that were taken, and the optimizer stepped in between.
+
+    ## Fix safety
+    Safe: `copy.deepcopy` is what was meant; it costs the memory of one more model.
+
+    ## When it stays silent
+    When the state is written or loaded before the next step, when it is a deep copy, and when it only gets into another
+    model.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/serialization.html
+    - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
+    """
+
+    code = "TDR602"
+    name = "state-dict-alias"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every state that is used after its module was trained further."""
+        yield from first_per_site(
+            self._report(taken, step, use) for taken in trace.of(StateTaken) for step, use in _overwritten(trace, taken)
+        )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the state was taken, the module trained further, and what it got back later was something else."""
+        for taken in at(trace, finding.site, StateTaken):
+            steps = _steps_after(trace, taken)
+            later = [
+                use for use in trace.of(Loaded) if use.module == taken.module and steps and use.index > steps[0].index
+            ]
+            if later:
+                return not any(use.states for use in later) or "what came back had been taken after the last step"
+        return False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many steps overwrote it."""
+        for taken in at(trace, finding.site, StateTaken):
+            for _, use in _overwritten(trace, taken):
+                steps = [step for step in _steps_after(trace, taken) if use is None or step.index < use.index]
+                text = f"{count(len(steps), 'step')} changed these tensors after they were taken"
+                yield fact(text, len(steps), "steps", use or taken)
+                return
+
+    def _report(self, taken: StateTaken, step: Stepped, use: Loaded | Saved | None) -> Finding:
+        text = "`{alias}` is `{name}` itself, no copy: the following steps overwrite it"
+        if not taken.alias:
+            text = "the state of `{name}` is kept by reference: the following steps overwrite it"
+        trail = [Step(step.site, "this goes on to change the same tensors")]
+        if use is not None:
+            trail.append(Step(use.site, "what is used here is the state after the last step"))
+        return self.finding(
+            taken.site,
+            message(text, name=taken.name, alias=taken.alias),
+            help="keep a copy: `copy.deepcopy(…)`",
+            trail=trail,
+        )
+
+
+def _overwritten(trace: Trace, taken: StateTaken) -> Iterator[tuple[Stepped, Loaded | Saved | None]]:
+    """A step of the module after its state was taken, and the use of the state after that; at most one such pair."""
+    steps = _steps_after(trace, taken)
+    if not steps:
+        return
+    if taken.alias:
+        yield steps[0], None
+        return
+    uses: list[Loaded | Saved] = [*trace.of(Loaded), *trace.of(Saved)]
+    for use in uses:
+        if taken.index in use.states and steps[0].index < use.index and _certain(trace, taken, use):
+            yield steps[0], use
+            return
+
+
+def _certain(trace: Trace, taken: StateTaken, use: Loaded | Saved) -> bool:
+    """Whether the state stands for a choice that training made, or is surely what is used."""
+    loop = any(trace.common_loop(taken, step) for step in _steps_after(trace, taken))
+    return loop or (isinstance(use, Loaded) and use.only and len(use.states) == 1)
+
+
+def _steps_after(trace: Trace, taken: StateTaken) -> list[Stepped]:
+    return [step for step in trace.of(Stepped) if step.index > taken.index and taken.module in step.modules]

@@ -60,10 +60,15 @@ def test_cross_entropy_over_more_classes_or_unknown_ones_is_right(script: Script
 
 def test_a_softmax_over_one_number_is_reported_at_its_loss_or_where_it_is(script: Script) -> None:
     for text in ("F.softmax(a)", "F.softmax(b)"):
-        script.add(Normalised, text, function="torch.nn.functional.softmax", input=data("batch", 1), size=1)
+        script.add(Normalised, text, function="torch.nn.functional.softmax", input=scores(script, "batch", 1), size=1)
     given = scores(script, "batch", 1, kind=Kind.PROBABILITIES, made_at=script.at("F.softmax(a)"))
     loss(script, "torch.nn.BCELoss", given, data("batch", 1))
     assert script.found(SoftmaxOverOneOutput) == [CALL, "F.softmax(b)"]
+
+
+def test_a_softmax_over_one_number_within_a_model_may_be_a_matter_of_size(script: Script) -> None:
+    script.add(Normalised, "F.softmax(gate)", function="torch.nn.functional.softmax", input=data("batch", 1), size=1)
+    assert script.found(SoftmaxOverOneOutput) == []
 
 
 def test_one_class_says_more_than_probabilities(script: Script) -> None:

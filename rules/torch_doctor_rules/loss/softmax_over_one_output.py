@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import LossCalled, Normalised, Trace
+from torch_doctor.trace import Forward, LossCalled, Normalised, Trace
 from torch_doctor_rules.loss_inputs import one_class
 from torch_doctor_rules.shown import at, fact
 from torch_doctor_rules.sites import first_per_site
@@ -68,8 +68,8 @@ class SoftmaxOverOneOutput(Rule):
 
     ## When it stays silent
     When the number of classes is a setting that the source does not decide, when the softmax goes over another
-    dimension (the scores of an attention have one column, and it goes over the steps), and when the scores are put
-    together to more columns before.
+    dimension (the scores of an attention have one column, and it goes over the steps), when the scores are put
+    together to more columns before, and within a model, where one head or one expert may be a matter of size.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -100,8 +100,9 @@ class SoftmaxOverOneOutput(Rule):
                 text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
                 trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, trail=trail)
+        answers = {forward.output.made_at for forward in trace.of(Forward)}
         for event in constant.values():
-            if event.site not in told:
+            if event.site not in told and (event.input.forwards or event.site in answers):
                 text = "the softmax goes over one output: it is always 1, and its gradient 0"
                 yield self.finding(event.site, text, help=HELP)
 

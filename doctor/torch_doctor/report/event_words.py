@@ -177,6 +177,8 @@ class Words:
             traits.append("gradients of inputs only")
         if event.context:
             traits.append("into a distributed context")
+        if event.scaled:
+            traits.append("scaled")
         reached = self.things(event.modules, whole=event.whole)
         start = f"backward {_name(event.name)}" if event.name else "backward"
         return f"{start}: gradients for {reached}{_in_brackets(traits)}"
@@ -204,7 +206,9 @@ class Words:
 
     @_said.register
     def _(self, event: t.Clipped) -> str:
-        return f"clip the gradients of {self.things(event.modules)} ({short(event.function)})"
+        if event.manual:
+            return f"change the gradients of {self.things(event.modules, whole=event.whole)} in place"
+        return f"clip the gradients of {self.things(event.modules, whole=event.whole)} ({short(event.function)})"
 
     @_said.register
     def _(self, event: t.Unscaled) -> str:

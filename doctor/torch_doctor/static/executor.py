@@ -24,8 +24,9 @@ from torch_doctor.static.language import (
     statements,
 )
 from torch_doctor.static.machine import Machine
+from torch_doctor.static.tables import training
 from torch_doctor.static.training import datasets
-from torch_doctor.static.values import Namespace, Value
+from torch_doctor.static.values import Namespace, Tool, Value
 from torch_doctor.trace import Scope, ScopeKind, Trace
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Executor(Machine):
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
         self.importing = 0
         self.states: dict[int, tuple[Tensor, int]] = {}  # tensors of state dicts, by id, with the event that took them
+        self.scales = any(isinstance(thing, Tool) and thing.name in training.SCALERS for thing in objects.values())
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

@@ -24,6 +24,8 @@ class Flow:
     kept values inside it, `modules` the parameter owners that gradients can reach, `graph` whether an autograd graph hangs
     on it, `source` and `loader` where its data came from. `cuts` are the events that took the graph of something it was
     computed from.
+    on it, `source` and `loader` where its data came from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
+    multiplied or divided since it became a loss.
     """
 
     graph: Tri = False
@@ -34,6 +36,8 @@ class Flow:
     source: Source = Source.UNKNOWN
     loader: int = 0
     cuts: frozenset[int] = NONE
+    scaled: Tri = False
+    divided: Tri = False
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
@@ -47,7 +51,7 @@ class Flow:
 
 
 EMPTY = Flow()
-UNSEEN = Flow(graph=None)
+UNSEEN = Flow(graph=None, scaled=None, divided=None)
 """The history of something that came from out of sight."""
 
 
@@ -68,6 +72,8 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 stronger.source,
                 stronger.loader,
                 result.cuts | flow.cuts,
+                _either(result.scaled, flow.scaled),
+                _either(result.divided, flow.divided),
             )
     return result or EMPTY
 
@@ -77,7 +83,14 @@ def alternatives(left: Flow, right: Flow) -> Flow:
     if left is right or left == right:
         return left
     merged = blend((left, right))
-    return merged if left.graph == right.graph else replace(merged, graph=None)
+    if (left.graph, left.scaled, left.divided) == (right.graph, right.scaled, right.divided):
+        return merged
+    return replace(
+        merged,
+        graph=merged.graph if left.graph == right.graph else None,
+        scaled=merged.scaled if left.scaled == right.scaled else None,
+        divided=merged.divided if left.divided == right.divided else None,
+    )
 
 
 def _either(left: Tri, right: Tri) -> Tri:

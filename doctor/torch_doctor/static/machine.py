@@ -86,6 +86,8 @@ class Machine:
         self.stamps = itertools.count(1)
         self.loop_depth = 0
         self.root_name = ""
+        self.scales = False  # there is a gradient scaler
+        self.cleared: set[Symbol] = set()  # what is not known, but has a `zero_grad`
         self.lineage: dict[tuple[int, int], Any] = {}
         self.frame: Frame
         self.scope = Scope(kind=ScopeKind.ROOT, site=unit.site((1, 1, 1, 1)))

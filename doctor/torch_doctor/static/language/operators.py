@@ -66,6 +66,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         return plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
     flow = recorded(run, blend(value.flow for value in operands))
+    if op in "*/" and flow.graph is not False:
+        flow = divided(flow)
     holds = held(operands)
     arithmetic = (Tensor, ParameterValue, Params, Grads, Const, Plain)
     if any(isinstance(value, (Tensor, ParameterValue)) for value in operands) or (
@@ -84,6 +86,11 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
     return Unknown(flow, holds)
+
+
+def divided(flow: Flow) -> Flow:
+    """The history of a product or quotient."""
+    return flow if flow.divided else replace(flow, divided=True)
 
 
 def recorded(run: Executor, flow: Flow) -> Flow:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.flow import UNSEEN, blend
+from torch_doctor.static.flow import NONE, UNSEEN, blend
 from torch_doctor.static.language import containers, invocation, operators
-from torch_doctor.static.tables import launchers, libraries
+from torch_doctor.static.tables import launchers, libraries, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Args,
     Bound,
     FunctionValue,
+    Instance,
     Keywords,
     Lib,
     Mapping,
+    Method,
     Module,
     Optimizer,
     ParameterValue,
@@ -24,6 +26,7 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Tensor,
+    Tool,
     Unknown,
     Value,
     fresh_symbol,
@@ -32,6 +35,8 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Forward, Handed, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
@@ -68,7 +73,8 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     kept = frozenset[int]().union(*(value.flow.kept for value in values))
-    if optimizers or modules or forwards or kept:
+    scalers = _scalers_in(holders) if run.scales else NONE
+    if optimizers or modules or forwards or kept or scalers:
         run.emit(
             Handed,
             node,
@@ -77,6 +83,7 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
             modules=module_parts.with_parts(run, modules),
             forwards=forwards,
             kept=kept,
+            scalers=scalers,
         )
 
 
@@ -117,6 +124,24 @@ def launched(run: Executor, launcher: launchers.Launcher, args: Args, keywords: 
     extra = tuple(Plain(fresh_symbol("flag")) for _ in range(launcher.prepended))
     wanted = sum(parameter.kind == "plain" for parameter in target.node.parameters)
     return run.call(function, (extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, node)
+
+
+def _scalers_in(values: Iterable[Value], depth: int = 2) -> frozenset[int]:
+    """The gradient scalers that someone who gets these values can reach."""
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, Tool) and value.name in training.SCALERS:
+            found.add(value.id)
+        elif isinstance(value, Method):
+            found |= _scalers_in((value.of,), depth)
+        elif isinstance(value, Bound):
+            found |= _scalers_in((value.self,), depth)
+        elif isinstance(value, (Instance, Module)) and depth:
+            found |= _scalers_in((each for each in value.fields.values() if isinstance(each, Value)), depth - 1)
+        elif isinstance(value, (Sequence, Mapping)) and depth:
+            inner = value.content.all() if isinstance(value, Sequence) else value.values()
+            found |= _scalers_in(inner, depth - 1)
+    return frozenset(found)
 
 
 def _may_go_backward(value: Value) -> bool:

@@ -233,6 +233,8 @@ SELECTING = frozenset(
     )
 )
 """Functions that may take a single number out of several."""
+PRODUCTS = frozenset(words("mul multiply div divide true_divide"))
+"""Functions and methods that multiply or divide, without what stands in front and the underscore at the end."""
 
 METHODS: dict[str, Function] = {
     **{name: function for name, function in _BOTH.items() if name not in _NOT_METHODS},

@@ -94,7 +94,7 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
             run, given, node, run.text_of_argument(node, position), through=f"{receiver}.{name}", keywords=keywords
         )
     if "clip" in known.acts:
-        gradients.clipped(run, f"{of.name}.{name}", args[:1], node)
+        gradients.clipped(run, f"{of.name}.{name}", args, keywords, node, managed=True)
     if "step" in known.acts:
         modules = module_parts.with_parts(run, frozenset(n for n in of.holds if isinstance(run.objects.get(n), Module)))
         run.emit(Stepped, node, optimizer=0, name=receiver, modules=modules, whole=False, clears="clear" in known.acts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import training
@@ -11,6 +12,7 @@ from torch_doctor.static.values import (
     Args,
     Const,
     Keywords,
+    Lib,
     Module,
     Sequence,
     Stream,
@@ -70,6 +72,8 @@ def backward(
         inputs_only=inputs is not None,
         context=context,
         weighted=_weighted(args, keywords),
+        scaled=flow.scaled,
+        divided=flow.divided,
     )
 
 
@@ -113,7 +117,16 @@ def backward_function(run: Executor, name: str, args: Args, keywords: Keywords, 
     return NOTHING
 
 
-def clipped(run: Executor, function: str, values: Args, node: p.Node) -> None:
-    """Write that gradients were clipped."""
-    modules, _ = parameters.parameters_in(run, values)
-    run.emit(Clipped, node, function=function, modules=modules)
+def clipped(
+    run: Executor, function: str, args: Args, keywords: Keywords, node: p.Node, *, managed: bool = False
+) -> None:
+    """Write that gradients were clipped, unless only their norm was asked for."""
+    limit = args[1] if len(args) > 1 else keywords.get("max_norm")
+    if (isinstance(limit, Const) and limit.value == math.inf) or (
+        isinstance(limit, Lib) and limit.name.endswith(".inf")
+    ):
+        return
+    given = args[:1] or tuple(value for key, value in keywords.items() if key == "parameters")
+    modules, whole = parameters.parameters_in(run, given)
+    fields = {"modules": modules, "whole": whole and bool(given), "managed": managed}
+    run.emit(Clipped, node, function=function, name=run.text(node), **fields)

@@ -112,6 +112,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return construction.scheduler_built(run, name, args, keywords, node)
     if name in training.SCALERS:
         scaler: Tool = run.own(Tool(run.site(node), name))
+        run.scales = True
         enabled = keywords.get("enabled")
         run.emit(
             ScalerBuilt,
@@ -125,7 +126,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in models.WRAPPERS:
         return construction.wrapped(run, name, args, keywords)
     if name in training.CLIPS:
-        gradients.clipped(run, name, args[:1], node)
+        gradients.clipped(run, name, args, keywords, node)
         return Tensor()
     if name in training.SAVES:
         return checkpoints.saved(run, training.SAVES[name], args, keywords, node)

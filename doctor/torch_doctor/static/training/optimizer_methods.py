@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import checkpoints, construction, framework_calls, gradients, parameters
+from torch_doctor.static.training import checkpoints, construction, framework_calls, gradients, keeping, parameters
 from torch_doctor.static.values import (
     NOTHING,
     Args,
     Bound,
+    Either,
     FunctionValue,
     Keywords,
     Method,
     Optimizer,
     Plain,
+    Tensor,
     Tool,
     Unknown,
     Value,
@@ -67,7 +70,17 @@ def optimizer_method(
     return outside.opaque(run, Method(of, name), args, keywords, node, receiver)
 
 
-def stepped(run: Executor, of: Optimizer, node: p.Node, name: str, **more: bool) -> None:
+def _scaled(run: Executor, loss: Value) -> Value:
+    """A loss that a gradient scaler multiplied."""
+    loss = run.resolve(loss)
+    if isinstance(loss, Either):
+        return Either(tuple((facts, _scaled(run, option)) for facts, option in loss.options))
+    if isinstance(loss, (Tensor, Unknown)):
+        return keeping.reflow(run, loss, replace(loss.flow, scaled=True))
+    return loss
+
+
+def stepped(run: Executor, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
     """Write that an optimizer stepped."""
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)
 
@@ -79,9 +92,9 @@ def tool_method(
     optimizer = next((v for v in args if isinstance(v, Optimizer)), None)
     if of.name in training.SCALERS:
         if name == "scale":
-            return args[0] if args else Unknown()
+            return _scaled(run, args[0]) if args else Unknown()
         if name == "step" and optimizer is not None:
-            stepped(run, optimizer, node, run.text_of_argument(node, 0), scaled=True)
+            stepped(run, optimizer, node, run.text_of_argument(node, 0), scaled=True, scaler=of.id)
             return NOTHING
         if name == "unscale_" and optimizer is not None:
             run.emit(Unscaled, node, scaler=of.id, optimizer=optimizer.id)

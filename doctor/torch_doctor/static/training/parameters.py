@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.trace import (
+    Clipped,
     Stepped,
     ZeroGrad,
 )
@@ -103,6 +104,7 @@ def grads_method(run: Executor, of: Grads, name: str, args: Args, node: p.Node, 
     if name in ("detach_", "requires_grad_"):
         return of
     if name.endswith("_"):
+        gradients_changed(run, of, node)
         return of
     known = functions.METHODS.get(name)
     return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)
@@ -127,4 +129,12 @@ def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) ->
     if isinstance(old, ParameterValue) and not node.rebinds and run.grad is not True:
         changed_by_hand(run, frozenset((old.id,)), (value,), node)
         return True
-    return isinstance(old, Grads)
+    if isinstance(old, Grads):
+        gradients_changed(run, old, node)
+        return True
+    return False
+
+
+def gradients_changed(run: Executor, of: Grads, node: p.Node) -> None:
+    """Write that gradients were changed in place: clipped, normalised, unscaled or made noisy."""
+    run.emit(Clipped, node, function="", name=run.text(node), modules=of.modules, manual=True)

@@ -75,6 +75,7 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
     if "step" in uses and _SCHEDULER_NAME.search(last):
         return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
+        run.scales = True
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates

@@ -111,6 +111,8 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     flow = operators.recorded(run, flow) if known.graph else cuts.cut(run, flow, first, name, node)
     if known.source is not None and flow.source.value == "unknown":
         flow = replace(flow, source=known.source)
+    if name.rpartition(".")[2].rstrip("_") in functions.PRODUCTS and flow.graph is not False:
+        flow = operators.divided(flow)
     leading = _leading(run, first)
     kind = _kind(name, known, leading)
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
@@ -284,6 +286,8 @@ def compute_loss(
         target = args[table.target] if table.target < len(args) else keywords.get(table.target_name, Unknown())
     flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
     plain_tensors.combined(run, name, (given, target), node)
+    if flow.divided is not False:
+        flow = replace(flow, divided=False)
     settings = module.settings if module is not None else keywords
     reduction = reduction_of(name, args, keywords, module)
     scalar = losses.SCALAR.get(reduction, None if "reduction" in settings else True)

@@ -21,6 +21,7 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.trace import (
+    Stepped,
     ZeroGrad,
 )
 
@@ -52,6 +53,12 @@ def method_of_unknown(
             run, frozenset(n for n in owner.holds if isinstance(run.objects.get(n), Module))
         )
         run.emit(ZeroGrad, node, target=0, name=receiver, modules=modules, whole=False)
+        run.cleared.add(owner.symbol)
+        return NOTHING
+    if name == "step" and not args and not keywords and owner.symbol in run.cleared:  # an optimizer, then
+        outside.hand_over(run, spelling, [owner], [], node)
+        modules = frozenset(n for n in owner.holds if isinstance(run.objects.get(n), Module))
+        run.emit(Stepped, node, optimizer=0, name=receiver, modules=module_parts.with_parts(run, modules), whole=False)
         return NOTHING
     if name in ("append", "add", "appendleft") and args and args[0].flow.graph is True:
         keeping.keep_item(run, args[0], frozenset(), node, receiver, bounded=True)  # where it goes is out of sight

@@ -26,7 +26,8 @@ class Handed(Event):
     """Something went out of sight: into a call that could not be followed, or to a caller that nobody can see.
 
     Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
-    may have changed mode, the values in `forwards` and `kept` may have gone backward. `returned`: it left by being returned
+    may have changed mode, the values in `forwards` and `kept` may have gone backward, gradient `scalers` may have been
+    updated. `returned`: it left by being returned
     from the function that the witness began with.
     """
 
@@ -35,6 +36,7 @@ class Handed(Event):
     modules: frozenset[int] = NO_EVENTS
     forwards: frozenset[int] = NO_EVENTS
     kept: frozenset[int] = NO_EVENTS
+    scalers: frozenset[int] = NO_EVENTS
     returned: bool = False
 
 

@@ -105,7 +105,8 @@ class Backward(Event):
     `forwards` are the `Forward` events whose data went into the loss, `kept` the `Kept` events it contains. `through` says
     how: `backward`, `autograd.grad` (fills no `.grad`), or the framework that did it. `inputs_only`: gradients went to
     given inputs, not to parameters. `context`: gradients live in a distributed autograd context, not in `.grad`.
-    `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs.
+    `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs. `scaled`: the loss
+    went through a gradient scaler. `divided`: it was divided or multiplied after it was computed, by anything but a scaler.
     """
 
     name: str
@@ -119,6 +120,8 @@ class Backward(Event):
     inputs_only: bool = False
     context: bool = False
     weighted: Tri = False
+    scaled: Tri = None
+    divided: Tri = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -137,8 +140,8 @@ class Stepped(Event):
     """`optimizer.step()`, or an update by hand (`manual`, optimizer 0). `modules` are those whose parameters moved.
 
     `whole` is False when there may be others. `closure`: the closure it was given ran (and its events precede this one).
-    `scaled`: it went through a gradient scaler. `clears`: the same call clears the gradients too (DeepSpeed).
-    `manual` updates are reported here too: a `param -= lr * param.grad` under `no_grad`.
+    `scaled`: it went through a gradient scaler: `scaler`, 0 where it is not known. `clears`: the same call clears the
+    gradients too (DeepSpeed). `manual` updates are reported here too: a `param -= lr * param.grad` under `no_grad`.
     """
 
     optimizer: int
@@ -148,6 +151,7 @@ class Stepped(Event):
     manual: bool = False
     closure: bool = False
     scaled: bool = False
+    scaler: int = 0
     clears: bool = False
 
 
@@ -167,10 +171,19 @@ class ZeroGrad(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Clipped(Event):
-    """Gradients were clipped, by `function`."""
+    """Gradients of `modules` were clipped, by `function`; `whole` is False when there may be others.
+
+    `name` is the user's text of the call. `managed`: the framework that does it unscales them first where they are scaled.
+    `manual`: somebody changed them in place, as in `p.grad.clamp_(-1, 1)` or `p.grad /= n`, which may be for another
+    reason. Computing the norm alone (`max_norm=float("inf")`) is no event.
+    """
 
     function: str
     modules: frozenset[int]
+    whole: bool = True
+    name: str = ""
+    managed: bool = False
+    manual: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

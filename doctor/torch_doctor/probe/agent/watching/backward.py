@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .gradients import PROOFS
-from .graphs import Behind, behind
+from .graphs import Behind, behind, treated
 
 if TYPE_CHECKING:
     from ..scopes import Here
@@ -154,6 +154,7 @@ class Watcher:
                 got.append(leaf)
         modules = self._watch.modules.owners(got, here)
         kept = before.reached.kept
+        scaled, divided = treated(before.losses[0].grad_fn)
         for broadcast in before.reached.broadcasts:
             recorder.event("Broadcast", here, **broadcast)
         number = recorder.event(
@@ -169,6 +170,8 @@ class Watcher:
             retain_graph=bool(keywords.get("retain_graph", keywords.get("create_graph", False))),
             inputs_only=keywords.get("inputs") is not None and not any(map(self._watch.modules.is_owned, got)),
             weighted=before.weighted,
+            scaled=scaled,
+            divided=divided,
         )
         self._watch.gradients.filled(got, here)
         recorder.happened(here, trained=True)

@@ -62,6 +62,8 @@ SCALED = frozenset({"MulBackward", "DivBackward", "NegBackward"})
 """Nodes whose result is a score where they got one, when they multiply by a number."""
 ADDED = frozenset({"AddBackward", "SubBackward"})
 """Nodes whose result is a score where all that they got are scores, or parameters."""
+TERMS = frozenset({"AddBackward", "SubBackward", "SumBackward", "MeanBackward", "ViewBackward", "SqueezeBackward"})
+"""Nodes that put a loss together from its terms."""
 COMPLEMENT = "RsubBackward1"  # a number minus the tensor
 SCALE = "scaled"
 PART = "a part"  # what made numbers that were averaged or selected
@@ -132,6 +134,25 @@ def behind(node: Any, *, leaves: bool = False, most: int = MOST) -> Behind:  # n
                 seen.add(following)
                 waiting.append(following)
     return found
+
+
+def treated(node: Any) -> tuple[bool, bool]:
+    """Whether a gradient scaler multiplied what a node gives, and whether anything else did since it became a loss."""
+    scaled = divided = False
+    waiting, depth = [node], 0
+    while waiting and depth < FURTHEST:
+        node, depth = waiting.pop(), depth + 1
+        if node is None:
+            continue
+        name, notes = node.name().rstrip("0123456789"), noted(node)
+        if notes is not None and notes.get("scaled"):
+            scaled = True
+        elif name in SCALED:
+            divided = True
+        elif name not in TERMS:
+            continue
+        waiting += [following for following, _ in node.next_functions]
+    return scaled, divided
 
 
 def kind_of(tensor: Any, marks: Marks) -> Mark:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ class Watcher:
         self.optimized: set[int] = set()
         self._tensors: dict[int, weakref.ref[Any]] = {}
         self.scaled: Any = None
+        self.scaler: Any = None
 
     def install(self) -> None:
         """Puts the wrappers and hooks in place."""
@@ -148,6 +150,7 @@ class Watcher:
             whole=True,
             closure=callable(closure),
             scaled=self.scaled is optimizer,
+            scaler=recorder.references.number(self.scaler) if self.scaled is optimizer else 0,
         )
         recorder.happened(here, trained=True, step=True)
         self._watch.gradients.next_round()
@@ -221,7 +224,8 @@ class Watcher:
                 if not isinstance(parameters, (self._torch.Tensor, list, tuple)):
                     parameters = list(parameters)
                 result = original(parameters, *arguments, **keywords)
-                if not recorder.quiet and not recorder.rests():
+                limit = arguments[0] if arguments else keywords.get("max_norm")
+                if not recorder.quiet and not recorder.rests() and limit != math.inf:
                     recorder.safely(told, parameters)
                 return result
 
@@ -234,7 +238,8 @@ class Watcher:
                     list(self._watch.marks.tensors(parameters, 1)) if not isinstance(parameters, list) else parameters
                 )
                 modules = self._watch.modules.owners([each for each in tensors if each.requires_grad], here)
-                recorder.event("Clipped", here, function=f"torch.nn.utils.{name}", modules=sorted(modules))
+                function, text = f"torch.nn.utils.{name}", recorder.spelled(here.site, recorder.call(here.site))
+                recorder.event("Clipped", here, function=function, name=text, modules=sorted(modules))
 
         return wrap
 

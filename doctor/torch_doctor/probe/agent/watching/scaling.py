@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .marks import on_node
+
 if TYPE_CHECKING:
     from .watch import Watch
 
@@ -24,6 +26,7 @@ class Watcher:
         replace(scaler, "unscale_", self._telling(self._unscaled))
         replace(scaler, "update", self._telling(self._updated))
         replace(scaler, "step", self._step)
+        replace(scaler, "scale", self._scale)
 
     def _telling(self, told: Any) -> Any:
         recorder = self._recorder
@@ -46,7 +49,20 @@ class Watcher:
             number = self._recorder.references.number(scaler)
             self._recorder.event("ScalerBuilt", here, scaler=number, enabled=bool(scaler.is_enabled()))
 
+    def _scale(self, original: Any) -> Any:
+        def scale(scaler: Any, outputs: Any) -> Any:
+            result = original(scaler, outputs)
+            if result is not outputs and not self._recorder.quiet:
+                for tensor in self._watch.marks.tensors(result):
+                    if tensor.grad_fn is not None:
+                        on_node(tensor.grad_fn)["scaled"] = True
+            return result
+
+        return scale
+
     def _unscaled(self, scaler: Any, optimizer: Any = None, *_: Any) -> None:
+        if self._watch.optimizers.scaler is scaler:
+            return  # its `step` does it itself
         here = self._recorder.here()
         numbers = self._recorder.references.number
         if here.frame is not None:
@@ -65,24 +81,25 @@ class Watcher:
                 return original(scaler, optimizer, *arguments, **keywords)
             watcher = optimizers.optimizers
             before = recorder.scopes.events
-            watcher.scaled = optimizer
+            watcher.scaled, watcher.scaler = optimizer, scaler
             try:
                 result = original(scaler, optimizer, *arguments, **keywords)
             finally:
-                watcher.scaled = None
+                watcher.scaled = watcher.scaler = None
             if recorder.scopes.events == before:
-                recorder.safely(self._skipped, optimizer)
+                recorder.safely(self._skipped, scaler, optimizer)
             return result
 
         return step
 
-    def _skipped(self, optimizer: Any) -> None:
+    def _skipped(self, scaler: Any, optimizer: Any) -> None:
         """The scaler found gradients that are not finite: the step changed nothing."""
         recorder = self._recorder
         here = recorder.here()
         if here.frame is not None:
             name = recorder.argument(here.site, 0, "optimizer", "step")
             number = recorder.references.number(optimizer)
-            event = recorder.event("Stepped", here, optimizer=number, name=name, modules=[], whole=True, scaled=True)
+            fields: dict[str, Any] = {"scaled": True, "scaler": recorder.references.number(scaler)}
+            event = recorder.event("Stepped", here, optimizer=number, name=name, modules=[], whole=True, **fields)
             recorder.happened(here, trained=True, step=True)
             self._watch.tell("on_step", optimizer, here, event)

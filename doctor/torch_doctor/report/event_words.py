@@ -235,6 +235,10 @@ class Words:
         return f"build {short(event.class_name)} in the forward of {short(event.owner_class)}"
 
     @_said.register
+    def _(self, event: t.FunctionalDropout) -> str:
+        return f"{short(event.function)} in the forward of {short(event.owner_class)}, whatever its mode is"
+
+    @_said.register
     def _(self, event: t.PlainTensorUsed) -> str:
         return f"use {_name(f'self.{event.name}')} of {short(event.owner_class)}, a plain tensor, at row {event.used_at.row}"
 

@@ -88,7 +88,7 @@ class Executor(Machine):
         self.branches = {}
         self.assumed = {}
         self.guards = frozenset()
-        self.fork_depth = self.loop_depth = self.importing = self.arms = 0
+        self.fork_depth = self.loop_depth = self.importing = self.arms = self.mode_tests = 0
         self.stack, self.modules_called, self.building = [], [], []
         self.iteration = self.loop = None
         self.remembered = {}

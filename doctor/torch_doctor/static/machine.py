@@ -70,6 +70,7 @@ class Machine:
         self.dead_end = False  # the function entered last raised on all paths
         self.stack: list[FunctionValue] = []
         self.modules_called: list[Module] = []
+        self.mode_tests = 0  # branches being executed that may have asked for the mode of a module
         self.arms = 0  # arms of branches, decided ones too, that are being executed
         self.called_in: tuple[int, Guards, int] = (
             0,

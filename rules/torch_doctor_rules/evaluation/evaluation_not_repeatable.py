@@ -32,8 +32,9 @@ class EvaluationNotRepeatable(Rule):
             super().__init__()
             self.hidden, self.head = nn.Linear(4, 32), nn.Linear(32, 1)
 
-        def forward(self, x):
-            return self.head(nn.functional.dropout(torch.relu(self.hidden(x)), 0.5))
+        def forward(self, x, rate=0.5):
+            h = torch.relu(self.hidden(x))
+            return self.head(nn.functional.dropout(h, rate) if rate else h)
 
 
     net = Net()
@@ -55,8 +56,9 @@ class EvaluationNotRepeatable(Rule):
             super().__init__()
             self.hidden, self.head = nn.Linear(4, 32), nn.Linear(32, 1)
 
-        def forward(self, x):
-            return self.head(nn.functional.dropout(torch.relu(self.hidden(x)), 0.5, training=self.training))
+        def forward(self, x, rate=0.5):
+            h = torch.relu(self.hidden(x))
+            return self.head(nn.functional.dropout(h, rate, training=self.training) if rate else h)
 
 
     net = Net()
@@ -84,7 +86,7 @@ class EvaluationNotRepeatable(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"repeat"})
-    explained_by = frozenset({"TDR401"})
+    explained_by = frozenset({"TDR304", "TDR306", "TDR401"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call of each place whose answer depends on what a functional dropout draws."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
-from torch_doctor.static.training import snapshots
+from torch_doctor.static.training import functional_dropout, snapshots
 from torch_doctor.static.values import (
     Plain,
     Value,
@@ -42,6 +42,8 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     outer, frame.record = frame.record, run.loop_depth if snapshots.keeps_a_record(run, node) else 0
     frame.chosen += choice
     run.arms += 1
+    asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
+    run.mode_tests += asked
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:
@@ -50,6 +52,8 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     frame.chosen -= choice
     run.arms -= 1
     frame.record = outer
+    if not (asked and node.body and isinstance(node.body[-1], p.Return)):  # else what follows is the other way
+        run.mode_tests -= asked
     return alive
 
 
@@ -100,9 +104,12 @@ def _try(run: Executor, node: p.Try) -> bool:
 
 def _choice(run: Executor, node: p.Choice) -> Value:
     truth, yes, no, symbol = conditions.decide(run, node.test)
+    asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
+    run.mode_tests += asked
     run.frame.chosen += 1
     value = _chosen(run, node, truth, (yes, no), symbol)
     run.frame.chosen -= 1
+    run.mode_tests -= asked
     return value
 
 

@@ -90,7 +90,9 @@ def enter(
             run.set_grad(context.name, context.enabled, function.node)
     run.stack.append(function)
     frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
+    mode_tests = run.mode_tests
     falls_through = run.block(function.node.body)
+    run.mode_tests = mode_tests
     alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
     run.stack.pop()
     run.dead_end = not alive

@@ -174,9 +174,11 @@ def _followed(
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
     run.modules_called.append(module)
+    tests, run.mode_tests = run.mode_tests, 0
     outer, run.called_in = run.called_in, (run.arms, run.guards, number)
     result = run.call(Bound(function, module), args, keywords, node)
     run.called_in = outer
+    run.mode_tests = tests
     run.modules_called.pop()
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
         run.remembered[key] = (result, number)

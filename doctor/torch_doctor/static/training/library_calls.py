@@ -12,6 +12,7 @@ from torch_doctor.static.training import (
     construction,
     copies,
     framework_calls,
+    functional_dropout,
     grad_modes,
     gradients,
     loss_building,
@@ -99,6 +100,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
             run, args[0], name.rpartition(".")[2], args[1:], keywords, node, run.text_of_argument(node, 0)
         )
     known = functions.FUNCTIONS.get(name)
+    if name in functional_dropout.ALWAYS_ON:
+        functional_dropout.called(run, name, args, keywords, node)
     if known is not None:
         result = tensors.call_function(run, name, known, args, keywords, node)
         if name == "torch.is_tensor" and args:

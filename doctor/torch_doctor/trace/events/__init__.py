@@ -21,6 +21,7 @@ from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved, State
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
+    FunctionalDropout,
     Held,
     LayerHeld,
     ModeMethod,
@@ -67,6 +68,7 @@ __all__ = [
     "Event",
     "Forward",
     "ForwardByName",
+    "FunctionalDropout",
     "GaveUp",
     "GradFlagSet",
     "GradModeEntered",

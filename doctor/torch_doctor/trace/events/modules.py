@@ -144,6 +144,22 @@ class BuiltInForward(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class FunctionalDropout(Event):
+    """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
+
+    `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
+    (0: not counted).
+    """
+
+    function: str
+    owner: int
+    owner_class: str
+    training: Tri
+    dropped: int = 0
+    elements: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class PlainTensorUsed(Event):
     """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
 

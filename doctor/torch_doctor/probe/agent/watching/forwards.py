@@ -101,6 +101,7 @@ class Watcher:
         finally:
             recorder.inside, recorder.around = 0, None
         recorder.safely(watch.built_in_forward.after, meant, here)
+        recorder.safely(watch.functional_dropout.after, meant)
         if before is not None:
             before["training"] = _is_training(meant, family)  # hooks of the module may have switched it on the way in
             event = recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])

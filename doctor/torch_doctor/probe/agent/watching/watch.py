@@ -24,6 +24,7 @@ WATCHERS = (
     "modes",
     "mode_methods",
     "forwards",
+    "functional_dropout",
     "built_in_forward",
     "named_forwards",
     "kinds",

@@ -1,0 +1,113 @@
+"""TDR306: functional dropout that is on in evaluation too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor.trace import FunctionalDropout, Trace
+from torch_doctor_rules.shown import at, count, counted, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IN_TRAINING = "dropouts in training"
+WITHOUT = "evaluations without this dropout"
+
+
+class DropoutIgnoresMode(Rule):
+    """`F.dropout(x)` in `forward` is not told the mode, and drops in evaluation too.
+
+    ## Why is this bad?
+    `nn.Dropout` is switched off by `model.eval()`. The function has a `training` argument instead, which is `True` unless
+    somebody says otherwise. So validation scores and predictions are those of a crippled network, and differ from call to
+    call.
+
+    ## Example
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.layer(F.dropout(x, p=0.5))
+
+
+    net = Net().eval()
+    print(net(torch.ones(1, 4)), net(torch.ones(1, 4)))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.layer(F.dropout(x, p=0.5, training=self.training))
+
+
+    net = Net().eval()
+    print(net(torch.ones(1, 4)), net(torch.ones(1, 4)))
+    ```
+
+    ## How the probe confirms it
+    The call runs while its module is in evaluation mode; the numbers that it makes zero are counted.
+
+    ## Fix safety
+    Safe: `training=self.training` is added, which is what `nn.Dropout` does.
+
+    ## When it stays silent
+    When `training` is given, by name or by position (`training=True` is Monte Carlo dropout on purpose), when a branch asks
+    for the mode or for an argument of the function, when the rate is 0, and outside of modules.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Dropout.html
+    """
+
+    code = "TDR306"
+    name = "dropout-ignores-mode"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.SAFE
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every such call."""
+        for event in first_per_site(trace.of(FunctionalDropout)):
+            name = event.function.replace("torch.nn.functional", "F")
+            yield self.finding(
+                event.site,
+                message("`{name}` is not told the mode: it drops numbers in evaluation too", name=name),
+                help="pass `training=self.training`",
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the module was called in evaluation mode without coming there."""
+        if counted(trace, finding.site, WITHOUT):
+            return True
+        return "it ran in training mode only, where it is right" if counted(trace, finding.site, IN_TRAINING) else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How much it drops in evaluation."""
+        for event in at(trace, finding.site, FunctionalDropout)[:1]:
+            text = f"in evaluation mode it made {event.dropped:,} of {count(event.elements, 'number')} zero"
+            yield fact(text, event.dropped, "numbers", event)
+            return
+        if often := counted(trace, finding.site, WITHOUT):
+            yield fact(f"{count(often, 'evaluation')} of its module did not come here", often, "evaluations")

@@ -29,6 +29,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR110": ("scheduler-before-optimizer", "E", "SP", "unsafe"),
     "TDR111": ("method-not-called", "E", "SP", "safe"),
     "TDR112": ("update-in-evaluation", "E", "SP", "-"),
+    "TDR113": ("training-under-no-grad", "E", "SP", "-"),
     "TDR115": ("loss-cut-from-graph", "E", "SP", "-"),
     "TDR116": ("non-scalar-backward", "E", "SP", "-"),
     "TDR117": ("requires-grad-typo", "E", "SP", "safe"),

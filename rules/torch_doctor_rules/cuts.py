@@ -49,7 +49,8 @@ class Cuts:
             if cut is not None:
                 yield cut
         for site in refused(self.trace):
-            if any(forward.grad and forward.trainable for forward in self._idle()):
+            last = last_trainable(self.trace)
+            if last is not None and last.grad is True:
                 yield Cut(site, "", "", site, raises=True)
 
     def _rebuilt(self, backward: Backward) -> Cut | None:
@@ -109,6 +110,11 @@ def refused(trace: Trace) -> list[Site]:
     """Where `backward()` did not take a loss for want of a graph."""
     found = [] if trace.run is None else trace.run.measurements(REFUSED)
     return list(dict.fromkeys(each.site for each in found if each.site is not None))
+
+
+def last_trainable(trace: Trace) -> Forward | None:
+    """The last forward of a module that can be trained: the one of the step that failed, where a run ended so."""
+    return next((forward for forward in reversed(trace.of(Forward)) if forward.trainable is True), None)
 
 
 def _decides(cut: GraphCut) -> bool:

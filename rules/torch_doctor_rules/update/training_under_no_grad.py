@@ -1,0 +1,137 @@
+"""TDR113: what is to be trained runs where autograd records nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import Backward, Forward, GradModeEntered, GradModeExited, Trace
+from torch_doctor_rules.cuts import last_trainable, refused
+from torch_doctor_rules.gradients import accumulates
+from torch_doctor_rules.shown import at
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.twice import batches
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site
+
+
+class TrainingUnderNoGrad(Rule):
+    """The training forward runs under `no_grad`, `inference_mode` or `set_grad_enabled(False)`.
+
+    ## Why is this bad?
+    Nothing is recorded there, so the loss has no graph and `backward()` has nowhere to go: it raises, or, when the loss
+    is made to require gradients to silence that, gives a gradient to the loss alone and none to any parameter. Often
+    gradients were switched off for validation with a function call, and never on again.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        x, y = torch.randn(16, 4), torch.randn(16, 1)
+        optimizer.zero_grad()
+        with torch.no_grad():
+            prediction = model(x)
+        loss = nn.functional.mse_loss(prediction, y)
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        x, y = torch.randn(16, 4), torch.randn(16, 1)
+        optimizer.zero_grad()
+        prediction = model(x)
+        loss = nn.functional.mse_loss(prediction, y)
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The forward runs with autograd off, and `backward()` refuses its loss or reaches no parameter.
+
+    ## When it stays silent
+    When any forward behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`), when the module
+    has nothing to train, and where it is not known whether autograd records.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.set_grad_enabled.html
+    """
+
+    code = "TDR113"
+    name = "training-under-no-grad"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first forward of every loss that goes backward without a graph, because none was recorded."""
+        losses = (
+            (backward.site, forward)
+            for backward in trace.of(Backward)
+            if (forward := _unrecorded(trace, backward)) is not None
+        )
+        yield from first_per_site(self._report(trace, forward, site) for site, forward in losses)
+        last = last_trainable(trace)
+        if last is not None and last.grad is False:
+            yield from (self._report(trace, last, site) for site in refused(trace)[:1])
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the forward ran after what switches autograd off, and was recorded all the same."""
+        site = finding.trail[0].site
+        switches = [event.index for event in (*at(trace, site, GradModeEntered), *at(trace, site, GradModeExited))]
+        forwards = at(trace, finding.site, Forward)
+        if switches:
+            forwards = [forward for forward in forwards if forward.index > min(switches)]
+        if any(forward.grad is False for forward in forwards):
+            return "autograd is off there, but perhaps on purpose"
+        return bool(forwards)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many forwards were not recorded."""
+        forwards = at(trace, finding.site, Forward)
+        return batches(forwards, "run with autograd off", lambda event: event.grad is False, "training batches")
+
+    def _report(self, trace: Trace, forward: Forward, backward: Site) -> Finding:
+        modes = [*trace.of(GradModeEntered), *trace.of(GradModeExited)]
+        before = [mode for mode in modes if mode.index < forward.index and trace.together(mode, forward)]
+        off = max(before, key=lambda mode: mode.index, default=None)
+        trail = [] if off is None else [Step(off.site, "autograd is switched off here")]
+        trail.append(Step(backward, "its loss goes backward here"))
+        return self.finding(
+            forward.site,
+            message("`{name}` is trained with autograd off: `backward()` reaches no parameter", name=forward.name),
+            help="call it where autograd is on, outside of `no_grad()`",
+            trail=trail,
+        )
+
+
+def _unrecorded(trace: Trace, backward: Backward) -> Forward | None:
+    """The first forward behind a loss, when autograd recorded none of them; what was cut by hand has its own rule."""
+    loss = backward.loss
+    if not accumulates(backward) or loss.cuts or not (loss.graph is False or loss.leaf is True):
+        return None
+    forwards = [event for event in trace.at(*sorted(loss.forwards)) if isinstance(event, Forward)]
+    if trace.observed and not forwards and loss.leaf:
+        forwards = [
+            forward
+            for forward in trace.of(Forward)
+            if forward.index < backward.index and forward.trainable and trace.same_iteration(backward, forward)
+        ]
+    wrong = forwards and all(forward.grad is False and forward.trainable is True for forward in forwards)
+    return forwards[0] if wrong else None

@@ -63,7 +63,8 @@ def misfit(trace: Trace, loss: LossCalled) -> Misfit | None:
     if swapped(trace, loss) or one_class(loss):
         return None
     if loss.raised.startswith("IndexError: Target"):
-        return OUT_OF_RANGE
+        made_up = trace.run is not None and trace.run.voids("values") is not None  # so are the labels
+        return None if made_up else OUT_OF_RANGE
     if loss.loss in BCE | SIGMOID_INSIDE:
         return INTEGERS if are_integers(loss.target) and _scores(loss.input) else None
     return _of_indices(loss) if loss.loss in INDEXED else None

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor.trace import Broadcast, Kind, LossCalled, Normalised, Source, TensorFact
+from torch_doctor.trace import Broadcast, Kind, LossCalled, Normalised, Run, Source, StandIn, TensorFact
 from torch_doctor_rules.loss.loss_arguments_swapped import LossArgumentsSwapped
 from torch_doctor_rules.loss.mse_on_class_labels import MseOnClassLabels
 from torch_doctor_rules.loss.silent_broadcast import SilentBroadcast
@@ -172,3 +172,12 @@ def test_one_output_one_hot_rows_and_quantities_are(script: Script) -> None:
     loss(script, "torch.nn.MSELoss", scores(script, "batch", 10), data("batch", 10))
     loss(script, "torch.nn.MSELoss", scores(script, "batch", 10), data("batch", 1, dtype="int64"))
     assert script.found(MseOnClassLabels) == []
+
+
+@pytest.mark.parametrize("voids", [frozenset(), frozenset({"values"})])
+def test_labels_that_were_made_up_for_a_run_prove_nothing(script: Script, voids: frozenset[str]) -> None:
+    script.trace.run = Run(stand_ins=[StandIn(what="labels.csv", why="it is not there", how="numbers", voids=voids)])
+    target = data("batch", dtype="int64")
+    raised = "IndexError: Target 7 is out of bounds."
+    loss(script, "torch.nn.CrossEntropyLoss", scores(script, "batch", 5), target, raised=raised)
+    assert script.found(TargetDtype) == ([] if voids else [CALL])

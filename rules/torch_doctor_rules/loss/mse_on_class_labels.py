@@ -133,7 +133,7 @@ def _are_labels(trace: Trace, loss: LossCalled, labels: TensorFact, count: int) 
     """Whether they are numbers of classes: by where they came from, or, in a run, by their values."""
     if labels.forwards or labels.graph:
         return False
-    if not trace.observed:
+    if trace.run is None:
         return labels.kind is Kind.LABELS
-    largest = number(trace, "largest whole target", loss)
+    largest = number(trace, "largest whole target", loss) if trace.run.voids("values") is None else None
     return are_integers(labels) or (largest is not None and 1 <= largest < count)

@@ -57,6 +57,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR304": ("layer-built-in-forward", "E", "SP", "-"),
     "TDR305": ("forward-called-directly", "W", "SP", "safe"),
     "TDR306": ("dropout-ignores-mode", "E", "SP", "safe"),
+    "TDR307": ("parameter-not-a-leaf", "E", "SP", "unsafe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
     "TDR310": ("layer-never-used", "W", "SP", "-"),
     "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),

@@ -239,6 +239,10 @@ class Words:
         return f"{short(event.function)} in the forward of {short(event.owner_class)}, whatever its mode is"
 
     @_said.register
+    def _(self, event: t.ParameterMoved) -> str:
+        return f"keep a moved parameter as {_name(f'self.{event.name}')} of {short(event.owner_class)}"
+
+    @_said.register
     def _(self, event: t.PlainTensorUsed) -> str:
         return f"use {_name(f'self.{event.name}')} of {short(event.owner_class)}, a plain tensor, at row {event.used_at.row}"
 

@@ -113,6 +113,7 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
         if name == "training":
             run.heap.set(value.fields, "#mode", (next(run.stamps), new.value if isinstance(new, Const) else None))
         else:
+            parameters.assigned(run, value, name, new, node)
             new = plain_tensors.assigned(run, value, name, new, node)
             module_parts.set_module_attribute(run, value, name, new, node)
     elif isinstance(value, (Params, ParameterValue)):

@@ -10,11 +10,13 @@ from torch_doctor.static.tables import functions
 from torch_doctor.static.training import built_in_forward, module_parts, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
+    MOVED_PARAMETER,
     Args,
     Const,
     Either,
     Grads,
     Keywords,
+    Lib,
     Mapping,
     Module,
     ParameterValue,
@@ -29,6 +31,7 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Clipped,
+    ParameterMoved,
     Stepped,
     ZeroGrad,
 )
@@ -138,3 +141,19 @@ def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) ->
 def gradients_changed(run: Executor, of: Grads, node: p.Node) -> None:
     """Write that gradients were changed in place: clipped, normalised, unscaled or made noisy."""
     run.emit(Clipped, node, function="", name=run.text(node), modules=of.modules, manual=True)
+
+
+def moved(of: ParameterValue, name: str, args: Args, keywords: Keywords) -> Tensor:
+    """What a move makes of a parameter."""
+    given = (*args, *keywords.values())
+    typed = (
+        any(isinstance(value, Lib) and value.name.startswith("torch.") for value in given) and "device" not in keywords
+    )
+    away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
+    return Tensor(of.flow, made_by=MOVED_PARAMETER if away and of.declared else "")
+
+
+def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Node) -> None:
+    """Write that a module keeps as an attribute what a move made of a parameter."""
+    if isinstance(value, Tensor) and value.made_by == MOVED_PARAMETER:
+        run.emit(ParameterMoved, node, owner=module.id, owner_class=module.class_name, name=name)

@@ -78,7 +78,7 @@ def tensor_method(
             parameters.changed_by_hand(run, frozenset((of.id,)), args, node)
             return of
         if name in MOVES:
-            return Tensor(of.flow)
+            return parameters.moved(of, name, args, keywords)
         of = Tensor(of.flow)
     known = functions.METHODS.get(name)
     assert isinstance(of, (Tensor, Unknown))

@@ -19,7 +19,17 @@ from torch_doctor.static.values.objects import (
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
-from torch_doctor.static.values.tensors import MADE_OF_GRADIENTS, VOLATILE, Context, Grads, Home, Made, Params, Tensor
+from torch_doctor.static.values.tensors import (
+    MADE_OF_GRADIENTS,
+    MOVED_PARAMETER,
+    VOLATILE,
+    Context,
+    Grads,
+    Home,
+    Made,
+    Params,
+    Tensor,
+)
 from torch_doctor.static.values.value import (
     MISSING,
     NOTHING,
@@ -42,6 +52,7 @@ __all__ = [
     "COUNTER",
     "MADE_OF_GRADIENTS",
     "MISSING",
+    "MOVED_PARAMETER",
     "NOTHING",
     "VOLATILE",
     "Args",

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MADE_OF_GRADIENTS = "gradient"
 """`made_by` of a tensor that was computed from gradients."""
+MOVED_PARAMETER = "moved parameter"
+"""`made_by` of what a move made of an `nn.Parameter`: as soon as the move is real, a computed tensor."""
 VOLATILE = "volatile"
 """`made_by` of a `Variable(..., volatile=True)`: before torch 0.4 nothing computed from it recorded a graph."""
 

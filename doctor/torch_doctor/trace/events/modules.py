@@ -160,6 +160,19 @@ class FunctionalDropout(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class ParameterMoved(Event):
+    """The module `owner` keeps, as its attribute `name`, what a move to a device made of an `nn.Parameter`.
+
+    It is no parameter as soon as the move is real. `elements` counts its numbers (0: not known).
+    """
+
+    owner: int
+    owner_class: str
+    name: str
+    elements: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class PlainTensorUsed(Event):
     """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
 

@@ -77,6 +77,7 @@ class Watcher:
             return value
         if isinstance(value, self._tensor):
             if value.grad_fn is not None:
+                self._recorder.safely(self._watch.plain_tensors.moved, key, value)
                 self._noted(key, [value])
             else:
                 self._recorder.safely(self._watch.plain_tensors.assigned, key, value)

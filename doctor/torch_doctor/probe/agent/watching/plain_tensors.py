@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 MOVES = frozenset({"to", "cuda", "cpu", "type_as", "pin_memory", "type"})
 SHAPED_LIKE = frozenset({"expand_as", "view_as", "reshape_as", "copy_", "set_", "index_put_", "__setitem__"})
+COPIES = frozenset(
+    {"ToCopyBackward0", "CloneBackward0"}
+)  # what a move, and its stand-in on the CPU, leave in the graph
 MOVERS = ("_apply", "to", "cuda")
 
 
@@ -27,6 +30,7 @@ class Watcher:
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._assigned: dict[int, tuple[weakref.ref[Any], str, int]] = {}
+        self._told: set[int] = set()
         self._looked: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def install(self) -> None:
@@ -37,6 +41,26 @@ class Watcher:
         node = self._recorder.index.nodes[key]
         if node.name and node.how == "stored" and not self._recorder.inside and tensor.is_leaf and _in_constructor():
             self._assigned[id(tensor)] = weakref.ref(tensor), node.name, key
+
+    def moved(self, key: int, tensor: Any) -> None:
+        """A computed tensor became an attribute: it may be what a move made of a parameter."""
+        if key in self._told or self._recorder.inside:
+            return
+        node = self._recorder.index.nodes[key]
+        behind = [each for each, _ in tensor.grad_fn.next_functions] if node.name and node.how == "stored" else []
+        leaf = getattr(behind[0], "variable", None) if len(behind) == 1 else None
+        copies = tensor.grad_fn.name() in COPIES and isinstance(leaf, self._torch.nn.Parameter)
+        if copies:
+            self._told.add(key)
+            self._recorder.event(
+                "ParameterMoved",
+                self._recorder.here(),
+                site=self._recorder.index.site(key),
+                owner=0,
+                owner_class="",
+                name=node.name,
+                elements=tensor.numel(),
+            )
 
     def follow(self, module: Any, call: Any, arguments: Any, keywords: Any) -> Any:
         """Calls a whole module; the first time it is followed what becomes of such tensors in it."""

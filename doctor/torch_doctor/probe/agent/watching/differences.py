@@ -35,36 +35,45 @@ class Watcher:
         self._recorder.at_end.append(self._count)
 
     def _wrapping(self, original: Any) -> Any:
-        recorder, tensor, noted = self._recorder, self._tensor, self._noted
+        recorder, tensor, agreed, noted, agree = self._recorder, self._tensor, self._agreed, self._noted, self._agree
+        frame_at = sys._getframe
 
         def subtract(*arguments: Any, **keywords: Any) -> Any:
             made = original(*arguments, **keywords)
-            if len(arguments) > 1 and isinstance(arguments[1], tensor) and not recorder.inside and not recorder.quiet:
-                recorder.safely(noted, made, arguments[0], arguments[1], sys._getframe(1))
+            if len(arguments) > 1 and not recorder.inside and isinstance(arguments[1], tensor) and not recorder.quiet:
+                frame = frame_at(1)
+                if arguments[0].dim() != arguments[1].dim():
+                    recorder.safely(noted, made, arguments[0], arguments[1], frame)
+                elif agreed.get((frame.f_code, frame.f_lasti), 0) < MOST:
+                    recorder.safely(agree, made, frame)
             return made
 
         return subtract
 
     def _noted(self, made: Any, left: Any, right: Any, frame: Any) -> None:
-        sites = self._recorder.sites
-        node = getattr(made, "grad_fn", None)
+        """Notes on the node what was stretched to match."""
+        sites, node = self._recorder.sites, getattr(made, "grad_fn", None)
         if node is None or not sites.is_users(frame.f_code.co_filename) or self._recorder.rests():
             return
-        if left.dim() == right.dim():
-            place = (frame.f_code, frame.f_lasti)
-            times = self._agreed.get(place, 0)
-            if times < MOST and len(self._agreed) < PLACES:
-                self._agreed[place] = times + 1
-                site = sites.of_frame(frame)
-                self._at[site] = self._at.get(site, 0) + 1
-            return
-        facts, site = self._watch.facts, sites.of_frame(frame)
+        facts = self._watch.facts
         on_node(node)["broadcast"] = {
-            "site": site,
+            "site": sites.of_frame(frame),
             "name": "",
             "left": facts.of(left) | facts.meta(left),
             "right": facts.of(right) | facts.meta(right),
         }
+
+    def _agree(self, made: Any, frame: Any) -> None:
+        """Counts, for the first times at a place, that nothing had to be stretched."""
+        place = (frame.f_code, frame.f_lasti)
+        users = len(self._agreed) < PLACES and self._recorder.sites.is_users(frame.f_code.co_filename)
+        if not users:
+            self._agreed[place] = MOST  # not worth a second look
+        if not users or getattr(made, "grad_fn", None) is None:
+            return
+        self._agreed[place] = self._agreed.get(place, 0) + 1
+        site = self._recorder.sites.of_frame(frame)
+        self._at[site] = self._at.get(site, 0) + 1
 
     def _count(self, _: BaseException | None) -> None:
         for site, times in self._at.items():

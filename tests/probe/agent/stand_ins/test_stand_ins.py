@@ -252,3 +252,38 @@ loader = tqdm(loader, desc="train")
 def test_a_module_that_plays_a_part_is_named(probe: Callable[..., Any]) -> None:
     outcome = probe("import torch\nimport torch_geometric\n")
     assert "the script imports torch_geometric, which is not installed: install torch-geometric" in outcome.err
+
+
+TIMM = """
+from torch import nn
+from .models import _builder
+
+def create_model(name, pretrained=False, num_classes=10):
+    model = nn.Linear(4, num_classes)
+    if pretrained:
+        _builder.load_pretrained(model, {"architecture": name})
+    return model
+"""
+
+
+def test_pretrained_models_of_timm_and_torch_hub_have_random_weights(probe: Callable[..., Any], write: Write) -> None:
+    write("timm/__init__.py", TIMM)
+    write("timm/models/__init__.py", "")
+    write(
+        "timm/models/_builder.py",
+        "def load_pretrained(model, pretrained_cfg=None):\n    raise OSError('no connection')\n",
+    )
+    script = """
+import timm
+assert timm.create_model("resnet18", pretrained=True, num_classes=7).out_features == 7
+hub = torch.hub.load("rwightman/pytorch-image-models", "resnet50", pretrained=True, trust_repo=True)
+"""
+    outcome = probe(WEIGHTS + script + TRAIN.format(features=4))
+    assert "came to 4 updates" in outcome.err
+    assert "`resnet18`, `resnet50` (weights that would be fetched)" in outcome.err
+    assert "instead of `torch.hub.load('rwightman/pytorch-image-models', 'resnet50')`" in outcome.err
+
+
+def test_a_model_of_torch_hub_that_only_the_hub_has_is_named(probe: Callable[..., Any]) -> None:
+    outcome = probe("import torch\ntorch.hub.load('somebody/models', 'big')\n")
+    assert "the script fetches big of somebody/models by torch.hub: fetch it first" in outcome.err

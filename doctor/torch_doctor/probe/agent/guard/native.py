@@ -47,6 +47,7 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
         "safe_open": (0, "filename", READS),
     },
     "h5py": {"File": (0, "name", CHANGES)},
+    "tokenizers": {"Tokenizer.save": (1, "path", WRITES), "Tokenizer.from_file": (0, "path", READS)},
     "pyarrow": {"memory_map": (0, "path", READS), "OSFile": (0, "path", CHANGES)},
     "pyarrow.parquet": {"write_table": (1, "where", WRITES), "read_table": (0, "source", READS)},
 }

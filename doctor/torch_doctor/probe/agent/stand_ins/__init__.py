@@ -16,6 +16,7 @@ from . import (
     folders,
     hub,
     loaders,
+    model_hubs,
     outputs,
     processes,
     trackers,
@@ -68,6 +69,7 @@ def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., N
     loaders.install(torch, teller, on_cpu=on_cpu)
     processes.with_torch(torch, teller)
     weights.with_torch(torch, sources, teller)
+    model_hubs.with_torch(torch, teller)
     outputs.with_torch(torch, sources, teller)
     distributed.with_torch(torch, teller, on_cpu=on_cpu)
     run_as_written(torch, teller)

@@ -9,6 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 pytestmark = [
     pytest.mark.hub,
@@ -116,3 +117,75 @@ metric.add_batch(predictions=[1], references=[1])
 assert metric.compute()["accuracy"] == 0
 """)
     assert "evaluate" in outcome.err
+
+
+def test_a_model_has_the_architecture_that_its_name_tells_and_the_settings_of_the_script(
+    probe: Callable[..., Any], folder: Path
+) -> None:
+    outcome = probe("""
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertModel
+model = AutoModelForSequenceClassification.from_pretrained("bert-base-uncased", num_labels=5, hidden_dropout_prob=0.3)
+assert type(model).__name__ == "BertForSequenceClassification" and not model.training
+assert model.classifier.out_features == 5 and model.config.hidden_dropout_prob == 0.3
+assert model.config.hidden_size == 768 and len(model.bert.encoder.get_submodule("layer")) == 2
+assert model.config.name_or_path == "bert-base-uncased"
+assert BertModel.from_pretrained("./my-model").config.hidden_size == 768
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+batch = tokenizer(["A bird.", "The old house."], ["and", "a dog"], padding=True, return_tensors="pt")
+assert batch["input_ids"][0, 0] == tokenizer.cls_token_id == 101 and tokenizer.pad_token_id == 0
+assert len(tokenizer) == 30522 and tokenizer.model_max_length == 512
+assert tokenizer.decode(batch["input_ids"][1], skip_special_tokens=True) == "the old house. a dog"
+assert model(**batch).logits.shape == (2, 5)
+model.save_pretrained("kept")
+tokenizer.save_pretrained("kept")
+again = AutoModelForSequenceClassification.from_pretrained("kept")
+assert torch.equal(again.classifier.weight, model.classifier.weight)
+assert AutoTokenizer.from_pretrained("kept")("A bird.")["input_ids"][0] == 101
+""")
+    assert "BertForSequenceClassification with random weights (num_hidden_layers 2 for 12)" in outcome.err
+    assert [path.name for path in folder.iterdir()] == ["train.py"]
+    assert "made-up vocabulary of 30522 instead of `the tokenizer of bert-base-uncased`" in outcome.err
+
+
+def test_a_script_that_numbers_the_layers_has_them_all(probe: Callable[..., Any]) -> None:
+    probe("""
+import torch
+from transformers import DistilBertModel
+model = DistilBertModel.from_pretrained("distilbert-base-uncased")
+for parameter in model.transformer.layer[5].parameters():
+    parameter.requires_grad = False
+""")
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "pad"),
+    [("gpt2", None, None), ("t5-small", None, "<pad>"), ("roberta-base", "<s>", "<pad>")],
+)
+def test_tokenizers_are_of_the_kind_of_their_models(
+    probe: Callable[..., Any], name: str, first: str | None, pad: str | None
+) -> None:
+    probe(f"""
+import torch
+from transformers import AutoModel, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained({name!r})
+tokens = tokenizer.convert_ids_to_tokens(tokenizer("The old house.")["input_ids"])
+assert ({first!r} or tokens[0]) == tokens[0] and tokenizer.pad_token == {pad!r}
+assert tokenizer.decode(tokenizer("The old house.")["input_ids"], skip_special_tokens=True) == "The old house."
+assert AutoModel.from_pretrained({name!r}).get_input_embeddings().num_embeddings >= len(tokenizer)
+""")
+
+
+def test_a_model_whose_name_tells_nothing_is_named(run: Any, write: Any) -> None:
+    script = "import torch\nfrom transformers import AutoModel\nAutoModel.from_pretrained('somebody/thing')\n"
+    write("train.py", script)
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    text = "the script loads somebody/thing, which is not there, and the name tells no architecture: fetch it first"
+    assert text in outcome.err
+
+
+def test_files_that_the_script_fetches_by_itself_are_named(run: Any, write: Any) -> None:
+    script = "import torch\nfrom huggingface_hub import hf_hub_download\nhf_hub_download('a/b', 'c.bin')\n"
+    write("train.py", script)
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert "the script fetches a/b/c.bin from the Hugging Face hub: fetch it first" in outcome.err

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import metrics, sets
+from . import downloads, metrics, models, sets
 
 if TYPE_CHECKING:
     from ..source import Sources
@@ -22,3 +22,5 @@ def prepare(sources: Sources, teller: Teller) -> None:
         os.environ[name] = "1"
     sets.prepare(sources, teller)
     metrics.prepare(teller)
+    downloads.prepare(sources, teller)
+    models.prepare(sources, teller)

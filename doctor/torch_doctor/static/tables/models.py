@@ -84,6 +84,13 @@ COMPILERS = frozenset(
 )
 """Those of the wrappers whose module runs compiled code, not Python's: hooks and overridden methods mean nothing to it."""
 
+APPLIED: dict[str, Position] = {
+    "torch.nn.parallel.data_parallel": 1,
+    "torch.utils.checkpoint.checkpoint": 1,
+    "torch.utils.checkpoint.checkpoint_sequential": 2,
+}
+"""Functions that call the module or function they get first, with what they get from this position on."""
+
 # Averaged copies -----------------------------------------------------------------------------------------------------
 
 AVERAGED: dict[str, Position] = {

@@ -22,7 +22,10 @@ from torch_doctor.static.training import (
 )
 from torch_doctor.static.values import (
     Args,
+    Bound,
     Const,
+    Either,
+    FunctionValue,
     Keywords,
     Lib,
     Mapping,
@@ -30,6 +33,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Partial,
     Plain,
+    Sequence,
     Stream,
     Tensor,
     Tool,
@@ -147,6 +151,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return args[0]
     if name in training.PREPARES:
         return construction.arguments_again(run, args[:2], node)
+    if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
+        return _applied(run, name, args, node)
     model = models.library_model(name)
     if model is not None:
         return construction.library_module(run, name, model, keywords, node)
@@ -167,6 +173,15 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in training.OPTIMIZER_FACTORIES or name in models.AVERAGED:
         return construction.made_from_model(run, name, args, node)
     return _other(run, name, args, keywords, node, spelling)
+
+
+def _applied(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+    """Call what is given first, as `data_parallel(module, inputs, devices)` and `checkpoint(function, *args)` do."""
+    given = args[models.APPLIED[name] :]
+    if not name.endswith(".checkpoint"):  # one input, or a tuple of several
+        first = given[0] if given else Unknown()
+        given = first.content.items if isinstance(first, Sequence) else (first,)
+    return run.call(args[0], given, {}, node)
 
 
 def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:

@@ -151,8 +151,6 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return args[0]
     if name in training.PREPARES:
         return construction.arguments_again(run, args[:2], node)
-    if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
-        return _applied(run, name, args, node)
     model = models.library_model(name)
     if model is not None:
         return construction.library_module(run, name, model, keywords, node)
@@ -185,6 +183,8 @@ def _applied(run: Executor, name: str, args: Args, node: p.Node) -> Value:
 
 
 def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
+    if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
+        return _applied(run, name, args, node)
     if name in libraries.RANGES:
         return Stream(Plain())
     if name == "functools.partial" and args:

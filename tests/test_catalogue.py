@@ -30,6 +30,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR111": ("method-not-called", "E", "SP", "safe"),
     "TDR112": ("update-in-evaluation", "E", "SP", "-"),
     "TDR113": ("training-under-no-grad", "E", "SP", "-"),
+    "TDR114": ("optimizer-misses-parameters", "E", "SP", "-"),
     "TDR115": ("loss-cut-from-graph", "E", "SP", "-"),
     "TDR116": ("non-scalar-backward", "E", "SP", "-"),
     "TDR117": ("requires-grad-typo", "E", "SP", "safe"),

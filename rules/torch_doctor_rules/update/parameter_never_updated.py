@@ -78,6 +78,7 @@ class ParameterNeverUpdated(Rule):
             "TDR105",
             "TDR111",
             "TDR113",
+            "TDR114",
             "TDR115",
             "TDR118",
             "TDR120",

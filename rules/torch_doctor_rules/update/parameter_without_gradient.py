@@ -98,6 +98,7 @@ class ParameterWithoutGradient(Rule):
             "TDR105",
             "TDR111",
             "TDR113",
+            "TDR114",
             "TDR115",
             "TDR120",
             "TDR213",

@@ -96,8 +96,8 @@ class TrainingUnderNoGrad(Rule):
         site = finding.trail[0].site
         switches = [event.index for event in (*at(trace, site, GradModeEntered), *at(trace, site, GradModeExited))]
         forwards = at(trace, finding.site, Forward)
-        if switches:
-            forwards = [forward for forward in forwards if forward.index > min(switches)]
+        if len(finding.trail) > 1:  # before it, all is well
+            forwards = [forward for forward in forwards if switches and forward.index > min(switches)]
         if any(forward.grad is False for forward in forwards):
             return "autograd is off there, but perhaps on purpose"
         return bool(forwards)

@@ -1,0 +1,78 @@
+"""Parameters that are trained and that no optimizer has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Backward, Forward, OptimizerBuilt, Registered, Stepped, ZeroGrad
+from torch_doctor_rules.gradients import Gradients
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site, Trace
+
+
+def missing(trace: Trace) -> Iterator[tuple[OptimizerBuilt, Site]]:
+    """The optimizers that step beside something trained that no optimizer has, and where that is put to use."""
+    steps, clearing = trace.of(Stepped), trace.of(ZeroGrad)
+    unknown = not all(step.whole for step in steps) or any(not each.whole and not each.target for each in clearing)
+    if trace.begins_outside or unknown or not steps:
+        return
+    gradients = Gradients(trace)
+    moved = frozenset[int]().union(*(step.modules for step in steps))
+    filling = [event for event in gradients.filling if event.loss.graph_forwards]
+    left = frozenset[int]().union(*(event.modules for event in filling)) - moved
+    for built in trace.of(OptimizerBuilt):
+        own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
+        if not own or not left or not built.whole or not built.modules or _out_of_sight(gradients, built):
+            continue
+        site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, own[0])
+        if site is not None:
+            yield built, site
+
+
+def _joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]) -> Site | None:
+    """Where something trained becomes part of the model that the optimizer has.
+
+    Of a run it is known only when it takes the place of another part.
+    """
+    trace = gradients.trace
+    for new in trace.of(Registered):
+        inside = gradients.family.within((new.child,))
+        joins = new.index > built.index and new.owner in built.modules and inside & left and not inside & built.modules
+        if joins and (not trace.observed or _displaces(trace, built, new)):
+            return new.site
+    return None
+
+
+def _displaces(trace: Trace, built: OptimizerBuilt, new: Registered) -> bool:
+    return any(
+        old.owner == new.owner and old.name == new.name and old.child != new.child and old.child in built.modules
+        for old in trace.of(Registered)
+    )
+
+
+def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped) -> Site | None:
+    """Where a model is trained beside the steps of an optimizer nothing of which ever gets a gradient."""
+    filling = gradients.filling
+    if not all(event.whole and event.modules for event in filling):
+        return None
+    if any(gradients.may_concern(event, built.modules) for event in filling):
+        return None
+    beside = (
+        event for event in filling if event.modules <= left and gradients.trace.common_loop(event, step) is not None
+    )
+    first = next(beside, None)
+    return None if first is None else _called(gradients.trace, first)
+
+
+def _called(trace: Trace, backward: Backward) -> Site:
+    """Where the model behind a loss is called."""
+    forwards = [event for event in trace.at(*sorted(backward.loss.graph_forwards)) if isinstance(event, Forward)]
+    return forwards[0].site if forwards else backward.site
+
+
+def _out_of_sight(gradients: Gradients, built: OptimizerBuilt) -> bool:
+    """Whether the optimizer, or what it has, is handed to who knows whom."""
+    return any(gradients.may_have_touched(event, built.modules) for event in gradients.trace.after(built))

@@ -1,0 +1,108 @@
+"""TDR114: what the loss trains is in no optimizer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace
+from torch_doctor_rules.missed_parameters import missing
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site
+
+
+class OptimizerMissesParameters(Rule):
+    """The optimizer has the parameters of another model, or of layers that were replaced since.
+
+    ## Why is this bad?
+    An optimizer keeps the very parameters that it was given. When the model is built again, copied, or gets a new head
+    after that, the loss depends on parameters that no optimizer has: they stay as they were initialised, and what steps
+    is no longer part of the model. No error says so.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 10))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    for _ in range(4):
+        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        model.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(4):
+        x, y = torch.randn(16, 4), torch.randint(0, 3, (16,))
+        model.zero_grad()
+        nn.functional.cross_entropy(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    By identity: the parameters that get gradients against those that the optimizers have.
+
+    ## When it stays silent
+    When an optimizer has some of the model on purpose (a new head on a frozen body), when another optimizer or an update
+    by hand moves the rest, when a parameter group is added, and where an optimizer or the model goes out of sight.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+    """
+
+    code = "TDR114"
+    name = "optimizer-misses-parameters"
+    level = Level.ERROR
+    witness = "SP"
+    explained_by = frozenset(("TDR113", "TDR115"))
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every optimizer that steps, and has something else than what is trained beside it."""
+        seen: set[Site] = set()
+        for built, missed in missing(trace):
+            if built.site not in seen:
+                seen.add(built.site)
+                yield self._report(trace, built, missed)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the optimizer stepped what got gradients."""
+        built = {event.optimizer for event in at(trace, finding.site, OptimizerBuilt)}
+        steps = [step for step in trace.of(Stepped) if step.optimizer in built]
+        trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
+        return bool(steps) and trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped)))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many modules that got gradients no optimizer has."""
+        trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
+        missed = trained - frozenset[int]().union(*(step.modules for step in trace.of(Stepped)))
+        text = f"{len(missed)} of {count(len(trained), 'module')} with gradients are in no optimizer"
+        yield fact(text, len(missed), "modules", next(iter(at(trace, finding.site, OptimizerBuilt)), None))
+
+    def _report(self, trace: Trace, built: OptimizerBuilt, missed: Site) -> Finding:
+        steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)
+        name = built.name or owner(next(steps, ""), "step", "optimizer")
+        return self.finding(
+            built.site,
+            message("`{name}` does not have the parameters that are trained: they are never updated", name=name),
+            help="build the optimizer when the model is complete, from the model that is trained",
+            trail=(
+                Step(built.site, f"`{name}` takes its parameters here"),
+                Step(missed, "what is trained, and not among them, is put to use here"),
+            ),
+        )

@@ -118,7 +118,19 @@ class Words:
     @_said.register
     def _(self, event: t.LoaderBuilt) -> str:
         order = {True: "shuffled", False: "in stored order", None: "order not known"}[event.shuffle]
-        return f"build a data loader ({order})"
+        traits = ["order by a sampler" if event.sampled else order, *["short batch dropped"] * bool(event.drop_last)]
+        over = f" over {self._thing(event.dataset)}" if event.dataset else ""
+        return f"build a data loader{over}{_in_brackets(traits)}"
+
+    @_said.register
+    def _(self, event: t.DatasetBuilt) -> str:
+        style = {True: "iterable", False: "map-style", None: ""}[event.iterable]
+        order = {True: "rows in random order", False: "rows as they are stored", None: ""}[event.shuffled]
+        return f"read {short(event.class_name) or 'data'}{_in_brackets(part for part in (style, order) if part)}"
+
+    @_said.register
+    def _(self, _: t.Reordered) -> str:
+        return "put something in random order"
 
     @_said.register
     def _(self, event: t.BatchTaken) -> str:

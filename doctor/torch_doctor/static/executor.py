@@ -97,6 +97,7 @@ class Executor(Machine):
         self.repeated = {}
         self.built_in_forward = set()
         self.plain_tensors = set()
+        self.datasets = {}
         self.overwritten = {}
         self.went_backward = set()
         self.frame = top_frame(self.main, self.home)

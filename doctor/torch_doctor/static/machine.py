@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import (
     Branch,
     BranchKind,
+    DatasetBuilt,
     Event,
     GaveUp,
     GradModeEntered,
@@ -90,6 +91,8 @@ class Machine:
         self.scales = False  # there is a gradient scaler
         self.cleared: set[Symbol] = set()  # what is not known, but has a `zero_grad`
         self.lineage: dict[tuple[int, int], Any] = {}
+        self.datasets: dict[int, DatasetBuilt] = {}
+        self.draws = self.reorders = 0  # calls that draw random numbers, and those that put something in random order
         self.frame: Frame
         self.scope = Scope(kind=ScopeKind.ROOT, site=unit.site((1, 1, 1, 1)))
 
@@ -120,6 +123,7 @@ class Machine:
             "kept": flow.kept,
             "cuts": flow.cuts,
             "leaf": isinstance(value, ParameterValue) and not value.declared,
+            "loader": flow.loader,
         }
         if known is None:
             return TensorFact(**common)  # type: ignore[arg-type]  # the fields' types are those of the class

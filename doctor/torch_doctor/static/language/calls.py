@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.training import (
     forwards,
     library_calls,
     methods,
     named_forwards,
     overwriting,
+    rows,
     unknown_methods,
 )
 from torch_doctor.static.values import (
@@ -115,6 +117,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if isinstance(func, (Plain, Const)):
         for value in (*args, *keywords.values()):
             outside.call_back(run, value, node)
+        if name.rpartition(".")[2] in REORDERING_METHODS:
+            rows.reordered(run, node)
         return plain_from((func, *args))
     func = run.resolve(func)
     if isinstance(func, FunctionValue):

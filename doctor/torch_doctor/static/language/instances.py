@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import construction, module_building, parameters
+from torch_doctor.static.training import construction, module_building, parameters, rows
 from torch_doctor.static.values import (
     Args,
     ClassValue,
@@ -34,7 +34,9 @@ def instantiate(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, 
     if special is not None:
         return special
     thing: Instance = run.own(Instance(cls, run.site(node)))
+    before = (run.draws, run.reorders)
     initialise(run, thing, cls, args, keywords, node)
+    rows.remember_arguments(run, thing, args, keywords, before)
     return thing
 
 

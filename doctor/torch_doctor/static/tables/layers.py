@@ -11,6 +11,8 @@ from typing import Literal, TypeAlias
 from torch_doctor.static.tables import words
 from torch_doctor.trace.words import Kind
 
+RECURRENT = frozenset(f"torch.nn.{name}" for name in ("RNN", "LSTM", "GRU", "RNNCell", "LSTMCell", "GRUCell"))
+"""Layers that go through a sequence step by step."""
 Result: TypeAlias = Literal["tensor", "recurrent", "pair"]
 
 

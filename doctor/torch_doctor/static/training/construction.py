@@ -1,4 +1,4 @@
-"""Constructs what takes part in training: optimizers, schedulers, loaders, and models of libraries."""
+"""Constructs what takes part in training: optimizers, schedulers, and models of libraries."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from torch_doctor.static.training import copies, parameters
 from torch_doctor.static.values import (
     Args,
     Bound,
-    Const,
     Content,
     Either,
     FunctionValue,
     Keywords,
-    Loader,
     Module,
     Optimizer,
     Partial,
@@ -26,7 +24,6 @@ from torch_doctor.static.values import (
     held,
 )
 from torch_doctor.trace import (
-    LoaderBuilt,
     ModuleBuilt,
     OptimizerBuilt,
     SchedulerBuilt,
@@ -76,32 +73,6 @@ def make_scheduler(run: Executor, name: str, class_name: str, values: list[Value
 def optimizer_in(run: Executor, numbers: frozenset[int]) -> int:
     """The first optimizer among these objects; 0 where there is none."""
     return min((number for number in numbers if isinstance(run.objects.get(number), Optimizer)), default=0)
-
-
-def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
-    """Construct a data loader."""
-    loader: Loader = run.own(Loader(run.site(node), name))
-    for key, value in keywords.items():
-        loader.fields[key] = value
-    for key, value in zip(("dataset", "batch_size"), args, strict=False):
-        loader.fields[key] = value
-    shuffle, drop = keywords.get("shuffle"), keywords.get("drop_last")
-    run.emit(
-        LoaderBuilt,
-        node,
-        loader=loader.id,
-        shuffle=bool(shuffle.value)
-        if isinstance(shuffle, Const)
-        else None
-        if shuffle is not None or "**" in keywords
-        else False,
-        drop_last=bool(drop.value)
-        if isinstance(drop, Const)
-        else None
-        if drop is not None or "**" in keywords
-        else False,
-    )
-    return loader
 
 
 def wrapped(run: Executor, name: str, args: Args, keywords: Keywords) -> Value:

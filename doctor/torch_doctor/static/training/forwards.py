@@ -81,7 +81,7 @@ def _input_fact(run: Executor, values: list[Value]) -> TensorFact:
     flow = blend(value.flow for value in values)
     first = next((value for value in values if not isinstance(value, (Const, Plain))), None)
     fact = run.fact(first) if first is not None else TensorFact()
-    return replace(fact, source=flow.source, forwards=flow.forwards, graph=flow.graph)
+    return replace(fact, source=flow.source, forwards=flow.forwards, graph=flow.graph, loader=flow.loader)
 
 
 def _has_frozen(run: Executor, module: Module) -> bool:

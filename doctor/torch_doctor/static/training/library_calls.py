@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import builtin_functions, outside, streams
-from torch_doctor.static.tables import functions, launchers, layers, libraries, losses, models, training
+from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, training
 from torch_doctor.static.training import (
     built_in_forward,
     checkpoints,
@@ -15,9 +15,11 @@ from torch_doctor.static.training import (
     functional_dropout,
     grad_modes,
     gradients,
+    loaders,
     loss_building,
     module_building,
     module_methods,
+    rows,
     tensors,
 )
 from torch_doctor.static.values import (
@@ -84,10 +86,12 @@ _PLAIN_ROOTS = frozenset(
 )
 
 
-def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per table
+def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:  # noqa: C901, PLR0911, PLR0912, PLR0915 - one branch per table
     """Call something of a library by its canonical name."""
     if name.startswith("builtins."):
         return builtin_functions.call_builtin(run, name[9:], args, keywords, node, spelling)
+    if data.draws(name):
+        rows.drawn(run, name, node)
     if name in losses.LOSSES:
         if name.startswith(("torch.nn.functional.", "torchvision.ops.")):
             return tensors.compute_loss(run, name, args, keywords, node, spelling)
@@ -129,7 +133,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         )
         return scaler
     if training.loader_of(name):
-        return construction.loader_built(run, name, args, keywords, node)
+        return loaders.loader_built(run, name, args, keywords, node)
     if name in models.WRAPPERS:
         return construction.wrapped(run, name, args, keywords)
     if name in training.CLIPS:
@@ -201,7 +205,9 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     values = [*args, *keywords.values()]
     if root in _PLAIN_ROOTS and libraries.harmless(name):
         return plain_from(values)
-    if name.startswith(("torch.utils.data.", "torchvision.datasets")):
+    if name in data.SPLITS:
+        return rows.split(run, name, args, keywords, node)
+    if name.startswith(("torch.utils.data.", "torchvision.datasets")) or data.iterable(name) is not None:
         return run.own(Tool(run.site(node), name, args=args, keywords=keywords))
     if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):
         return run.own(Tool(run.site(node), name, held(values)))

@@ -126,6 +126,7 @@ def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) 
         init_site=None if mistaken is None else mistaken.unit.site(mistaken.node.name_at),
         sensitive=modes.mode_of(run, module)[0],
         parameters=True if inside.owners - {module.id} else None if inside.opaque else False,
+        recurrent=any(part.layer in layers.RECURRENT for part in inside.parts),
         base_initialised=initialised,
         early_member=None if early is None else early[0],
     )
@@ -203,6 +204,7 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
             parameters=module_parts.some(
                 module_parts.has_parameters(run, part) for part in module_parts.parts_of(run, module).parts
             ),
+            recurrent=any(part.layer in layers.RECURRENT for part in module_parts.parts_of(run, module).parts),
         )
     return module
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
+from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import gradients, keeping, module_parts, tensors
+from torch_doctor.static.training import gradients, keeping, module_parts, rows, tensors
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -21,6 +22,7 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.trace import (
+    Handed,
     Stepped,
     ZeroGrad,
 )
@@ -37,6 +39,8 @@ def method_of_unknown(
     name, owner = of.name, of.of
     receiver = spelling.rpartition(".")[0] or spelling
     known = functions.METHODS.get(name)
+    if name in REORDERING_METHODS:
+        rows.reordered(run, node)
     if name == "backward" and not args:
         gradients.backward(run, owner, node, receiver, through="backward", keywords=keywords)
         return NOTHING
@@ -77,6 +81,8 @@ def method_of_unknown(
         return Unknown(owner.flow.cut(), owner.holds)
     values = [*args, *keywords.values()]
     if not values and known is None:
+        if name == "step" and not owner.holds:
+            run.emit(Handed, node, to=spelling)  # what steps is out of sight: something does
         outside.hand_over(run, spelling, [owner], [], node)
         return Unknown(
             owner.flow if owner.flow.forwards else Flow(graph=None), owner.holds, (".()", owner.symbol, name)

@@ -11,11 +11,11 @@ from torch_doctor.trace.events.course import (
     CallExited,
     GradModeEntered,
     GradModeExited,
-    LoaderBuilt,
     LoopEntered,
     LoopExited,
     LoopIterated,
 )
+from torch_doctor.trace.events.data import DatasetBuilt, LoaderBuilt, Reordered
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved, StateTaken
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
@@ -66,6 +66,7 @@ __all__ = [
     "CallEntered",
     "CallExited",
     "Clipped",
+    "DatasetBuilt",
     "Event",
     "Forward",
     "ForwardByName",
@@ -101,6 +102,7 @@ __all__ = [
     "ParameterMoved",
     "PlainTensorUsed",
     "Registered",
+    "Reordered",
     "Repeated",
     "Saved",
     "ScalerBuilt",

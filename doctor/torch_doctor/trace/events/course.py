@@ -14,15 +14,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class LoaderBuilt(Event):
-    """A data loader was constructed. `shuffle` as given; None when not known."""
-
-    loader: int
-    shuffle: Tri = None
-    drop_last: Tri = None
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
 class BatchTaken(Event):
     """A loop got its next batch from `loader` (0 when it is not known which)."""
 

@@ -26,7 +26,8 @@ class TensorFact:
     `torch.nn.Softmax`), `trail` how it travelled from there. `graph` tells whether an autograd graph hangs on it.
     `forwards` are the `Forward` events whose data went into it (through `detach` and `no_grad` too), `graph_forwards` those
     that it can still send gradients to, `kept` the `Kept` events it contains, `cuts` the `GraphCut` events that its data went
-    through. `leaf`: it requires gradients, has no history and is no `nn.Parameter`. `name` is the user's expression.
+    through. `leaf`: it requires gradients, has no history and is no `nn.Parameter`. `loader` is
+    the data loader whose batches went into it, 0 when there is none or it is not known which. `name` is the user's expression.
     `dtype` is torch's name of it without the `torch.` ("floating" where only that is known, "" where nothing is). `shape`
     holds the size of each dimension: a number, a word (dimensions with the same word are as long), or None where it is
     not known; "..." in front stands for any number of others. It is None where nothing is known.
@@ -47,6 +48,7 @@ class TensorFact:
     shape: tuple[int | str | None, ...] | None = None
     cuts: frozenset[int] = NO_EVENTS
     leaf: Tri = None
+    loader: int = 0
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

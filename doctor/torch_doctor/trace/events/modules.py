@@ -19,7 +19,8 @@ class ModuleBuilt(Event):
     `class_name` is `torch.nn.Linear` for torch's own and the bare name for the project's. `sensitive`: it or something in
     it behaves differently in training (dropout, batch norm). `parameters`: it owns parameters that can be trained.
     `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
-    before it did. `init_site` is that of the class that makes the mistake when the class is inherited.
+    before it did. `init_site` is that of the class that makes the mistake when the class is inherited. `recurrent`: a layer
+    in it goes through a sequence step by step (RNN, LSTM, GRU).
     """
 
     module: int
@@ -28,6 +29,7 @@ class ModuleBuilt(Event):
     init_site: Site | None = None
     sensitive: Tri = None
     parameters: Tri = None
+    recurrent: bool = False
     base_initialised: Tri = True
     early_member: Site | None = None
 

@@ -27,8 +27,8 @@ class Handed(Event):
 
     Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
     may have changed mode, the values in `forwards` and `kept` may have gone backward, gradient `scalers` may have been
-    updated. `returned`: it left by being returned
-    from the function that the witness began with.
+    updated. `returned`: it left by being returned from the function that the witness began with. With nothing in it, it
+    tells of a `step()` of something out of sight.
     """
 
     to: str

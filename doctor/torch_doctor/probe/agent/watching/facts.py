@@ -40,6 +40,8 @@ class Facts:
         origin = mark.source if mark.source != "unknown" else source
         if origin:
             fact["source"] = origin
+        if mark.loader:
+            fact["loader"] = mark.loader
         forwards, graph_forwards, kept = self.history(tensor)
         if forwards:
             fact["forwards"] = sorted(forwards)

@@ -6,10 +6,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .marks import NOTHING, Mark
+from .naming import class_name
 
 if TYPE_CHECKING:
     from .watch import Watch
 
+PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory")
+"""The first parameters of `DataLoader`, in order."""
 NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
 
 
@@ -38,12 +41,14 @@ class Watcher:
         def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
             original(self, *arguments, **keywords)
             if not recorder.quiet:
-                recorder.safely(built, self)
+                given = dict(zip(PARAMETERS, arguments), **keywords)  # noqa: B905 - the others go by name
+                recorder.safely(built, self, given)
 
         return __init__
 
-    def _built(self, loader: Any) -> None:
-        here = self._recorder.here()
+    def _built(self, loader: Any, given: dict[str, Any]) -> None:
+        recorder = self._recorder
+        here = recorder.here()
         if here.frame is None:
             return
         data = self._watch.torch.utils.data
@@ -55,12 +60,19 @@ class Watcher:
             shuffle = False
         elif isinstance(sampler, data.distributed.DistributedSampler):
             shuffle = bool(sampler.shuffle)
-        self._recorder.event(
+        number = self._watch.datasets.tell(getattr(loader, "dataset", None))
+        recorder.event(
             "LoaderBuilt",
             here,
-            loader=self._recorder.references.number(loader),
+            loader=recorder.references.number(loader),
+            name=class_name(type(loader), recorder),
+            dataset=number,
             shuffle=shuffle,
+            said=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
+            sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
             drop_last=bool(getattr(loader, "drop_last", False)),
+            full=_full(loader),
+            workers=int(getattr(loader, "num_workers", 0)),
         )
 
     # --- taking ---
@@ -143,3 +155,11 @@ class Watcher:
             marks.put(drawn, Mark(kind="noise", source="noise", made_at=site, made_by=f"torch.{name}"))
 
         return wrap
+
+
+def _full(loader: Any) -> bool:
+    """Whether one batch holds the whole dataset."""
+    size = getattr(loader, "batch_size", None)
+    with suppress(TypeError, NotImplementedError, AttributeError):
+        return isinstance(size, int) and size >= len(loader.dataset)
+    return False

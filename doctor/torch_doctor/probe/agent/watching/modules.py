@@ -52,6 +52,7 @@ class Watcher:
         self._births: weakref.WeakKeyDictionary[Any, Birth] = weakref.WeakKeyDictionary()
         self._families: weakref.WeakKeyDictionary[Any, Family] = weakref.WeakKeyDictionary()
         self._told: set[int] = set()
+        self._recurrent = (watch.torch.nn.RNNBase, watch.torch.nn.RNNCellBase)
         self._parts: set[tuple[int, int, str]] = set()
         self._owners: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._groups: dict[tuple[int, ...], frozenset[int]] = {}
@@ -192,6 +193,7 @@ class Watcher:
             "class_name": class_name(type(part), self._recorder),
             "sensitive": bool(family.sensitive),
             "parameters": any(each.requires_grad for each in family.parameters),
+            "recurrent": isinstance(part, self._recurrent),
         }
         if is_project(type(part), self._recorder):
             fields["class_site"] = self.class_site(type(part))

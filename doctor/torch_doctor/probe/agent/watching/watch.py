@@ -38,6 +38,7 @@ WATCHERS = (
     "scaling",
     "schedules",
     "grad_modes",
+    "datasets",
     "loaders",
     "checkpoints",
     "containers",

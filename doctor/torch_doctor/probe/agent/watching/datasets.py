@@ -1,0 +1,114 @@
+"""Datasets: where they are made, which rows they read, and what puts rows in random order."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from .naming import class_name
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+REORDERING = ("shuffle", "sample", "permutation", "choice", "default_rng", "RandomState", "randperm")
+"""Functions of `random`, `numpy.random` and `torch` that put something in random order, or make what does."""
+ELSEWHERE = ("sklearn.model_selection", "sklearn.utils", "pandas")
+"""Modules that put rows in random order without being seen."""
+STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
+MOST = 1 << 20  # indices that are looked through
+
+
+class Watcher:
+    """Remembers where datasets are constructed, and tells of each when a loader is built over it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._born: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._told: set[int] = set()
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        dataset = self._watch.torch.utils.data.Dataset
+        recorder, born, sites = self._recorder, self._born, self._recorder.sites
+
+        def __new__(cls: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            make = super(dataset, cls).__new__
+            made = make(cls) if make is object.__new__ else make(cls, *arguments, **keywords)
+            frame = None if recorder.quiet else sites.frame(2)
+            if frame is not None and _referable(made):
+                born[id(made)] = (weakref.ref(made), sites.of_frame(frame))
+            return made
+
+        self._watch.patches.replace(dataset, "__new__", lambda _: __new__)
+        for module in (random, sys.modules.get("numpy.random"), self._watch.torch):
+            for name in REORDERING:
+                if module is not None and not (module is random and name == "choice"):
+                    self._watch.patches.replace(module, name, self._reordering)
+
+    def _reordering(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            if not recorder.quiet and not recorder.rests() and recorder.sites.is_users(_caller()):
+                recorder.safely(told)
+            return original(*arguments, **keywords)
+
+        def told() -> None:
+            recorder.event("Reordered", recorder.here())
+
+        return call
+
+    def tell(self, dataset: Any) -> int:
+        """Writes which rows a dataset reads, once; returns its number."""
+        if dataset is None or not _referable(dataset):
+            return 0
+        recorder = self._recorder
+        number = recorder.references.number(dataset)
+        if number in self._told:
+            return number
+        self._told.add(number)
+        data = self._watch.torch.utils.data
+        indices = getattr(dataset, "indices", None) if isinstance(dataset, data.Subset) else None
+        inner = [dataset.dataset] if indices is not None else getattr(dataset, "datasets", ())
+        parts = [self.tell(each) for each in inner] if isinstance(inner, (list, tuple)) else []
+        born = self._born.get(id(dataset))
+        here = recorder.here()
+        recorder.event(
+            "DatasetBuilt",
+            here,
+            site=born[1] if born is not None and born[0]() is dataset else None,
+            dataset=number,
+            class_name=class_name(type(dataset), recorder),
+            iterable=isinstance(dataset, data.IterableDataset),
+            shuffled=self._shuffled(dataset, indices),
+            parts=[part for part in parts if part],
+        )
+        return number
+
+    def _shuffled(self, dataset: Any, indices: Any) -> bool | None:
+        """Whether the rows are in random order: in a subset, where an index is followed by a lower one."""
+        if indices is not None:
+            listed = list(indices[:MOST])
+            if any(after < before for before, after in itertools.pairwise(listed)):
+                return True
+            return self._shuffled(dataset.dataset, getattr(dataset.dataset, "indices", None))
+        if type(dataset).__module__.startswith(STORED):
+            return False
+        marks = self._watch.marks
+        if any(marks.of(each).source == "noise" for each in marks.tensors(getattr(dataset, "tensors", ()))):
+            return True  # rows that were drawn one by one lie in an order as random as any
+        return True if any(name in sys.modules for name in ELSEWHERE) else None
+
+
+def _caller() -> str:
+    """The file that the wrapped function is called from."""
+    return sys._getframe(2).f_code.co_filename
+
+
+def _referable(thing: Any) -> bool:
+    """Whether there can be a weak reference to it: not to lists, dicts and the like."""
+    return getattr(type(thing), "__weakrefoffset__", 0) > 0

@@ -1,0 +1,74 @@
+"""Data loaders: what their constructors are given, whoever wraps them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import data
+from torch_doctor.static.training import rows
+from torch_doctor.static.values import (
+    Args,
+    Const,
+    Instance,
+    Keywords,
+    Loader,
+    Object,
+    Plain,
+    Sequence,
+    Spread,
+    Tool,
+    Value,
+)
+from torch_doctor.trace import LoaderBuilt, Tri
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """Construct a data loader."""
+    loader: Loader = run.own(Loader(run.site(node), name))
+    parameters = data.LOADER_PARAMETERS.get(name)
+    given = dict(zip(parameters or ("dataset",), args, strict=False)) | keywords
+    open_ = "**" in keywords or any(isinstance(value, Spread) for value in args)
+    for key, value in given.items():
+        loader.fields[key] = value
+    dataset = given.get("dataset")
+    size = given.get("batch_size")
+    run.emit(
+        LoaderBuilt,
+        node,
+        loader=loader.id,
+        name=name,
+        dataset=rows.describe(run, dataset, node),
+        shuffle=_said(given.get("shuffle"), default=None if parameters is None or open_ else False),
+        said="shuffle" in given,
+        sampled=_sampled(given, open_=parameters is None or open_),
+        drop_last=_said(given.get("drop_last"), default=None if open_ else False),
+        full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),
+        workers=_workers(given.get("num_workers"), open_=parameters is None or open_),
+    )
+    return loader
+
+
+def _said(value: Value | None, *, default: Tri) -> Tri:
+    """A setting, as far as it is known."""
+    if value is None:
+        return default
+    return bool(value.value) if isinstance(value, Const) else None
+
+
+def _sampled(given: Keywords, *, open_: bool) -> Tri:
+    """Whether a sampler decides the order."""
+    values = [given[key] for key in ("sampler", "batch_sampler") if key in given]
+    values = [value for value in values if not (isinstance(value, Const) and value.value is None)]
+    if not values:
+        return None if open_ else False
+    return True if all(isinstance(value, (Tool, Instance, Sequence)) for value in values) else None
+
+
+def _workers(value: Value | None, *, open_: bool) -> int | None:
+    if value is None:
+        return None if open_ else 0
+    return value.value if isinstance(value, Const) and isinstance(value.value, int) else None

@@ -1,0 +1,251 @@
+"""Which rows datasets read, in which order, and what they take them from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import data
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import (
+    Args,
+    Bound,
+    ClassValue,
+    Const,
+    Content,
+    Either,
+    FunctionValue,
+    Instance,
+    Keywords,
+    Lib,
+    Loader,
+    Mapping,
+    Module,
+    Object,
+    ParameterValue,
+    Partial,
+    Plain,
+    Sequence,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import DatasetBuilt, Reordered, Source, Tri
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+_PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
+"""What an argument is that says how rows are prepared, and not which ones are read."""
+
+
+def drawn(run: Executor, name: str, node: p.Node) -> None:
+    """Note that a library's function draws random numbers, and whether it puts something in random order."""
+    run.draws += 1
+    if name in data.REORDERING:
+        reordered(run, node)
+
+
+def reordered(run: Executor, node: p.Node) -> None:
+    """Note that something is put in random order."""
+    run.reorders += 1
+    if not run.modules_called:
+        run.emit(Reordered, node)
+
+
+def split(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+    """What `random_split` returns: as many subsets as it is given lengths."""
+    whole = args[0] if args else keywords.get("dataset", Unknown())
+    lengths = args[1] if len(args) > 1 else keywords.get("lengths")
+    content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
+    count = len(content.items) if content.rest is None else 0
+    items: tuple[Value, ...] = tuple(_subset(run, whole, node, part) for part in range(count))
+    return run.own(Sequence("list", Content(items, None if count else _subset(run, whole, node, None)), run.site(node)))
+
+
+def _subset(run: Executor, whole: Value, node: p.Node, part: int | None) -> Tool:
+    made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
+    made.fields["dataset"] = whole
+    made.fields["#portion"] = part
+    return made
+
+
+def remember_arguments(run: Executor, thing: Instance, args: Args, keywords: Keywords, before: tuple[int, int]) -> None:
+    """Keep what an object of a project class was built with, and whether its constructor drew random numbers."""
+    thing.fields["#given"] = (args, keywords)
+    thing.fields["#drew"] = run.draws > before[0]
+    thing.fields["#reordered"] = run.reorders > before[1]
+
+
+def describe(run: Executor, value: Value | None, node: p.Node) -> int:
+    """Tell of the dataset that a loader is built over, and of what it reads from; 0 where nothing is known of it."""
+    if value is None or isinstance(value, Unknown):
+        return 0
+    value = run.resolve(value)
+    number = value.id if isinstance(value, Object) else 0
+    if number and number in run.datasets:
+        return number
+    event = _read(run, value, node)
+    if event is None:
+        return 0
+    run.datasets[event.dataset] = event
+    return event.dataset
+
+
+def _read(run: Executor, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa: PLR0911 - one return per sort of data
+    if isinstance(value, Tool):
+        return _of_library(run, value, node)
+    if isinstance(value, Instance):
+        return _of_project(run, value, node)
+    if isinstance(value, Either):
+        return _one_of(run, value, node)
+    if isinstance(value, (Sequence, Mapping)):
+        return _told(run, value, node, rows=f"object {value.id}", iterable=False, shuffled=_random([value]))
+    if isinstance(value, (Tensor, ParameterValue)):
+        return _told(run, value, node, iterable=False, shuffled=_random([value]))
+    if isinstance(value, Plain):
+        return _told(run, value, node, rows=repr(value.symbol), iterable=False)
+    return None
+
+
+def _told(  # noqa: PLR0913 - the fields of an event
+    run: Executor,
+    value: Value,
+    node: p.Node,
+    *,
+    class_name: str = "",
+    iterable: Tri = None,
+    shuffled: Tri = None,
+    parts: tuple[int, ...] = (),
+    rows: str = "",
+) -> DatasetBuilt:
+    thing = value if isinstance(value, Object) else Object()
+    site = thing.born or run.site(node)
+    event: DatasetBuilt = run.emit(
+        DatasetBuilt,
+        site,
+        dataset=thing.id,
+        class_name=class_name,
+        iterable=iterable,
+        shuffled=shuffled,
+        parts=parts,
+        rows=rows,
+    )
+    return event
+
+
+def _of_library(run: Executor, value: Tool, node: p.Node) -> DatasetBuilt:
+    name = canonical(value.name)
+    given = value.args[0] if value.args else value.keywords.get("dataset") or value.keywords.get("datasets")
+    if name in data.SUBSETS:
+        base = run.datasets.get(describe(run, given, node))
+        portion = value.fields.get("#portion", ...)
+        indices = value.args[1] if len(value.args) > 1 else value.keywords.get("indices")
+        text = f"part {value.id}" if portion is not ... else "" if indices is None else _text(indices)
+        return _told(
+            run,
+            value,
+            node,
+            class_name=name,
+            iterable=base.iterable if base else False,
+            shuffled=True if portion is not ... or (base is not None and base.shuffled) else None,
+            parts=(base.dataset,) if base else (),
+            rows=f"{base.rows}[{text}]" if base and base.rows and text and portion is not None else "",
+        )
+    if name in data.CONCATENATIONS:
+        parts = [run.datasets.get(describe(run, item, node)) for item in _listed(given)]
+        known = [part for part in parts if part is not None]
+        return _told(
+            run,
+            value,
+            node,
+            class_name=name,
+            iterable=True if any(part.iterable for part in known) else False if known else None,
+            shuffled=True
+            if any(part.shuffled for part in known)
+            else False
+            if parts and len(known) == len(parts) and all(part.shuffled is False for part in known)
+            else None,
+            parts=tuple(part.dataset for part in known),
+        )
+    stored = name.startswith(data.STORED)
+    rows = _key(name, value.args, value.keywords)
+    return _told(
+        run,
+        value,
+        node,
+        class_name=name,
+        iterable=data.iterable(name),
+        shuffled=False if stored else _random([*value.args, *value.keywords.values()]),
+        rows=rows if data.iterable(name) is False else "",
+    )
+
+
+def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | None:
+    names = [canonical(name) for name in value.cls.libraries()]
+    own_order = value.cls.find("__iter__") is not None and value.cls.find("__getitem__") is None
+    known = next((found for name in names if (found := data.iterable(name)) is not None), None)
+    if known is None and value.cls.find("__getitem__") is not None and not value.cls.opaque_base():
+        known = False
+    args, keywords = value.fields.get("#given", ((), {}))
+    drew = value.fields.get("#drew") is not False
+    return _told(
+        run,
+        value,
+        node,
+        class_name=value.cls.name,
+        iterable=True if own_order or any(data.iterable(name) for name in names) else known,
+        shuffled=True if value.fields.get("#reordered") else None,
+        rows="" if drew else _key(value.cls.name, args, keywords),
+    )
+
+
+def _one_of(run: Executor, value: Either, node: p.Node) -> DatasetBuilt | None:
+    found = [run.datasets.get(describe(run, option, node)) for _, option in value.options]
+    known = [event for event in found if event is not None]
+    if not known:
+        return None
+    whole = len(known) == len(found)
+    return _told(
+        run,
+        value,
+        node,
+        class_name=known[0].class_name,
+        iterable=False if whole and all(event.iterable is False for event in known) else None,
+        shuffled=True
+        if any(event.shuffled for event in known)
+        else False
+        if whole and all(event.shuffled is False for event in known)
+        else None,
+    )
+
+
+def _random(values: Iterable[Value]) -> Tri:
+    """Whether rows are drawn at random one by one: True for noise, whose order is as random as any; else None."""
+    return True if any(value.flow.source is Source.NOISE for value in values) else None
+
+
+def _listed(value: Value | None) -> tuple[Value, ...]:
+    return value.content.all() if isinstance(value, Sequence) else ()
+
+
+def _key(name: str, args: Args, keywords: Keywords) -> str:
+    """What identifies the rows that a dataset reads; "" where an argument is not known."""
+    parts = [_text(value) for value in args if not isinstance(value, _PREPARES)]
+    for key, value in sorted(keywords.items()):
+        if key not in data.PREPARING and not isinstance(value, _PREPARES):
+            text = _text(value)
+            parts.append(f"{key}={text}" if text else "")
+    return f"{name}({', '.join(parts)})" if all(parts) else ""
+
+
+def _text(value: Value) -> str:
+    """What identifies an argument; "" where nothing does."""
+    if isinstance(value, Const):
+        return repr(value.value)
+    if isinstance(value, (Plain, Unknown)):
+        return repr(value.symbol)
+    return f"object {value.id}" if isinstance(value, Object) and not isinstance(value, Loader) else ""

@@ -1,0 +1,55 @@
+"""Where data comes from: datasets, what puts their rows in order, and the loaders that read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class DatasetBuilt(Event):
+    """A dataset that a loader reads, told when its first loader is built; `site` is where it was made.
+
+    `class_name` is the library's dotted name, the bare name for the project's, and "" for lists, arrays and tensors.
+    `iterable`: it gives its rows in an order of its own, so that no loader can shuffle them. `shuffled`: its rows are in
+    random order, or are noise; False only where they surely lie as they were stored. `parts` are the datasets that
+    it takes its rows from: one for a subset, all of a concatenation. `rows` says which rows it reads: two datasets with
+    the same text read the same; "" where that is not known.
+    """
+
+    dataset: int
+    class_name: str = ""
+    iterable: Tri = None
+    shuffled: Tri = None
+    parts: tuple[int, ...] = ()
+    rows: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Reordered(Event):
+    """Something was put in random order, or drawn from at random: nobody knows whether rows of a dataset."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoaderBuilt(Event):
+    """A data loader was constructed over `dataset` (0 when it is not known which).
+
+    `shuffle` and `drop_last` as they hold, given or by default; None when not known. `said`: the call itself gives
+    `shuffle`. `sampled`: a sampler or batch sampler decides the order. `full`: one batch holds the whole dataset.
+    `workers` is the number of worker processes, None when not known.
+    """
+
+    loader: int
+    name: str = ""
+    dataset: int = 0
+    shuffle: Tri = None
+    said: bool = False
+    sampled: Tri = None
+    drop_last: Tri = None
+    full: Tri = None
+    workers: int | None = None

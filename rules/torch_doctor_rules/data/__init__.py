@@ -1,0 +1,1 @@
+"""Data: what is read, in which order, and by whom."""

@@ -1,0 +1,117 @@
+"""TDR701: the training loader keeps the stored order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import BatchTaken, LoaderBuilt, ModuleBuilt
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class TrainLoaderNotShuffled(Rule):
+    """The training loader gives the rows in the order in which they are stored.
+
+    ## Why is this bad?
+    Every epoch sees the same batches in the same order, and stored rows often lie sorted by class, by day or by file: a
+    batch then shows one class alone. The gradients of such batches point to where the last rows were, batch norm learns
+    the wrong statistics, and the model ends up worse than it has to be.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    rows = torch.arange(96.0).view(96, 1) / 96
+    loader = DataLoader(TensorDataset(rows, rows.sin()), batch_size=16)
+    model = nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    rows = torch.arange(96.0).view(96, 1) / 96
+    loader = DataLoader(TensorDataset(rows, rows.sin()), batch_size=16, shuffle=True)
+    model = nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    Gradients are computed from the loader's batches, and its sampler is the sequential one over a dataset that is indexed.
+
+    ## Fix safety
+    Unsafe: `shuffle=True` changes the order of training on purpose.
+
+    ## When it stays silent
+    With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
+    one batch for all rows, and where `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler
+    - https://docs.pytorch.org/tutorials/beginner/basics/data_tutorial.html
+    """
+
+    code = "TDR701"
+    name = "train-loader-not-shuffled"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every loader that surely keeps the stored order and whose batches are trained on."""
+        loaders = Loaders(trace)
+        recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
+        for loader, backward in loaders.training():
+            if loaders.keeps_order(loader) and not (recurrent and loader.said):
+                yield self.finding(
+                    loader.site,
+                    message(
+                        "`{name}` trains in the stored order: every epoch repeats the same batches",
+                        name=loaders.name(loader),
+                    ),
+                    help="pass `shuffle=True`",
+                    trail=[Step(backward.site, "gradients are computed from its batches here")],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loader was built and trained on, and gave another order."""
+        loaders = Loaders(trace)
+        built = at(trace, finding.site, LoaderBuilt)
+        trained = [event for event in built if loaders.trains(event.loader)]
+        if any(event.shuffle or event.sampled for event in trained):
+            return True
+        return "it keeps the order, but perhaps of rows that were in random order before" if trained else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many batches were trained on, and in which order."""
+        loaders = Loaders(trace)
+        for loader in at(trace, finding.site, LoaderBuilt):
+            batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
+            if loaders.trains(loader.loader):
+                order = "at random" if loader.shuffle or loader.sampled else "in the stored order"
+                yield fact(f"{count(batches, 'batch', 'batches')} taken {order}", batches, "batches", loader)
+                return

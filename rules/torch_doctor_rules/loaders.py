@@ -1,0 +1,170 @@
+"""Which data loaders train and which evaluate: told by what happens to their batches, never by names."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import (
+    Backward,
+    BatchTaken,
+    DatasetBuilt,
+    Forward,
+    Handed,
+    LoaderBuilt,
+    LoopKind,
+    ModuleBuilt,
+    Reordered,
+    Stepped,
+    Trace,
+)
+from torch_doctor_rules.evaluation_updates import EvaluationUpdates
+from torch_doctor_rules.gradients import fills
+from torch_doctor_rules.passes import Passes
+from torch_doctor_rules.sites import first_per_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Event, Scope
+
+_NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\])?(?![\w.(\[])")
+
+
+class Loaders:
+    """The loaders of one trace, with the datasets that they read and the passes that they feed.
+
+    A loader trains when gradients of its batches are computed in a loop that also steps: attacks, saliency maps and the
+    like compute gradients and train nothing.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.built = {event.loader: event for event in trace.of(LoaderBuilt)}
+        self._datasets = {event.dataset: event for event in trace.of(DatasetBuilt)}
+        self._taken: dict[int, list[BatchTaken]] = {}
+        for event in trace.of(BatchTaken):
+            self._taken.setdefault(event.loader, []).append(event)
+
+    @cached_property
+    def passes(self) -> Passes:
+        """The passes of the trace."""
+        return Passes(self.trace)
+
+    def training(self) -> Iterator[tuple[LoaderBuilt, Backward]]:
+        """The loaders whose batches are trained on, each place once, with the first backward pass of a batch."""
+        for loader in first_per_site(self.built.values()):
+            backward = next((found[0] for number, found in self._trained.items() if self._is(number, loader)), None)
+            if backward is not None:
+                yield loader, backward
+
+    def trains(self, loader: int) -> bool:
+        """Whether gradients are computed from batches of the loader."""
+        return loader in self._trained
+
+    def evaluating(self) -> Iterator[tuple[LoaderBuilt, Forward]]:
+        """The loaders whose batches are only evaluated, each place once, with the first forward that does."""
+        places = {self.built[number].site for number in self._trained if number in self.built}
+        for loader in first_per_site(self.built.values()):
+            if loader.site in places:
+                continue
+            forward = next((found for number, found in self._evaluated.items() if self._is(number, loader)), None)
+            if forward is not None:
+                yield loader, forward
+
+    def evaluates(self, loader: int) -> bool:
+        """Whether batches of the loader are evaluated."""
+        return loader in self._evaluated
+
+    def dataset(self, loader: LoaderBuilt) -> DatasetBuilt | None:
+        """The dataset that a loader reads, where it is known."""
+        return self._datasets.get(loader.dataset)
+
+    def name(self, loader: LoaderBuilt) -> str:
+        """What the user calls the loader where it is used."""
+        for event in self._taken.get(loader.loader, ()):
+            names = _NAME.findall(event.name)
+            if names:
+                return str(names[0])
+        return "DataLoader"
+
+    def keeps_order(self, loader: LoaderBuilt) -> bool:
+        """Whether the loader surely gives the rows of its dataset as they were stored, in many batches."""
+        dataset = self.dataset(loader)
+        return (
+            loader.shuffle is False
+            and loader.sampled is False
+            and loader.full is not True
+            and dataset is not None
+            and dataset.iterable is False
+            and (dataset.shuffled is False or (dataset.shuffled is None and not self.trace.of(Reordered)))
+        )
+
+    def _is(self, number: int, loader: LoaderBuilt) -> bool:
+        return number in self.built and self.built[number].site == loader.site
+
+    @cached_property
+    def _trained(self) -> dict[int, list[Backward]]:
+        found: dict[int, list[Backward]] = {}
+        mistaken = {update.backward for update in EvaluationUpdates(self.trace).found()}  # TDR112: it was to evaluate
+        for backward in self.trace.of(Backward):
+            if fills(backward) and backward not in mistaken and self._steps_beside(backward):
+                for loader in self._behind(backward):
+                    found.setdefault(loader, []).append(backward)
+        return found
+
+    def _steps_beside(self, backward: Backward) -> bool:
+        """Whether what gets the gradients is stepped in the same loop over batches, or may be, out of sight."""
+        loop = next((scope.loop for scope in (_batch(backward), *reversed(backward.scope.iterations())) if scope), 0)
+        return any(
+            any(scope.loop == loop for scope in event.scope.iterations())
+            and (not isinstance(event, Stepped) or self._may_step(event, backward))
+            for event in self._steps
+        )
+
+    def _may_step(self, step: Stepped, backward: Backward) -> bool:
+        """Whether a step may train; what is moved by hand while a model gets gradients is an input of it."""
+        return not (step.manual and self._modules & backward.modules and not self._modules & step.modules)
+
+    @cached_property
+    def _steps(self) -> list[Event]:
+        handed = [event for event in self.trace.of(Handed) if event.optimizers or event.to.endswith(".step")]
+        return [*self.trace.of(Stepped), *handed]
+
+    @cached_property
+    def _modules(self) -> frozenset[int]:
+        return frozenset(event.module for event in self.trace.of(ModuleBuilt))
+
+    @cached_property
+    def _evaluated(self) -> dict[int, Forward]:
+        found: dict[int, Forward] = {}
+        for forward in self.passes.evaluations():
+            loader = forward.inputs.loader
+            if loader and self._taken_beside(loader, forward):
+                found.setdefault(loader, forward)
+        return found
+
+    def _behind(self, backward: Backward) -> set[int]:
+        """The loaders whose batches the loss was computed from, each taken in a pass that goes backward."""
+        forwards = backward.loss.forwards | backward.forwards
+        loaders = {event.inputs.loader for event in self.trace.at(*forwards) if isinstance(event, Forward)} - {0}
+        if not loaders:
+            batch = _batch(backward)
+            loaders = {event.loader for taken in self._taken.values() for event in taken if event.scope is batch}
+        return {loader for loader in loaders if self._taken_beside(loader, backward)}
+
+    def _taken_beside(self, loader: int, event: Event) -> bool:
+        """Whether the event's pass through a loop takes a batch of the loader itself."""
+        around = event.scope.iterations()
+        return any(
+            any(scope is each for each in around)
+            for taken in self._taken.get(loader, ())
+            if (scope := next(iter(reversed(taken.scope.iterations())), None)) is not None
+        )
+
+
+def _batch(event: Event) -> Scope | None:
+    """The innermost pass through batches that an event lies in."""
+    batches = [scope for scope in event.scope.iterations() if scope.loop_kind is LoopKind.BATCHES]
+    return batches[-1] if batches else None

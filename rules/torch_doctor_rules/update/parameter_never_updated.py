@@ -30,8 +30,7 @@ class ParameterNeverUpdated(Rule):
 
     torch.manual_seed(0)
     model = nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1 // 10)
     for _ in range(4):
         loss = nn.functional.mse_loss(model(torch.randn(16, 4)), torch.randn(16, 1))
         model.zero_grad()

@@ -1,0 +1,116 @@
+"""TDR712: evaluation leaves out the last rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import BatchTaken, LoaderBuilt
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class EvalDropsLast(Rule):
+    """The evaluation loader drops the last, incomplete batch: its rows are never scored.
+
+    ## Why is this bad?
+    The score is that of the other rows alone, and depends on the batch size: with 250 rows and batches of 100 a fifth of
+    the data counts for nothing. In a loader that is not shuffled these are always the same rows.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    test_loader = DataLoader(TensorDataset(torch.randn(40, 4), torch.randn(40, 1)), batch_size=16, drop_last=True)
+    with torch.no_grad():
+        for x, y in test_loader:
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    test_loader = DataLoader(TensorDataset(torch.randn(40, 4), torch.randn(40, 1)), batch_size=16)
+    with torch.no_grad():
+        for x, y in test_loader:
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## How the probe confirms it
+    No gradients are ever computed from the loader's batches, and it was built to drop the last one.
+
+    ## Fix safety
+    Safe: `drop_last=True` is removed, and every row is scored.
+
+    ## When it stays silent
+    Where the loader trains too, where a variable decides, and where nothing shows what becomes of its batches.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+    """
+
+    code = "TDR712"
+    name = "eval-drops-last"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every loader that only evaluates and surely drops its last batch."""
+        loaders = Loaders(trace)
+        for loader, forward in loaders.evaluating():
+            if loader.drop_last is True:
+                yield self.finding(
+                    loader.site,
+                    message(
+                        "`{name}` evaluates without its last rows: `drop_last` leaves them out",
+                        name=loaders.name(loader),
+                    ),
+                    help="leave `drop_last` out: evaluation can do with a shorter batch",
+                    trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the loader was built and evaluated, and kept its last batch."""
+        loaders = Loaders(trace)
+        evaluated = [event for event in at(trace, finding.site, LoaderBuilt) if loaders.evaluates(event.loader)]
+        if any(event.drop_last for event in evaluated):
+            return "it drops the last batch, but some loader built here is trained on"
+        return bool(evaluated)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many batches were evaluated, and what became of the last."""
+        loaders = Loaders(trace)
+        for loader in at(trace, finding.site, LoaderBuilt):
+            batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
+            if loaders.evaluates(loader.loader):
+                fate = "dropped" if loader.drop_last else "kept"
+                yield fact(
+                    f"{count(batches, 'batch', 'batches')} evaluated, a short last one {fate}", batches, "", loader
+                )
+                return

@@ -26,6 +26,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR104": ("missing-step", "E", "SP", "-"),
     "TDR105": ("missing-backward", "E", "SP", "-"),
     "TDR108": ("clip-misplaced", "E", "SP", "unsafe"),
+    "TDR109": ("amp-order", "E", "SP", "unsafe"),
     "TDR110": ("scheduler-before-optimizer", "E", "SP", "unsafe"),
     "TDR111": ("method-not-called", "E", "SP", "safe"),
     "TDR112": ("update-in-evaluation", "E", "SP", "-"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, Clipped, GaveUp, Handed, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Clipped, GaveUp, Handed, OptimizerBuilt, Stepped, ZeroGrad
 from torch_doctor_rules.gradients import Gradients
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ class Clipping:
         self.trace = trace
         self.gradients = Gradients(trace)
         self.clips = [event for event in trace.of(Clipped) if not event.manual]
+        self._owned = {event.optimizer: event.modules for event in trace.of(OptimizerBuilt)}
         self._single = len({step.optimizer for step in trace.of(Stepped)}) == 1
 
     def misplaced(self) -> Iterator[Misplaced]:
@@ -41,15 +42,23 @@ class Clipping:
             if found is not None:
                 yield found
 
-    def meets(self, clip: Clipped, event: Backward | Stepped | ZeroGrad) -> bool:
+    def meets(self, clip: Clipped | Stepped, event: Backward | Stepped | ZeroGrad) -> bool:
         """Whether both surely concern the same gradients: those of one module, or of all that is ever updated."""
-        if clip.modules and event.modules:
-            return self.gradients.family.related(clip.modules, event.modules)
+        clipped, given = self._modules(clip), self._modules(event)
+        if clipped and given:
+            return self.gradients.family.related(clipped, given)
         return self._single and not (clip.whole and event.whole)
 
     def may_meet(self, clip: Clipped, event: Backward | Stepped | ZeroGrad | Clipped) -> bool:
         """Whether both may concern the same gradients."""
-        return not (clip.whole and event.whole) or self.gradients.family.related(clip.modules, event.modules)
+        both_known = clip.whole and event.whole
+        return not both_known or self.gradients.family.related(self._modules(clip), self._modules(event))
+
+    def _modules(self, event: Backward | Stepped | ZeroGrad | Clipped) -> frozenset[int]:
+        """The modules that the event is about: those of its optimizer for a step that a scaler left out."""
+        if isinstance(event, Stepped) and event.scaled and not event.modules:
+            return self._owned.get(event.optimizer, event.modules)
+        return event.modules
 
     def in_place(self, clip: Clipped) -> bool:
         """Whether gradients came before the clipping, and a step applies them before others come."""

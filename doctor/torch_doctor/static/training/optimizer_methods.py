@@ -103,7 +103,15 @@ def tool_method(
             run.emit(ScalerUpdated, node, scaler=of.id)
             return NOTHING
         if name in ("step", "unscale_"):
-            return outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")
+            result = outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")
+            if name == "unscale_":
+                run.emit(Unscaled, node, scaler=of.id, optimizer=0)
+            elif args:
+                modules, _ = parameters.parameters_in(run, args[:1])
+                text = run.text_of_argument(node, 0)
+                given = {"scaled": True, "scaler": of.id, "whole": False}
+                run.emit(Stepped, node, optimizer=0, name=text, modules=modules, **given)
+            return result
         return Plain()
     if training.scheduler_of(of.name) or "scheduler" in of.name:
         if name in ("step", "step_update"):

@@ -188,7 +188,7 @@ class Clipped(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Unscaled(Event):
-    """`scaler.unscale_(optimizer)`."""
+    """`scaler.unscale_(optimizer)`; `optimizer` is 0 where it is not known."""
 
     scaler: int
     optimizer: int

@@ -19,10 +19,11 @@ STABLE = 3  # times that one place has to find the same tensors before it is not
 class Seen:
     """The tensors that the backward pass of one place reaches, while they stay the same."""
 
-    __slots__ = ("leaves", "same")
+    __slots__ = ("leaves", "modules", "same")
 
     def __init__(self) -> None:
         self.leaves: list[Any] = []
+        self.modules: set[int] = set()
         self.same = 0
 
 
@@ -124,23 +125,33 @@ class Watcher:
     def _reached(self, losses: list[Any], site: int) -> Behind:
         """Everything behind the losses; at a place that always reaches the same tensors only what is near."""
         seen = self._seen.setdefault(site, Seen())
+        called = self._watch.facts.called
         walk = seen.same < STABLE
-        found = Behind()
-        for loss in losses:
-            one = behind(loss.grad_fn, leaves=walk)
-            found.forwards |= one.forwards
-            found.kept |= one.kept
-            found.broadcasts += one.broadcasts
-            found.complete &= one.complete
-            found.leaves += one.leaves
-            if loss.grad_fn is None and loss.requires_grad:
-                found.leaves.append(loss)
+        found = self._behind(losses, leaves=walk)
+        if not walk and not seen.modules.issuperset(called.get(each, 0) for each in found.forwards):  # of another model
+            walk, seen.same = True, 0
+            found = self._behind(losses, leaves=True)
         if not walk:
             found.leaves = seen.leaves
             return found
+        seen.modules = {called.get(each, 0) for each in found.forwards}
         same = len(found.leaves) == len(seen.leaves) and {*map(id, found.leaves)} == {*map(id, seen.leaves)}
         seen.same = seen.same + 1 if same else 0
         seen.leaves = found.leaves
+        return found
+
+    def _behind(self, losses: list[Any], *, leaves: bool) -> Behind:
+        """Everything behind all of the losses."""
+        found = Behind()
+        for loss in losses:
+            one = behind(loss.grad_fn, leaves=leaves)
+            found.forwards |= one.forwards
+            found.kept |= one.kept
+            found.complete &= one.complete
+            found.leaves += one.leaves
+            found.broadcasts += one.broadcasts
+            if loss.grad_fn is None and loss.requires_grad:
+                found.leaves.append(loss)
         return found
 
     # --- after ---

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 
 class Facts:
-    """Makes descriptions; `lineage` tells for each forward which forwards its inputs came from."""
+    """Makes descriptions; `lineage` tells for each forward which forwards its inputs came from, `called` of which module."""
 
     def __init__(self, torch: Any, marks: Marks) -> None:
         self._tensor = torch.Tensor
         self._parameter = torch.nn.Parameter
         self._marks = marks
         self.lineage: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+        self.called: dict[int, int] = {}
 
     def of(self, value: Any, name: str = "", *, source: str = "") -> dict[str, Any]:
         """The fields that describe a value; only its name when it is no tensor."""

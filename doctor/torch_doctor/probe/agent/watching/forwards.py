@@ -149,6 +149,7 @@ class Watcher:
             data |= before
             graph |= through
         facts.lineage[number] = (data, graph)
+        facts.called[number] = fields.get("module", 0)
         first = True
         fact: dict[str, Any] = {}
         for tensor in marks.tensors(output):

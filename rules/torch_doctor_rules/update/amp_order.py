@@ -1,0 +1,137 @@
+"""TDR109: the protocol of the gradient scaler is broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, Clipped, Stepped
+from torch_doctor_rules.scaling import BESIDE, CLIPPED, NEVER_UPDATED, Scaling
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+    from torch_doctor_rules.scaling import Broken
+
+TEXTS = {
+    CLIPPED: (
+        "scaled gradients are clipped: `unscale_({name})` is missing",
+        "unscale the gradients before they are clipped",
+    ),
+    BESIDE: ("`{name}.step()` applies gradients that a scaler multiplied", "step through the scaler"),
+    NEVER_UPDATED: ("the scaler steps `{name}` and is never updated", "update the scaler after the step"),
+}
+OTHERWISE = (
+    "`{name}.backward()` without the scaler that steps: its gradients are divided by the scale",
+    "scale the loss",
+)
+
+
+class AmpOrder(Rule):
+    """The steps of mixed precision are incomplete or in the wrong order, and gradients have the wrong size.
+
+    ## Why is this bad?
+    A gradient scaler multiplies the loss by a large number, 65536 at first, and divides the gradients again before they
+    are applied. Gradients that are clipped in between are far above any limit, so that clipping sets the length of every
+    update. A step beside the scaler applies them 65536 times too large, a backward pass beside it that much too small.
+    Without `update()` the scale never adapts, and torch refuses the second step.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 4), torch.randn(64, 1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu")
+
+    for step in range(4):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        scaler.scale(loss).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 4), torch.randn(64, 1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler("cpu")
+
+    for step in range(4):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+        scaler.update()
+    ```
+
+    ## How the probe confirms it
+    At the call the gradients are those of a loss that the scaler multiplied, or not, against what the protocol wants; a
+    missing update shows when torch refuses the next step. Calls in the right order refute it.
+
+    ## Fix safety
+    Unsafe: gradients get another size, and the model trains differently.
+
+    ## When it stays silent
+    For scalers that are switched off; for frameworks that unscale before they clip; where the gradients are changed by
+    hand, or the scaler goes out of sight.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping
+    - https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling
+    """
+
+    code = "TDR109"
+    name = "amp-order"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every call that breaks the scaler's protocol."""
+        yield from first_per_site(self._report(found) for found in Scaling(trace).broken())
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether these calls ran beside a scaler that is switched on, and in order."""
+        scaling = Scaling(trace)
+        if scaling.off:
+            return "the gradient scaler is switched off in this run"
+        calls = scaling.in_order(finding.site)
+        if calls:
+            return all(calls) or "some of these calls are out of order, but perhaps for another reason"
+        ran = any(at(trace, finding.site, kind) for kind in (Backward, Clipped, Stepped))
+        return "the run did not come to the scaler's step" if ran else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of these calls came in order."""
+        calls = Scaling(trace).in_order(finding.site) or [False]
+        text = f"{sum(calls)} of {count(len(calls), 'call')} follow the scaler's protocol"
+        yield fact(text, sum(calls), "calls")
+
+    def _report(self, found: Broken) -> Finding:
+        loss = owner(found.backward.name, "backward", "loss")
+        optimizer = owner(found.step.name, "step", "optimizer")
+        text, remedy = TEXTS.get(found.how, OTHERWISE)
+        places = {found.backward.site: "the gradients are computed here", found.step.site: "they are applied here"}
+        return self.finding(
+            found.event.site,
+            message(text, name=optimizer if found.how in TEXTS else loss),
+            help=remedy,
+            trail=[Step(site, note) for site, note in places.items() if site != found.event.site],
+        )

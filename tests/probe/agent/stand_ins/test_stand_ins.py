@@ -287,3 +287,67 @@ hub = torch.hub.load("rwightman/pytorch-image-models", "resnet50", pretrained=Tr
 def test_a_model_of_torch_hub_that_only_the_hub_has_is_named(probe: Callable[..., Any]) -> None:
     outcome = probe("import torch\ntorch.hub.load('somebody/models', 'big')\n")
     assert "the script fetches big of somebody/models by torch.hub: fetch it first" in outcome.err
+
+
+STEPS = "def go():\n" + "".join(f"    {line}\n" for line in TRAIN.format(features=4).strip().splitlines())
+FIRE = """
+import fire
+
+def test(checkpoint):
+    raise SystemExit("nothing was trained")
+
+def train(data_path, epochs: int, layers: int, *, optimizer, lr=0.5):
+    assert optimizer in ("sgd", "adam")
+    print(data_path, epochs, layers, lr)
+    go()
+
+fire.Fire({"test": test, "train": train})
+"""
+
+
+def test_what_fire_calls_gets_the_parameters_that_are_missing(probe: Callable[..., Any]) -> None:
+    outcome = probe(WEIGHTS + STEPS + FIRE)
+    assert "came to 4 updates" in outcome.err
+    assert "the one that trains instead of `the command 'train'`" in outcome.err
+    filled = "`--data_path torch-doctor/data_path`, `--epochs 2`, `--layers 2`, `--optimizer sgd`"
+    assert f"a value made up instead of {filled}" in outcome.err
+
+
+def test_what_is_given_to_fire_stays_as_it_is(probe: Callable[..., Any]) -> None:
+    outcome = probe(WEIGHTS + STEPS + FIRE, "train", "here", "--layers", "7", "--epochs=2")
+    assert "came to 4 updates" in outcome.err
+    assert "a value made up instead of `--optimizer sgd`" in outcome.err
+
+
+HYDRA = """
+import hydra
+
+@hydra.main(version_base=None, config_path="conf", config_name="config")
+def main(config):
+    assert config.epochs == 2 and config.model.layers == 2 and config.data_dir and config.optimizer.name == "adam"
+    go()
+
+main()
+"""
+
+
+def test_what_a_configuration_leaves_open_is_filled(probe: Callable[..., Any], write: Write) -> None:
+    write("conf/config.yaml", "defaults:\n- optimizer: ???\nepochs: ???\ndata_dir: ???\nmodel:\n  layers: ???\n")
+    write("conf/optimizer/adam.yaml", "name: adam\n")
+    outcome = probe(WEIGHTS + STEPS + HYDRA)
+    assert "came to 4 updates" in outcome.err
+    assert "a value made up instead of `epochs=2`, `data_dir=torch-doctor/data_dir`, `model.layers=2`" in outcome.err
+    assert "the first of its choices instead of `optimizer=adam`" in outcome.err
+
+
+def test_a_model_is_what_from_pretrained_gets(probe: Callable[..., Any]) -> None:
+    script = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("--checkpoint", required=True)
+args = parser.parse_args()
+assert args.checkpoint == "gpt2"
+if args is None:
+    AutoModelForCausalLM.from_pretrained(args.checkpoint)
+"""
+    assert "came to 4 updates" in probe(WEIGHTS + script + TRAIN.format(features=4)).err

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from . import (
     absent,
     arguments,
+    commands,
+    configurations,
     console,
     cuda,
     distributed,
@@ -53,6 +55,8 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
     distributed.prepare(sources, teller)
     vision.prepare(teller)
     arguments.prepare(sources, teller)
+    commands.prepare(sources, teller)
+    configurations.prepare(sources, teller)
     Files(sources, teller).prepare()
     outputs.prepare(sources, teller)
     folders.prepare(sources, teller)

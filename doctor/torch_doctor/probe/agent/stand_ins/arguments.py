@@ -53,29 +53,51 @@ EASY = (
     "train",
     "cpu",
 )
-TRAINING = ("train", "fit", "run")
+TRAINING = ("train", "fit", "run", "main")
+# Word in the classes that the code loads → a model that fits.
+PRETRAINED = (
+    ("Seq2Seq", "t5-small"),
+    ("T5", "t5-small"),
+    ("Causal", "gpt2"),
+    ("GPT2", "gpt2"),
+    ("Image", "google/vit-base-patch16-224-in21k"),
+    ("ViT", "google/vit-base-patch16-224-in21k"),
+    ("Roberta", "roberta-base"),
+)
+METAVARS: dict[str, Any] = {"INT": int, "FLOAT": float, "BOOL": bool}  # where a library keeps the type to itself
+COUNTED = (
+    "epochs epoch iters steps batch size num n classes dim dims hidden layers layer heads channels workers seed length depth "
+    "width gpu gpus rank k"
+).split()
+MEASURED = (
+    "lr rate dropout decay alpha beta gamma momentum temperature eps epsilon ratio factor weight threshold".split()
+)
 
 
 def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `argparse`, and click when it is imported."""
-    parser: Any = argparse.ArgumentParser
-    parse = parser.parse_known_args
-
-    @functools.wraps(parse)
-    def parse_known_args(self: Any, args: Sequence[str] | None = None, namespace: Any = None) -> Any:
-        if args is None and sources.called_by_user(3 if _is_through(sys._getframe(1)) else 2):
-            args = _filled(self, list(sys.argv[1:]), sources, teller)
-        return parse(self, args, namespace)
-
-    parser.parse_known_args = parse_known_args
-    after("click.core", functools.partial(_patch_click, sources, teller))
-
-
-def _is_through(frame: Any) -> bool:
-    return bool(frame.f_code.co_filename == argparse.__file__)
+    """Patches `argparse`, on which most libraries stand, and others when they are imported."""
+    _patch_argparse(sources, teller, argparse)
+    os.environ["PYTHON_TYRO_BACKEND"] = "argparse"  # a copy of it
+    for name in ("tyro._argparse", "tyro._backends._argparse"):
+        after(name, functools.partial(_patch_argparse, sources, teller))
+    for name in ("click.core", "typer.core"):
+        after(name, functools.partial(_patch_click, sources, teller))
 
 
 # --- argparse ---
+
+
+def _patch_argparse(sources: Sources, teller: Teller, module: ModuleType) -> None:
+    library: Any = module
+    parse = library.ArgumentParser.parse_known_args
+
+    @functools.wraps(parse)
+    def parse_known_args(self: Any, args: Sequence[str] | None = None, namespace: Any = None, **keywords: Any) -> Any:
+        if (args is None or list(args) == sys.argv[1:]) and sources.innermost() is not None:
+            args = _filled(self, list(sys.argv[1:]), sources, teller)
+        return parse(self, args, namespace, **keywords)
+
+    library.ArgumentParser.parse_known_args = parse_known_args
 
 
 def _filled(parser: argparse.ArgumentParser, given: list[str], sources: Sources, teller: Teller) -> list[str]:
@@ -88,9 +110,9 @@ def _filled(parser: argparse.ArgumentParser, given: list[str], sources: Sources,
         if not action.option_strings and count:  # what is there may well be its value
             count -= 1
             continue
-        if isinstance(action, argparse._SubParsersAction):
-            name = _subcommand(action)
-            inner = _filled(action.choices[name], [], sources, teller)
+        if _has_commands(action):
+            name = main_command(list(action.choices or ()))
+            inner = _filled(dict(action.choices or {})[name], [], sources, teller)
             teller.stand_in(f"the command {name!r}", WHY, "the one that trains", [told.ARGUMENTS])
             return [*given, *before, name, *inner]
         values = _values(action, sources, teller)
@@ -108,7 +130,7 @@ def _required(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
             grouped.update(id(action) for action in group._group_actions[1:])
     for action in parser._actions:
         optional = action.nargs in ("?", "*", argparse.REMAINDER, argparse.SUPPRESS)
-        if isinstance(action, argparse._SubParsersAction):
+        if _has_commands(action):
             if action.required or action.choices:
                 yield action
         elif action.required and id(action) not in grouped and not (optional and not action.option_strings):
@@ -119,8 +141,8 @@ def _required(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
 
 
 def _is_given(parser: argparse.ArgumentParser, action: argparse.Action, given: list[str]) -> bool:
-    if isinstance(action, argparse._SubParsersAction):
-        return any(word in action.choices for word in given)
+    if _has_commands(action):
+        return any(word in (action.choices or ()) for word in given)
     names = action.option_strings
     for group in parser._mutually_exclusive_groups:
         if action in group._group_actions:
@@ -132,8 +154,13 @@ def _is_given(parser: argparse.ArgumentParser, action: argparse.Action, given: l
     )
 
 
-def _subcommand(action: argparse._SubParsersAction[Any]) -> str:
-    names = list(action.choices)
+def _has_commands(action: argparse.Action) -> bool:
+    """Whether it takes one of several commands, each with a parser of its own."""
+    return isinstance(action.choices, dict) and all(hasattr(each, "_actions") for each in action.choices.values())
+
+
+def main_command(names: Sequence[str]) -> str:
+    """The command that trains, by its name; else the first."""
     return next((name for word in TRAINING for name in names if word in name), names[0])
 
 
@@ -142,9 +169,10 @@ def _values(action: argparse.Action, sources: Sources, teller: Teller) -> list[s
     if action.nargs == 0:
         return []
     count = action.nargs if isinstance(action.nargs, int) else 1
-    value = _value(action.dest, action.type, list(action.choices or ()), action.help or "", sources)
+    name = action.option_strings[-1] if action.option_strings else action.dest
+    kind = METAVARS.get(str(action.metavar), action.type)
+    value = made_up(name.lstrip("-").replace("-", "_"), kind, list(action.choices or ()), action.help or "", sources)
     if value is None:
-        name = action.option_strings[-1] if action.option_strings else action.dest
         about = f" ({action.help})" if action.help else ""
         entry = {"name": name, "kind": getattr(action.type, "__name__", "str"), "help": action.help or ""}
         text = f"the script needs the argument {name}{about}: give it after `--`"
@@ -152,7 +180,7 @@ def _values(action: argparse.Action, sources: Sources, teller: Teller) -> list[s
     return [value] * count
 
 
-def _value(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str | None:  # noqa: C901, PLR0911 - by sort
+def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str | None:  # noqa: C901, PLR0911 - by sort
     """A value for an argument of this name, by its type, its choices, its use, or its name."""
     if choices:
         return str(_easiest([str(choice) for choice in choices]))
@@ -167,6 +195,9 @@ def _value(name: str, kind: Any, choices: list[Any], about: str, sources: Source
     compared = _compared(name, sources)
     if compared:
         return _easiest(compared)
+    pretrained = _pretrained(name, sources)
+    if pretrained:
+        return pretrained
     words = name.lower().replace("-", "_").split("_")
     if any(word in CONFIGURATION for word in words):
         found = _configuration(sources)
@@ -177,6 +208,19 @@ def _value(name: str, kind: Any, choices: list[Any], about: str, sources: Source
     if any(word in NAMES for word in words):
         return "probe"
     return None
+
+
+def untyped(name: str, sources: Sources) -> str | None:
+    """A value for something that has no type: by its use, else a number where its name is one's."""
+    words = name.lower().replace("-", "_").replace(".", "_").split("_")
+    compared = _compared(name, sources, bare=True)
+    if compared:
+        return _easiest(compared)
+    if words[-1] in COUNTED:
+        return str(_number(name))
+    if words[-1] in MEASURED:
+        return "0.01"
+    return made_up(name, None, [], "", sources)
 
 
 def _configuration(sources: Sources) -> str | None:
@@ -214,49 +258,69 @@ def _easiest(values: Sequence[str]) -> str:
     return next((value for easy in EASY for value in values if value.lower() == easy), values[0])
 
 
-def _compared(name: str, sources: Sources) -> list[str]:
-    """The words that the user's code compares `args.name` with, in the order of the source."""
+def _compared(name: str, sources: Sources, *, bare: bool = False) -> list[str]:
+    """The words that the user's code compares `args.name` with, or a parameter that is `bare`, in the source's order."""
     found: list[str] = []
     for tree in sources.project_trees():
         for node in ast.walk(tree):
-            if isinstance(node, ast.Compare) and len(node.ops) == 1 and _mentions(node.left, name):
+            if isinstance(node, ast.Compare) and len(node.ops) == 1 and _mentions(node.left, name, bare=bare):
                 found += [word for each in ast.walk(node.comparators[0]) if (word := _word(each))]
-            elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict) and _mentions(node.slice, name):
-                found += [word for key in node.value.keys if key is not None and (word := _word(key))]
+            elif isinstance(node, ast.Subscript) and _mentions(node.slice, name, bare=bare):
+                keys = node.value.keys if isinstance(node.value, ast.Dict) else []
+                found += [word for key in keys if key is not None and (word := _word(key))]
     return found
+
+
+def _pretrained(name: str, sources: Sources) -> str | None:
+    """A model of the sort that the user's code loads, where what is loaded is called so."""
+    calls = [
+        (spelled(node.func.value), node)
+        for tree in sources.project_trees()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained"
+    ]
+    key = name.replace("-", "_")
+    if not any(spelled(part) == key for _, call in calls for given in call.args[:1] for part in ast.walk(given)):
+        return None
+    classes = " ".join(owner for owner, _ in calls)
+    return next((model for word, model in PRETRAINED if word in classes), "bert-base-uncased")
 
 
 def _word(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def _mentions(node: ast.expr, name: str) -> bool:
-    """Whether it is `args.name`, or `args.name.lower()`."""
+def _mentions(node: ast.expr, name: str, *, bare: bool) -> bool:
+    """Whether it is `args.name`, or `args.name.lower()`; a name alone, too, where it is `bare`."""
     while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
         node = node.func.value
-    return isinstance(node, ast.Attribute) and spelled(node) == name
+    return isinstance(node, (ast.Attribute, ast.Name) if bare else ast.Attribute) and spelled(node) == name
 
 
 # --- click ---
 
 
 def _patch_click(sources: Sources, teller: Teller, module: ModuleType) -> None:
-    click: Any = module
-    missing: Callable[..., Any] = click.Parameter.process_value
+    parameter: Any = getattr(module, "_TyperParameter", getattr(module, "Parameter", None))  # typer has its own click
+    if parameter is None:
+        return
+    missing: Callable[..., Any] = parameter.process_value
 
     @functools.wraps(missing)
     def process_value(self: Any, context: Any, value: Any) -> Any:
         if value in (None, ()) and self.required:
-            kinds = {"integer": int, "float": float, "boolean": bool}
-            choices = list(getattr(self.type, "choices", ()))
+            sort = getattr(self, "type", None) or self.type_descriptor  # typer's
+            word = getattr(sort, "name", "str")
+            kind = {"integer": int, "float": float, "boolean": bool}.get(word, getattr(sort, "annotation", None))
+            choices = list(getattr(sort, "choices", None) or ())
             about = getattr(self, "help", None) or ""
-            made = _value(self.name, kinds.get(getattr(self.type, "name", "")), choices, about, sources)
+            made = made_up(self.name, kind, choices, about, sources)
             if made is None:
-                entry = {"name": self.name, "kind": getattr(self.type, "name", "str"), "help": about}
+                entry = {"name": self.name, "kind": word, "help": about}
                 text = f"the script needs the argument {self.name}: give it after `--`"
                 raise teller.asked(text, [entry])
             teller.stand_in(f"{self.name} {made}", WHY, "a value made up", [told.ARGUMENTS])
             value = made
         return missing(self, context, value)
 
-    click.Parameter.process_value = process_value
+    parameter.process_value = process_value

@@ -1,0 +1,97 @@
+"""Values that a configuration of hydra leaves open (`???`) and that nobody gave."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from . import told
+from .arguments import made_up, main_command, untyped
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from .source import Sources
+    from .told import Teller
+
+WHY = "a value that the configuration leaves open"
+GROUP = re.compile(r"You must specify '([^']+)'")
+MOST_GROUPS = 10
+
+
+def prepare(sources: Sources, teller: Teller) -> None:
+    """Patches hydra when it is imported."""
+    after("hydra._internal.hydra", functools.partial(_patch, sources, teller))
+
+
+def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
+    hydra: Any = module
+    compose = hydra.Hydra.compose_config
+
+    @functools.wraps(compose)
+    def composed(self: Any, config_name: Any, overrides: Any, *arguments: Any, **keywords: Any) -> Any:
+        overrides = list(overrides)
+        for _ in range(MOST_GROUPS):
+            try:
+                config = compose(self, config_name, overrides, *arguments, **keywords)
+                break
+            except Exception as error:
+                chosen = _choice(str(error))
+                if chosen is None:
+                    raise
+                teller.stand_in(chosen, WHY, "the first of its choices", [told.ARGUMENTS])
+                overrides.append(chosen)
+        else:
+            config = compose(self, config_name, overrides, *arguments, **keywords)
+        _fill(config, sources, teller)
+        return config
+
+    hydra.Hydra.compose_config = composed
+
+
+def _choice(text: str) -> str | None:
+    """The override that chooses what a list of defaults leaves open, from what hydra says of it."""
+    group = GROUP.search(text)
+    options = [line.strip() for line in text.partition("Available options:")[2].splitlines() if line.strip()]
+    return f"{group[1]}={main_command(options)}" if group and options else None
+
+
+def _fill(config: Any, sources: Sources, teller: Teller) -> None:
+    from omegaconf import OmegaConf, open_dict
+
+    for key in _open(config):
+        *above, name = key.split(".")
+        holder = OmegaConf.select(config, ".".join(above)) if above else config
+        node = holder._get_node(name) if hasattr(holder, "_get_node") else None
+        kind = getattr(getattr(node, "_metadata", None), "ref_type", None)
+        known = kind in (int, float, bool, str)
+        value = made_up(name, kind, [], "", sources) if known else untyped(name, sources)
+        if value is None:
+            entry = {"name": key, "kind": getattr(kind, "__name__", "str") if known else "str", "help": ""}
+            text = f"the script needs the setting {key}: give it after `--` as {key}=…"
+            raise teller.asked(text, [entry])
+        teller.stand_in(f"{key}={value}", WHY, "a value made up", [told.ARGUMENTS])
+        with open_dict(config):
+            OmegaConf.update(config, key, value if known else _read(value))
+
+
+def _open(config: Any) -> list[str]:
+    """The keys that have no value, of what is not hydra's own."""
+    from omegaconf import OmegaConf
+
+    found = []
+    for key in config:
+        if OmegaConf.is_missing(config, key):
+            found.append(str(key))
+        elif key != "hydra" and OmegaConf.is_config(config._get_node(key)):
+            found += sorted(OmegaConf.missing_keys(config._get_node(key)))  # with what is above them
+    return found
+
+
+def _read(value: str) -> Any:
+    """The number that a text is; else the text."""
+    if value.isdecimal():
+        return int(value)
+    return float(value) if value.replace(".", "", 1).isdecimal() else value

@@ -61,6 +61,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR306": ("dropout-ignores-mode", "E", "SP", "safe"),
     "TDR307": ("parameter-not-a-leaf", "E", "SP", "unsafe"),
     "TDR308": ("parameters-in-plain-container", "E", "SP", "safe"),
+    "TDR309": ("zero-initialised-weights", "E", "SP", "-"),
     "TDR310": ("layer-never-used", "W", "SP", "-"),
     "TDR311": ("shared-layer-object", "E", "SP", "unsafe"),
     "TDR312": ("dead-units", "W", "P", "-"),

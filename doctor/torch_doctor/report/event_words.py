@@ -100,6 +100,11 @@ class Words:
         return f"{short(event.class_name)} {_name(event.name)} of {event.owner_class} {reached}"
 
     @_said.register
+    def _(self, event: t.ConstantWeights) -> str:
+        value = "one number" if event.value is None else f"{event.value:g}"
+        return f"all weights of {short(event.class_name)} are {value}{_in_brackets(['its units stay identical'] * event.identical)}"
+
+    @_said.register
     def _(self, event: t.ModeMethod) -> str:
         traits = [f"needs {', '.join(event.needs)}"] * bool(event.needs) + ["trains"] * event.trains
         return f"{event.class_name} has a `{event.method}` of its own{_in_brackets(traits)}"

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Args, Keywords, Loader, Object, Symbol, Tensor
+    from torch_doctor.static.values import Args, Keywords, Loader, Module, Object, Symbol, Tensor
     from torch_doctor.trace import Overwritten, Repeated, Site
 
 
@@ -68,6 +68,10 @@ class Executor(Machine):
         self.items: dict[int, Value] = {}  # what the project's data sets give, by their numbers
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()
+        self.constants = False  # whether any weights were set to a constant
+        self.straight: dict[
+            int, tuple[Value, Module]
+        ] = {}  # tensors, by id, and the constant layer that they came from
         self.repeated: dict[int, Repeated] = {}  # modules that a list holds several times
         self.built_in_forward: set[Site] = set()  # constructions of which it was said that a forward makes them
         self.plain_tensors: set[Site] = set()  # attributes of which it was said that a forward uses them
@@ -94,6 +98,7 @@ class Executor(Machine):
         self.remembered = {}
         self.played = {}
         self.driven = set()
+        self.constants, self.straight = False, {}
         self.repeated = {}
         self.built_in_forward = set()
         self.plain_tensors = set()

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 PASSES = 2
 """Passes through a loop that cannot be counted: what one leaves for the next is seen in the second."""
+WALKED = 24
+"""Parts of a module up to which a loop over them is executed part by part."""
 UNROLLED = 8
 """Items up to which a loop over known items is executed item by item."""
 

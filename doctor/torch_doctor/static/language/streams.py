@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.iteration import PASSES, UNROLLED, Course
+from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.language import containers
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
@@ -69,7 +69,8 @@ def course_of(run: Executor, over: p.Expr) -> Course:
     text = run.text(over)
     content = stream.content
     batches = bool(stream.loader)
-    if content is not None and content.rest is None and len(content.items) <= UNROLLED:
+    most = WALKED if content is not None and all(map(_is_part, content.items)) else UNROLLED
+    if content is not None and content.rest is None and len(content.items) <= most:
         items = content.items
         return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED)
     kind = LoopKind.BATCHES if batches else LoopKind.PLAIN
@@ -82,6 +83,13 @@ def course_of(run: Executor, over: p.Expr) -> Course:
 
     passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
     return Course(passes, item, text, kind)
+
+
+def _is_part(item: Value) -> bool:
+    """Whether an item is a module, or one with its name."""
+    if isinstance(item, Sequence) and item.kind == "tuple":
+        return any(isinstance(each, Module) for each in item.content.items)
+    return isinstance(item, Module)
 
 
 def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:

@@ -9,7 +9,15 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators, outside
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
-from torch_doctor.static.training import built_in_forward, library_outputs, modes, module_parts, plain_tensors, tensors
+from torch_doctor.static.training import (
+    built_in_forward,
+    initialising,
+    library_outputs,
+    modes,
+    module_parts,
+    plain_tensors,
+    tensors,
+)
 from torch_doctor.static.values import (
     VOLATILE,
     Args,
@@ -148,7 +156,10 @@ def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: 
     if module.layer == "torch.nn.Sequential" and content is not None:
         return chained(run, module, content, args, keywords, node)
     if module.table is not None:
-        return layer_output(run, module, module.table, args, keywords, node)
+        output = layer_output(run, module, module.table, args, keywords, node)
+        if run.constants:
+            initialising.ran(run, module, args, output)
+        return output
     values = [*args, *keywords.values()]
     flow = blend(value.flow for value in values)
     passed = Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)

@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     functional_dropout,
     grad_modes,
     gradients,
+    initialising,
     loaders,
     loss_building,
     module_building,
@@ -96,6 +97,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         if name.startswith(("torch.nn.functional.", "torchvision.ops.")):
             return tensors.compute_loss(run, name, args, keywords, node, spelling)
         return loss_building.build_loss(run, name, args, keywords, node, spelling)
+    if name.startswith(initialising.INIT):
+        initialising.initialised(run, name, args, keywords, node)
     if name in layers.LAYERS or name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
         return module_building.build_layer(run, name, args, keywords, node)
     if name == "torch.nn.Parameter":

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import blend
+from torch_doctor.static.iteration import WALKED
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
     forwards,
     framework_calls,
+    initialising,
     loss_building,
     modes,
     module_parts,
@@ -79,6 +81,7 @@ def module_method(
         run.heap.set(of.fields, "#given", value=True)
         states = snapshots.states_in(run, args[0]) if args else snapshots.NONE
         run.emit(Loaded, node, module=of.id, name=receiver, states=states.taken, only=states.only)
+        initialising.loaded(run, of)
         return NOTHING
     if name in ("add_module", "register_module") and len(args) > 1:
         key = args[0]
@@ -112,7 +115,7 @@ def module_method(
         return forwards.call_module(run, of, args, keywords, node, receiver)
     if name == "apply":
         if args:
-            outside.call_back(run, args[0], node)
+            _applied(run, of, args[0], node)
         return of
     if name in ("no_sync", "summon_full_params"):
         return Unknown()
@@ -166,11 +169,21 @@ def of_base(run: Executor, of: Module, name: str, args: Args, keywords: Keywords
     return module_method(run, of, name, args, keywords, node, receiver)
 
 
+def _applied(run: Executor, of: Module, function: Value, node: p.Node) -> None:
+    """`module.apply(function)`: the function gets each part, where all are known and not too many."""
+    inside = module_parts.parts_of(run, of)
+    if inside.opaque or len(inside.parts) > WALKED:
+        outside.call_back(run, function, node)
+        return
+    for part in inside.parts:
+        run.call(function, (part,), {}, node)
+
+
 def _walked(run: Executor, of: Module, name: str) -> Value:
     """`children()`, `modules()` and their named forms."""
-    inside = module_parts.parts_of(run, of).parts
+    inside = module_parts.parts_of(run, of)
     if name in ("modules", "named_modules"):
-        found: list[Value] = list(inside)
+        found: list[Value] = list(inside.parts)
     else:
         content = module_parts.listed(run, of)
         found = (
@@ -185,7 +198,7 @@ def _walked(run: Executor, of: Module, name: str) -> Value:
     if name == "keys":
         return Plain()
     opaque = of.cls is None and not of.layer
-    exact = len(found) <= 8 and not opaque and name not in ("modules", "named_modules")  # noqa: PLR2004 - as loops unroll
+    exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
     one: Value = summary(found) if found and not opaque else module_parts.part_of(run, of, "?") if opaque else Unknown()
     if isinstance(one, Unknown) and found:
         one = module_parts.part_of(run, of, "?")

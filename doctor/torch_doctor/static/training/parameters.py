@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
-from torch_doctor.static.training import built_in_forward, module_parts, tensors
+from torch_doctor.static.training import built_in_forward, initialising, module_parts, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
@@ -85,6 +85,7 @@ def params_method(run: Executor, of: Params, name: str, args: Args, keywords: Ke
         return of
     if name.endswith("_") and not name.startswith("_"):
         built_in_forward.weights_given(run, of)
+        initialising.changed(run, of, name, args, node)
         changed_by_hand(run, of.modules, (*args, *keywords.values()), node)
         return of
     if name in ("keys", "items", "values", "copy"):

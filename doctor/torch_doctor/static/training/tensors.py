@@ -11,7 +11,7 @@ from torch_doctor.static.language import containers, operators, outside, targets
 from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import broadcasts, cuts, gradients, parameters, plain_tensors
+from torch_doctor.static.training import broadcasts, cuts, gradients, initialising, parameters, plain_tensors
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
@@ -88,7 +88,10 @@ def tensor_method(
             if not isinstance(of, Tensor)
             else Unknown(of.flow)
         )
-    return computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
+    result = computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
+    if run.straight:
+        initialising.computed(run, name, of, result)
+    return result
 
 
 def computed(  # noqa: PLR0911 - one return per sort of result
@@ -261,6 +264,8 @@ def call_function(
     if short in functions.METHODS and functions.METHODS[short].scalar is not None:
         dims = max(0, dims)
     result = computed(run, short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
+    if run.straight and args:
+        initialising.computed(run, name, args[0], result)
     if isinstance(result, Tensor) and short in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
         result = Tensor(
             result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar, result.meta

@@ -21,6 +21,7 @@ from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved, State
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
+    ConstantWeights,
     FunctionalDropout,
     Held,
     LayerHeld,
@@ -66,6 +67,7 @@ __all__ = [
     "CallEntered",
     "CallExited",
     "Clipped",
+    "ConstantWeights",
     "DatasetBuilt",
     "Event",
     "Forward",

@@ -110,6 +110,24 @@ class LayerHeld(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class ConstantWeights(Event):
+    """All weights of a layer were set to one number, `value` (None: not known which).
+
+    `site` is the initialisation, for the probe the layer's construction, which is `built_at`. `identical`: its units get
+    the same gradients and stay the same, since what follows it is constant too; for the probe, they were after `steps`
+    updates.
+    """
+
+    module: int
+    class_name: str
+    value: float | None
+    identical: bool
+    built_at: Site | None = None
+    units: int = 0
+    steps: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class ModeMethod(Event):
     """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
 

@@ -1,0 +1,73 @@
+"""Layers that start with constant weights: whether their units come apart."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..watching.naming import class_name
+from .instrument import Instrument as Base
+
+if TYPE_CHECKING:
+    from ..scopes import Here
+    from ..watching.watch import Watch
+
+SIZES = range(2, 4_000_000)  # elements of a weight that is looked at
+
+
+class Instrument(Base):
+    """Notes the constant weights of each module before its first call, and looks at them again at the end."""
+
+    def __init__(self, watch: Watch) -> None:
+        super().__init__(watch)
+        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._constant: list[tuple[weakref.ref[Any], float]] = []
+        self._steps: dict[int, int] = {}
+
+    def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
+        """A module that is called for the first time: its constant layers are noted."""
+        if module in self._roots:
+            return
+        self._roots.add(module)
+        nn = self.watch.torch.nn
+        with self.watch.unwatched():
+            for part in module.modules():
+                if not isinstance(part, (nn.Linear, nn.modules.conv._ConvNd)):
+                    continue
+                weight = part._parameters.get("weight")
+                if weight is None or not weight.requires_grad or len(weight) == 1 or weight.numel() not in SIZES:
+                    continue
+                first = weight.detach().flatten()[0]
+                if bool((weight.detach() == first).all()):
+                    self._constant.append((weakref.ref(part), float(first)))
+
+    def before_step(self, optimizer: Any, here: Here) -> None:
+        """Counts the updates of each parameter that has a gradient."""
+        if self._constant:
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    if parameter.grad is not None:
+                        self._steps[id(parameter)] = self._steps.get(id(parameter), 0) + 1
+
+    def at_end(self, error: BaseException | None) -> None:
+        """Writes what became of them."""
+        recorder, modules = self.watch.recorder, self.watch.modules
+        here = recorder.here()
+        for reference, value in self._constant:
+            layer = reference()
+            site = modules.birthplace(layer) if layer is not None else None
+            if layer is None or site is None:
+                continue
+            weight = layer.weight.detach()
+            recorder.event(
+                "ConstantWeights",
+                here,
+                site=site,
+                module=recorder.references.number(layer),
+                class_name=class_name(type(layer), recorder),
+                value=value,
+                identical=bool((weight == weight[:1]).all()),
+                built_at=site,
+                units=len(weight),
+                steps=self._steps.get(id(layer.weight), 0),
+            )

@@ -1,0 +1,133 @@
+"""Weights that a script sets itself: to one constant, or to anything else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.tables import words
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import Args, Const, Keywords, Module, Params, Value
+from torch_doctor.trace import ConstantWeights
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+INIT = "torch.nn.init."
+_FILLS = {"zeros_": 0.0, "ones_": 1.0, "zero_": 0.0}
+_CONSTANTS = frozenset((*_FILLS, "constant_", "constant", "fill_"))
+
+
+_EVEN = frozenset(
+    words(
+        """
+        relu relu6 leaky_relu elu selu celu gelu silu mish tanh sigmoid softplus softsign hardtanh hardswish hardsigmoid
+        flatten view reshape squeeze contiguous max_pool avg_pool adaptive_avg_pool adaptive_max_pool
+        """
+    )
+)
+"""Functions that treat all units alike, without the number of their dimensions."""
+
+
+class Constant:
+    """All weights of a layer were set to one number (None: not known which) at a place."""
+
+    def __init__(self, site: Site, value: float | None) -> None:
+        self.site = site
+        self.value = value
+
+
+def initialised(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> None:
+    """One of the functions of `torch.nn.init` is called."""
+    given = args[0] if args else keywords.get("tensor")
+    shown = node.args[0] if isinstance(node, p.Call) and node.args else None
+    value = args[1] if len(args) > 1 else keywords.get("val")
+    _set(run, given, shown, name.removeprefix(INIT), value, node)
+
+
+def changed(run: Executor, of: Params, method: str, args: Args, node: p.Node) -> None:
+    """Parameters are changed in place by one of their methods."""
+    shown = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
+    _set(run, of, shown, method, args[0] if args else None, node)
+
+
+def _set(run: Executor, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node) -> None:
+    if not isinstance(given, Params):
+        return
+    while isinstance(shown, p.Attribute) and shown.name == "data":
+        shown = shown.value
+    if isinstance(shown, p.Attribute) and shown.name != "weight":
+        return  # a bias, which may be constant
+    number = _FILLS.get(how)
+    if number is None and isinstance(value, Const) and isinstance(value.value, (int, float)):
+        number = float(value.value)
+    made = Constant(run.site(node), number) if how in _CONSTANTS else None
+    run.constants = run.constants or made is not None
+    for each in given.modules:
+        thing = run.objects.get(each)
+        if isinstance(thing, Module) and run.constants:
+            run.heap.set(thing.fields, "#constant", made)
+
+
+def loaded(run: Executor, module: Module) -> None:
+    """Weights are loaded: they are no longer what they were set to."""
+    if run.constants:
+        for part in module_parts.parts_of(run, module).parts:
+            run.heap.set(part.fields, "#constant", None)
+
+
+def ran(run: Executor, module: Module, given: Args, output: Value) -> None:
+    """A layer was called: one that is constant, straight after one that is, leaves the units of both identical.
+
+    All units of the first compute the same, and the second counts them alike, whatever else there is. What starts at zero
+    alone comes apart with the first update.
+    """
+    first = given[0] if given else None
+    before = run.straight.get(id(first), (None, None))[1]
+    constant = module.fields.get("#constant")
+    if not _has_units(module):
+        if before is not None and (_is_norm(module) or (module.table is not None and _is_even(module))):
+            run.straight[id(output)] = (output, before)
+        return
+    if not isinstance(constant, Constant):
+        return
+    made = before.fields.get("#constant") if before is not None and before is not module else None
+    if before is not None and isinstance(made, Constant):
+        run.emit(
+            ConstantWeights,
+            made.site,
+            module=before.id,
+            class_name=before.layer,
+            value=made.value,
+            identical=before.fields.get("#frozen", False) is False and not _is_narrow(before),
+            built_at=before.born,
+        )
+    run.straight[id(output)] = (output, module)
+
+
+def computed(run: Executor, name: str, given: Value, output: Value) -> None:
+    """A function of torch was called on what a layer gave: one that treats all units alike changes nothing."""
+    before = run.straight.get(id(given), (None, None))[1]
+    if before is not None and name.rpartition(".")[2].rstrip("123d_") in _EVEN:
+        run.straight[id(output)] = (output, before)
+
+
+def _has_units(module: Module) -> bool:
+    name = module.layer.rpartition(".")[2]
+    return module.cls is None and (name == "Linear" or name.startswith("Conv"))
+
+
+def _is_narrow(module: Module) -> bool:
+    """Whether a layer has only one unit."""
+    width = module.given[1] if len(module.given) > 1 else module.settings.get("out_features")
+    return isinstance(width, Const) and width.value == 1
+
+
+def _is_norm(module: Module) -> bool:
+    return module.cls is None and module.layer.rstrip("123d").endswith("Norm")
+
+
+def _is_even(module: Module) -> bool:
+    """Whether a layer treats all units alike: it has nothing to train, and draws no random numbers."""
+    return module.table is not None and not module.table.parameters and module.sensitive is False

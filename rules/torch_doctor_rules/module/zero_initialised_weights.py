@@ -1,0 +1,121 @@
+"""TDR309: layers whose weights are all one number have units that stay identical."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import ConstantWeights, Trace
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LEAST = 2
+"""Updates after which units that differ at all have come apart: the first may see nothing but zeros."""
+
+
+class ZeroInitialisedWeights(Rule):
+    """The weights of a hidden layer, and of the one after it, all start at one number.
+
+    ## Why is this bad?
+    Units that compute the same and count the same get the same gradient, so they stay the same: a layer of 512 units is one
+    unit, 512 times. With zeros a network of ReLUs does not learn at all. Random weights are what makes units differ.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 3))
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            nn.init.constant_(layer.weight, 0.1)
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(torch.randn(8, 4)), torch.randint(0, 3, (8,)))
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 3))
+    for layer in model:
+        if isinstance(layer, nn.Linear):
+            nn.init.xavier_uniform_(layer.weight)
+
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(torch.randn(8, 4)), torch.randint(0, 3, (8,)))
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    After some updates the rows of the layer's weight are still equal to each other.
+
+    ## When it stays silent
+    For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
+    constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
+    Also where weights are loaded after it, and where it is not known which layers a loop sets.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/nn.init.html
+    - https://www.deeplearningbook.org/contents/optimization.html
+    """
+
+    code = "TDR309"
+    name = "zero-initialised-weights"
+    level = Level.ERROR
+    witness = "SP"
+    needs = frozenset(("symmetry",))
+    explained_by = frozenset(("TDR309",))  # a run alone does not tell which initialisation it was
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every layer with constant weights whose units stay identical."""
+        wrong = (e for e in trace.of(ConstantWeights) if e.identical and (not trace.observed or e.steps >= LEAST))
+        for event in first_per_site(wrong):
+            value = "the same number" if event.value is None else f"{event.value:g}"
+            trail = [] if event.built_at is None else [Step(event.built_at, "a hidden layer, followed by another such")]
+            yield self.finding(
+                event.site,
+                message(
+                    "all weights of `{name}` start at {value}: its units stay identical",
+                    name=event.class_name.rpartition(".")[2],
+                    value=value,
+                ),
+                help="leave torch's own initialisation, or draw the weights at random",
+                trail=trail,
+            )
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether they are about one layer: the source tells where it is set, a run where it was built."""
+        places = [finding.site, *(step.site for step in finding.trail)]
+        return any(same_place(place, seen.site) for place in places)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the layer was updated, and its units came apart."""
+        found = self._seen(trace, finding)
+        if any(event.identical for event in found) or (found and max(event.steps for event in found) < LEAST):
+            return "too few updates to tell"
+        return bool(found)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of its units are identical."""
+        for event in self._seen(trace, finding)[:1]:
+            after = f"after {count(event.steps, 'update')}"
+            same = f"its {count(event.units, 'unit')} are identical" if event.identical else "its units differ"
+            yield fact(f"{same} {after}", event.units if event.identical else event.steps, "units", event)
+
+    def _seen(self, trace: Trace, finding: Finding) -> list[ConstantWeights]:
+        places = [finding.site, *(step.site for step in finding.trail)]
+        return [event for event in trace.of(ConstantWeights) if any(same_place(place, event.site) for place in places)]

@@ -24,7 +24,6 @@ class TrainMethodOverridden(Rule):
 
     ## Example
     ```python
-    import torch
     from torch import nn
 
 
@@ -48,7 +47,6 @@ class TrainMethodOverridden(Rule):
 
     ## Use instead
     ```python
-    import torch
     from torch import nn
 
 

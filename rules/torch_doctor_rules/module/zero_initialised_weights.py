@@ -70,7 +70,7 @@ class ZeroInitialisedWeights(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/nn.init.html
-    - https://www.deeplearningbook.org/contents/optimization.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Linear.html
     """
 
     code = "TDR309"

@@ -81,7 +81,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),
     "TDR701": ("train-loader-not-shuffled", "W", "SP", "unsafe"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
-    "TDR801": ("cpu-tensor-in-forward", "E", "P", "-"),
+    "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "P", "-"),
     "TDR803": ("move-result-discarded", "E", "P", "-"),
 }

@@ -54,7 +54,8 @@ def _(event: t.RoundTripped) -> str:
 
 @words.register
 def _(event: t.DevicesMet) -> str:
-    return f"{event.operation} gets {event.elements} numbers on the CPU beside some on the GPU"
+    numbers = f"{event.elements} numbers" if event.elements else "a tensor"
+    return f"{event.operation} gets {numbers} on the CPU beside some on the GPU"
 
 
 @words.register

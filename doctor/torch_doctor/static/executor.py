@@ -79,6 +79,8 @@ class Executor(Machine):
         self.importing = 0
         self.states: dict[int, tuple[Tensor, int]] = {}  # tensors of state dicts, by id, with the event that took them
         self.scales = any(isinstance(thing, Tool) and thing.name in training.SCALERS for thing in objects.values())
+        self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
+        self.default_device = False  # tensors are made somewhere else than on the CPU
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import DevicesMet, Trace
 from torch_doctor_rules.shown import count, fact
 from torch_doctor_rules.wording import message
@@ -67,9 +67,12 @@ class CpuTensorInForward(Rule):
     two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
     GPU it is the error of the operation itself.
 
+    ## Fix safety
+    Unsafe: the tensor goes to the device of the module's input, which has to be a tensor.
+
     ## When it stays silent
-    For tensors without dimensions and index tensors, which may be on the CPU; for what is moved before it is used; for
-    buffers and parameters; and for scripts that never ask for a GPU.
+    For tensors without dimensions and index tensors, which may be on the CPU; for what is moved before it is used, also
+    behind a flag; for buffers and parameters; and for modules without parameters, which may belong to the data.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html
@@ -79,7 +82,8 @@ class CpuTensorInForward(Rule):
     code = "TDR801"
     name = "cpu-tensor-in-forward"
     level = Level.ERROR
-    witness = "P"
+    witness = "SP"
+    fix = Fix.UNSAFE
     needs = frozenset({"device"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -93,6 +97,10 @@ class CpuTensorInForward(Rule):
                     help="build it with `device=x.device`, or register it as a buffer",
                     trail=[Step(met.site, "here it meets a tensor on the GPU")],
                 )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - a run does not tell which it made
+        """Whether the tensor was where it has to be: a run tells of meetings only."""
+        return "the script asked for no GPU, or the tensor met none of one in this run"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch says."""

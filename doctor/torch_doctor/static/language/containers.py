@@ -127,7 +127,7 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
         made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
         item = Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
-        item.made = plain_tensors.of_item(value.made, key, node)
+        item.made = plain_tensors.of_item(value, key, node)
         return item
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)

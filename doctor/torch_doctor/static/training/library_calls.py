@@ -20,6 +20,7 @@ from torch_doctor.static.training import (
     loss_building,
     module_building,
     module_methods,
+    places,
     rows,
     tensors,
 )
@@ -144,6 +145,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return Tensor()
     if name in training.SAVES:
         return checkpoints.saved(run, training.SAVES[name], args, keywords, node)
+    if name in places.DEFAULTS:
+        run.default_device = True
     if name in training.LOADS:
         checkpoints.loaded(run, args, keywords, node)
     if name == "copy.copy" and args and isinstance(args[0], Mapping):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.training import module_building
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.training import module_building, places
 from torch_doctor.static.values import (
     Args,
     ClassValue,
@@ -50,18 +51,20 @@ _MOVERS = ("_apply", "to", "cuda", "__setattr__")
 # --- where tensors come from ---
 
 
-def of_factory(run: Executor, name: str, args: Args, keywords: Keywords) -> Made | None:
+def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Made | None:
     """What is known of a tensor that a function of torch makes of numbers alone; None where it is put on some device."""
     short = name.rpartition(".")[2]
     maker = run.building[-1].id if run.building else 0
     given = (*args, *keywords.values())
+    brought = short in _SHARING or short == "from_numpy" or any(value.flow.cuts for value in given)
+    births = (run.site(node),) if run.modules_called and not brought else ()  # data from elsewhere is no work of forward's
     if "device" in keywords or "**" in keywords or short.endswith("_like"):
         return None
-    if any(isinstance(value, Unknown) if short in _SHARING else isinstance(value, Tensor) for value in given):
+    if any(isinstance(value, (Tensor, Unknown) if short in _SHARING else Tensor) for value in given):
         return None
     first = args[0] if args else keywords.get("size", keywords.get("data"))
     if short in _ALWAYS_SIZED:
-        return Made(maker, sized=True)
+        return Made(maker, sized=True, births=births)
     if first is None:
         return None  # an empty tensor: the place of one that comes later
     empty = isinstance(first, Sequence) and not first.content.all()
@@ -69,8 +72,8 @@ def of_factory(run: Executor, name: str, args: Args, keywords: Keywords) -> Made
     if zero or (empty and short in _OF_DATA | {"Tensor", "FloatTensor"}):
         return None
     if short in _OF_DATA:
-        return Made(maker, sized=isinstance(first, Sequence))
-    return Made(maker, sized=not empty)
+        return Made(maker, sized=isinstance(first, Sequence), births=births)
+    return Made(maker, sized=not empty, births=births)
 
 
 def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *, scalar: bool = False) -> Made | None:
@@ -80,16 +83,20 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
     device.
     """
     values = tuple(values)
+    if name == "cpu":
+        return Made(0, sized=True)
     if name in _LIKE:
         values = values[:1]
     found: list[Made] = []
     foreign = False
+    beside = None
     for value in _each(values):
         made = _made(value)
         if made is not None:
             found.append(made)
         elif _is_tensor(value):
             foreign = True
+            beside = value if isinstance(value, (Tensor, ParameterValue, Params)) else beside
     if not found:
         return None
     if name in _TO_OTHERS and not (values[1:] and all(map(_is_type, values[1:]))):
@@ -97,20 +104,30 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
     if foreign and run.modules_called:
         for made in found:
             _used(run, made, node)
+            if beside is not None:
+                places.met(run, made, beside, name, node)
     if foreign:
         return None
     maker = found[0].maker if all(made.maker == found[0].maker for made in found) else 0
     homes = tuple(dict.fromkeys(home for made in found for home in made.homes))
-    return Made(maker, sized=not scalar and (name in _SHAPING or any(made.sized for made in found)), homes=homes)
+    births = tuple(dict.fromkeys(site for made in found for site in made.births))
+    sized = not scalar and (name in _SHAPING or any(made.sized for made in found))
+    return Made(maker, sized=sized, homes=homes, births=births)
 
 
-def of_item(made: Made | None, key: Value, node: p.Index) -> Made | None:
-    """What is known of `tensor[key]`: a number's item may be a single number, which may be anywhere."""
+def of_item(tensor: Tensor, key: Value, node: p.Index) -> Made | None:
+    """What is known of `tensor[key]`: a row's item is a single number, which may be anywhere."""
+    made = tensor.made
     if made is None or (isinstance(node.key, (p.Slice, p.Display)) and made.sized):
         return made
     if isinstance(node.key, (p.Slice, p.Display)):
-        return Made(made.maker, sized=isinstance(node.key, p.Display), homes=made.homes)  # `x[:, None]`
-    return made if isinstance(key, (Tensor, Unknown)) else None
+        return Made(
+            made.maker, sized=isinstance(node.key, p.Display), homes=made.homes, births=made.births
+        )  # `x[:, None]`
+    if isinstance(key, (Tensor, Unknown)):
+        return made
+    shape = measured(tensor).shape
+    return made if shape is not None and len(shape) > 1 and not isinstance(key, Sequence) else None
 
 
 def _each(values: Iterable[Value]) -> Iterator[Value]:
@@ -124,6 +141,8 @@ def _each(values: Iterable[Value]) -> Iterator[Value]:
 def _made(value: Value) -> Made | None:
     if isinstance(value, Tensor):
         return value.made
+    if isinstance(value, ParameterValue):
+        return None if value.declared else value.made
     if isinstance(value, Either):
         options = [option for _, option in value.options if not (isinstance(option, Const) and option.value is None)]
         known = [option.made if isinstance(option, Tensor) else None for option in options]

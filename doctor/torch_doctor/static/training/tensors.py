@@ -79,7 +79,7 @@ def tensor_method(
             return of
         if name in MOVES:
             return parameters.moved(of, name, args, keywords)
-        of = Tensor(of.flow)
+        of = Tensor(of.flow).with_made(None if of.declared else of.made)
     known = functions.METHODS.get(name)
     assert isinstance(of, (Tensor, Unknown))
     if known is None:
@@ -256,9 +256,9 @@ def call_function(
         if flow.source is Source.UNKNOWN and known.source is not None:
             flow = replace(flow, source=known.source)
         leaf = cuts.leaf(run, flow, leading, node)
-        leaf.made = plain_tensors.of_factory(run, name, args, {})
+        leaf.made = plain_tensors.of_factory(run, name, args, {}, node)
         return leaf
-    made = plain_tensors.of_factory(run, name, args, keywords) if known.source is not None else None
+    made = plain_tensors.of_factory(run, name, args, keywords, node) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(args) + len(keywords) - 1
     if short in functions.METHODS and functions.METHODS[short].scalar is not None:

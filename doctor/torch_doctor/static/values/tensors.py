@@ -38,18 +38,20 @@ class Home:
 
 
 class Made:
-    """What is known of a tensor that is computed of numbers alone, and was put on no device.
+    """What is known of a tensor that is on the CPU: computed of numbers alone and put on no device, or moved there.
 
     `maker` is the number of the module in whose constructor that was (0: elsewhere). `sized`: it has dimensions and elements
-    for certain. `homes`: the plain attributes that it lies in, or was computed from.
+    for certain. `homes`: the plain attributes that it lies in, or was computed from; `births`: where a forward made it, or
+    what it was computed from.
     """
 
-    __slots__ = ("homes", "maker", "sized")
+    __slots__ = ("births", "homes", "maker", "sized")
 
-    def __init__(self, maker: int, *, sized: bool, homes: tuple[Home, ...] = ()) -> None:
+    def __init__(self, maker: int, *, sized: bool, homes: tuple[Home, ...] = (), births: tuple[Site, ...] = ()) -> None:
         self.maker = maker
         self.sized = sized
         self.homes = homes
+        self.births = births
 
 
 class Tensor(Value):

@@ -26,6 +26,7 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
         "from_file": (0, "filename", READS),
         "jit.save": (1, "f", WRITES),
         "jit.load": (0, "f", READS),
+        "jit.RecursiveScriptModule.save": (1, "f", WRITES),
         "UntypedStorage.from_file": (0, "filename", READS),
         "_C.PyTorchFileWriter": (0, "name", WRITES),
     },

@@ -27,7 +27,7 @@ from torch_doctor_rules.sites import first_per_site
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Event, Scope
+    from torch_doctor.trace import Event, Scope, Site
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\])?(?![\w.(\[])")
 
@@ -77,6 +77,20 @@ class Loaders:
         """Whether batches of the loader are evaluated."""
         return loader in self._evaluated
 
+    def shared(self) -> Iterator[tuple[LoaderBuilt, Backward, Forward]]:
+        """The loaders whose batches are trained on and evaluated too, with the first of both."""
+        for number, backwards in self._trained.items():
+            if number in self.built and number in self._evaluated:
+                yield self.built[number], backwards[0], self._evaluated[number]
+
+    def unused(self) -> Iterator[LoaderBuilt]:
+        """The loaders of which no batch is taken in sight."""
+        yield from (event for number, event in self.built.items() if number not in self._taken)
+
+    def parts(self, dataset: int) -> tuple[int, ...]:
+        """The datasets that one takes its rows from."""
+        return self._datasets[dataset].parts if dataset in self._datasets else ()
+
     def dataset(self, loader: LoaderBuilt) -> DatasetBuilt | None:
         """The dataset that a loader reads, where it is known."""
         return self._datasets.get(loader.dataset)
@@ -88,6 +102,18 @@ class Loaders:
             if names:
                 return str(names[0])
         return "DataLoader"
+
+    def evaluations(self) -> Iterator[Forward]:
+        """The first evaluation of every loader that is evaluated."""
+        yield from self._evaluated.values()
+
+    def use(self, loader: LoaderBuilt, event: Event) -> Site:
+        """Where the event's pass takes its batches of the loader."""
+        around = event.scope.iterations()
+        taken = [
+            each for each in self._taken[loader.loader] if any(scope in around for scope in each.scope.iterations())
+        ]
+        return taken[-1].site if taken else event.site
 
     def keeps_order(self, loader: LoaderBuilt) -> bool:
         """Whether the loader surely gives the rows of its dataset as they were stored, in many batches."""
@@ -139,7 +165,15 @@ class Loaders:
     @cached_property
     def _evaluated(self) -> dict[int, Forward]:
         found: dict[int, Forward] = {}
-        for forward in self.passes.evaluations():
+        surely = [
+            forward
+            for forward in self.trace.of(Forward)
+            if forward.grad is False
+            and not self.passes.goes_backward(forward)
+            and self.passes.training_of(forward)
+            and not self.passes.beside(forward)
+        ]
+        for forward in (*self.passes.evaluations(), *surely):
             loader = forward.inputs.loader
             if loader and self._taken_beside(loader, forward):
                 found.setdefault(loader, forward)

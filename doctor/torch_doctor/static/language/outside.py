@@ -13,10 +13,12 @@ from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Args,
     Bound,
+    Either,
     FunctionValue,
     Instance,
     Keywords,
     Lib,
+    Loader,
     Mapping,
     Method,
     Module,
@@ -74,7 +76,8 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     kept = frozenset[int]().union(*(value.flow.kept for value in values))
     scalers = _scalers_in(holders) if run.scales else NONE
-    if optimizers or modules or forwards or kept or scalers:
+    loaders = _loaders_in(holders) if run.loads else NONE
+    if optimizers or modules or forwards or kept or scalers or loaders:
         run.emit(
             Handed,
             node,
@@ -84,6 +87,7 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
             forwards=forwards,
             kept=kept,
             scalers=scalers,
+            loaders=loaders,
         )
 
 
@@ -141,6 +145,23 @@ def _scalers_in(values: Iterable[Value], depth: int = 2) -> frozenset[int]:
         elif isinstance(value, (Sequence, Mapping)) and depth:
             inner = value.content.all() if isinstance(value, Sequence) else value.values()
             found |= _scalers_in(inner, depth - 1)
+    return frozenset(found)
+
+
+def _loaders_in(values: Iterable[Value], depth: int = 2) -> frozenset[int]:
+    """The data loaders that someone who gets these values can reach."""
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, Loader):
+            found.add(value.id)
+        elif isinstance(value, (Method, Bound)):
+            found |= _loaders_in((value.of if isinstance(value, Method) else value.self,), depth)
+        elif isinstance(value, Either) and depth:
+            found |= _loaders_in((option for _, option in value.options), depth - 1)
+        elif isinstance(value, (Instance, Module)) and depth:
+            found |= _loaders_in((each for each in value.fields.values() if isinstance(each, Value)), depth - 1)
+        elif isinstance(value, (Sequence, Mapping)) and depth:
+            found |= _loaders_in(value.content.all() if isinstance(value, Sequence) else value.values(), depth - 1)
     return frozenset(found)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Construct a data loader."""
     loader: Loader = run.own(Loader(run.site(node), name))
+    run.loads = True
     parameters = data.LOADER_PARAMETERS.get(name)
     given = dict(zip(parameters or ("dataset",), args, strict=False)) | keywords
     open_ = "**" in keywords or any(isinstance(value, Spread) for value in args)

@@ -199,7 +199,7 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
         class_name=value.cls.name,
         iterable=True if own_order or any(data.iterable(name) for name in names) else known,
         shuffled=True if value.fields.get("#reordered") else None,
-        rows="" if drew else _key(value.cls.name, args, keywords),
+        rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
     )
 
 
@@ -232,9 +232,15 @@ def _listed(value: Value | None) -> tuple[Value, ...]:
     return value.content.all() if isinstance(value, Sequence) else ()
 
 
-def _key(name: str, args: Args, keywords: Keywords) -> str:
+def _state(value: Instance) -> list[str]:
+    """The settings of an object, which say as much as its arguments: whoever sets `mode` later reads other rows."""
+    fields = sorted((key, field.value) for key, field in value.fields.items() if isinstance(field, Const))
+    return [f"{key}: {setting!r}" for key, setting in fields]
+
+
+def _key(name: str, args: Args, keywords: Keywords, state: Iterable[str] = ()) -> str:
     """What identifies the rows that a dataset reads; "" where an argument is not known."""
-    parts = [_text(value) for value in args if not isinstance(value, _PREPARES)]
+    parts = [*state, *(_text(value) for value in args if not isinstance(value, _PREPARES))]
     for key, value in sorted(keywords.items()):
         if key not in data.PREPARING and not isinstance(value, _PREPARES):
             text = _text(value)

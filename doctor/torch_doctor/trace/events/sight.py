@@ -28,7 +28,7 @@ class Handed(Event):
     Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
     may have changed mode, the values in `forwards` and `kept` may have gone backward, gradient `scalers` may have been
     updated. `returned`: it left by being returned from the function that the witness began with. With nothing in it, it
-    tells of a `step()` of something out of sight.
+    tells of a `step()` of something out of sight. `loaders` are the data loaders among it.
     """
 
     to: str
@@ -38,6 +38,7 @@ class Handed(Event):
     kept: frozenset[int] = NO_EVENTS
     scalers: frozenset[int] = NO_EVENTS
     returned: bool = False
+    loaders: frozenset[int] = NO_EVENTS
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -1,0 +1,146 @@
+"""TDR708: the model is evaluated on the rows it was trained on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import BatchTaken
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.overlaps import Overlaps
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Backward, Forward, LoaderBuilt, Site, Trace
+
+
+class TrainDataEvaluated(Rule):
+    """Training and validation read the same rows: the score is that of data the model has seen.
+
+    ## Why is this bad?
+    The validation score is there to tell how the model does on rows it was not trained on. On the training rows it only
+    tells how well these are remembered: overfitting stays invisible, and early stopping and the choice of the best
+    checkpoint follow the wrong number.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset, random_split
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, val_set = random_split(data, [64, 32])
+    train_loader = DataLoader(data, batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, y in DataLoader(val_set, batch_size=16):
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset, random_split
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(96, 4), torch.randn(96, 1))
+    train_set, val_set = random_split(data, [64, 32])
+    train_loader = DataLoader(train_set, batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in train_loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    with torch.no_grad():
+        for x, y in DataLoader(val_set, batch_size=16):
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## How the probe confirms it
+    Batches whose gradients are taken and batches that only evaluate come from the same dataset object, or from one that is
+    part of the other, or from two of a library that were built alike.
+
+    ## When it stays silent
+    Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with subsets whose
+    indices are not known, and where the evaluation computes no loss as training does.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
+    """
+
+    code = "TDR708"
+    name = "train-data-evaluated"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Where all that is evaluated are rows that are trained on."""
+        overlaps = Overlaps(trace)
+        for loader, forward, site, other in overlaps.found():
+            yield self._report(overlaps.loaders, loader, forward, site, other)
+        for loader, backward, forward, idle in overlaps.shared():
+            yield self._shared(overlaps.loaders, loader, backward, forward, idle)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether some loader evaluated."""
+        loaders = Loaders(trace)
+        sites = [loader.site for loader, _ in loaders.evaluating()]
+        evaluated = any(same_place(step.site, site) for step in finding.trail for site in sites)
+        return "which rows its dataset reads is not known" if evaluated else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many batches of the same rows were trained on and evaluated."""
+        loaders = Loaders(trace)
+        for forward in loaders.evaluations():
+            rows = [each for each in finding.trail if same_place(each.site, forward.site)]
+            if rows:
+                taken = sum(event.loader == forward.inputs.loader for event in trace.of(BatchTaken))
+                yield fact(
+                    f"{count(taken, 'batch', 'batches')} of rows that are trained on too", taken, "batches", forward
+                )
+                return
+
+    def _shared(
+        self, loaders: Loaders, loader: LoaderBuilt, backward: Backward, forward: Forward, idle: LoaderBuilt
+    ) -> Finding:
+        return self.finding(
+            loaders.use(loader, forward),
+            message(
+                "`{name}`, which the model trains on, is evaluated: the score tells nothing of new data",
+                name=loaders.name(loader),
+            ),
+            help="evaluate on rows that are kept out of training",
+            trail=[
+                Step(backward.site, "its batches are trained on here"),
+                Step(idle.site, "this loader is never used"),
+                Step(forward.site, "no `backward()` follows this pass: it evaluates"),
+            ],
+        )
+
+    def _report(
+        self, loaders: Loaders, loader: LoaderBuilt, forward: Forward, site: Site, other: LoaderBuilt
+    ) -> Finding:
+        return self.finding(
+            site,
+            message(
+                "`{name}` evaluates rows that are trained on: the score tells nothing of new data",
+                name=loaders.name(loader),
+            ),
+            help="evaluate on rows that are kept out of training",
+            trail=[
+                Step(other.site, "these rows are trained on"),
+                Step(loader.site, "and read for the evaluation"),
+                Step(forward.site, "no `backward()` follows this pass: it evaluates"),
+            ],
+        )

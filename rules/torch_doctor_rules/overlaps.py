@@ -1,0 +1,85 @@
+"""Rows that are trained on and evaluated too."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace import Backward, Forward, GaveUp, Handed, LoaderBuilt, LossCalled, Trace
+from torch_doctor_rules.loaders import Loaders
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import DatasetBuilt, Site
+
+
+class Overlaps:
+    """The loaders of one trace that evaluate what is trained on, where nothing else is evaluated."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.loaders = Loaders(trace)
+
+    def found(self) -> Iterator[tuple[LoaderBuilt, Forward, Site, LoaderBuilt]]:
+        """Every loader that evaluates, with where its rows are found to be those that another one trains on."""
+        pairs = [(loader, forward, self._source(loader, forward)) for loader, forward in self.loaders.evaluating()]
+        if all(source is not None for _, _, source in pairs):
+            for loader, forward, source in pairs:
+                if source is not None:
+                    yield loader, forward, *source
+
+    def shared(self) -> Iterator[tuple[LoaderBuilt, Backward, Forward, LoaderBuilt]]:
+        """Every loader that trains and is all that is evaluated, while another one, of other rows, lies idle."""
+        if any(True for _ in self.loaders.evaluating()):
+            return
+        for loader, backward, forward in self.loaders.shared():
+            idle = next((other for other in self._left_over() if other.dataset not in (0, loader.dataset)), None)
+            if idle is not None and backward.index < forward.index and self._scores(forward, backward):
+                yield loader, backward, forward, idle
+
+    def _source(self, loader: LoaderBuilt, forward: Forward) -> tuple[Site, LoaderBuilt] | None:
+        for other, backward in self.loaders.training():
+            site = self._overlap(other, loader)
+            if site is not None and backward.index < forward.index and self._scores(forward, backward):
+                return site, other
+        return None
+
+    def _scores(self, forward: Forward, backward: Backward) -> bool:
+        """Whether the evaluation computes a loss that training computes too."""
+        losses = self.trace.of(LossCalled)
+        trained = {event.loss for event in losses if event.input.forwards & backward.forwards}
+        return any(event.loss in trained for event in losses if forward.index in event.input.forwards)
+
+    def _left_over(self) -> Iterator[LoaderBuilt]:
+        """The loaders that nobody ever takes a batch of, as far as one can see, and nobody out of sight was given."""
+        handed = frozenset[int]().union(*(event.loaders for event in self.trace.of(Handed)))
+        if not self.trace.of(GaveUp):
+            yield from (event for event in self.loaders.unused() if event.loader not in handed)
+
+    def _overlap(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
+        """The construction by which a loader reads rows that another one reads too, surely; None where it does not.
+
+        That is its dataset's construction, or its own where both read one dataset. A loader over the whole of what the
+        other reads a part of is the one at fault.
+        """
+        if trained.sampled is not False or evaluated.sampled is not False:
+            return None
+        first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
+        if first is None or second is None or first.iterable is not False:
+            return None
+        if first.dataset == second.dataset:
+            return evaluated.site
+        if first.rows and first.rows == second.rows:
+            return second.site
+        return trained.site if first.dataset in self._read_by(second) else None
+
+    def _read_by(self, dataset: DatasetBuilt) -> set[int]:
+        """The datasets that one takes its rows from."""
+        found: set[int] = set()
+        waiting = list(dataset.parts)
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found.add(number)
+                waiting += self.loaders.parts(number)
+        return found

@@ -57,7 +57,9 @@ def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p
     maker = run.building[-1].id if run.building else 0
     given = (*args, *keywords.values())
     brought = short in _SHARING or short == "from_numpy" or any(value.flow.cuts for value in given)
-    births = (run.site(node),) if run.modules_called and not brought else ()  # data from elsewhere is no work of forward's
+    births = (
+        (run.site(node),) if run.modules_called and not brought else ()
+    )  # data from elsewhere is no work of forward's
     if "device" in keywords or "**" in keywords or short.endswith("_like"):
         return None
     if any(isinstance(value, (Tensor, Unknown) if short in _SHARING else Tensor) for value in given):

@@ -38,6 +38,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR118": ("parameter-without-gradient", "E", "P", "-"),
     "TDR119": ("parameter-never-updated", "E", "P", "-"),
     "TDR120": ("non-finite-value", "E", "P", "-"),
+    "TDR122": ("optimizer-rebuilt-in-loop", "W", "SP", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
     "TDR209": ("loss-module-given-tensors", "E", "SP", "safe"),

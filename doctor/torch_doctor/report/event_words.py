@@ -205,6 +205,10 @@ class Words:
         return f"build optimizer {short(event.class_name)} over {self.things(event.modules, whole=event.whole)}"
 
     @_said.register
+    def _(self, event: t.OptimizerRestored) -> str:
+        return f"give {self.things([event.optimizer], nothing='an optimizer')} a state"
+
+    @_said.register
     def _(self, event: t.Stepped) -> str:
         flags = {
             "by hand": event.manual,

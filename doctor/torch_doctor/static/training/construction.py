@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.tables import models, training
 from torch_doctor.static.training import copies, parameters
 from torch_doctor.static.values import (
     Args,
     Bound,
+    Const,
     Content,
     Either,
     FunctionValue,
@@ -32,19 +33,27 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Tri
 
 
 def optimizer_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Construct one of the optimizers that the tables know."""
     given = args[:1] or tuple(value for key, value in keywords.items() if key in ("params", "parameters", "**"))
     modules, whole = parameters.parameters_in(run, given)
-    return make_optimizer(run, name, modules, node, whole=whole and bool(given))
+    remembers: Tri = True
+    if name == "torch.optim.SGD":
+        momentum = args[2] if len(args) > 2 else keywords.get("momentum", Const(0))  # noqa: PLR2004 - its third argument
+        remembers = None if "**" in keywords or not isinstance(momentum, Const) else bool(momentum.value)
+    return make_optimizer(run, name, modules, node, whole=whole and bool(given), remembers=remembers)
 
 
-def make_optimizer(run: Executor, name: str, modules: frozenset[int], node: p.Node, *, whole: bool) -> Optimizer:
+def make_optimizer(
+    run: Executor, name: str, modules: frozenset[int], node: p.Node, *, whole: bool, remembers: Tri = None
+) -> Optimizer:
     """Make an optimizer."""
     made: Optimizer = run.own(Optimizer(run.site(node), name, modules, whole=whole))
-    run.emit(OptimizerBuilt, node, optimizer=made.id, class_name=name, modules=modules, whole=whole)
+    taken: dict[str, Any] = {"modules": modules, "whole": whole, "remembers": remembers}
+    run.emit(OptimizerBuilt, node, optimizer=made.id, class_name=name, **taken)
     return made
 
 

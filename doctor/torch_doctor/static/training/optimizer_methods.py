@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Logged,
+    OptimizerRestored,
     ScalerUpdated,
     SchedulerStepped,
     Stepped,
@@ -61,7 +62,10 @@ def optimizer_method(
         return NOTHING
     if name == "state_dict":
         return checkpoints.state_dict(run, node)
-    if name in ("load_state_dict", "train", "eval"):
+    if name == "load_state_dict":
+        run.emit(OptimizerRestored, node, optimizer=of.id)
+        return NOTHING
+    if name in ("train", "eval"):
         return NOTHING
     if name == "backward":  # a wrapper that runs it: optimizer.backward(loss)
         for value in args[:1]:

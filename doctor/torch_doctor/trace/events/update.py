@@ -126,13 +126,24 @@ class Backward(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class OptimizerBuilt(Event):
-    """An optimizer took parameters: those of `modules`; `whole` is False when there may be others."""
+    """An optimizer took parameters: those of `modules`; `whole` is False when there may be others.
+
+    `remembers`: it keeps something from step to step, as momentum; plain SGD does not.
+    """
 
     optimizer: int
     class_name: str
     modules: frozenset[int]
     whole: bool
     name: str = ""
+    remembers: Tri = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OptimizerRestored(Event):
+    """An optimizer was given the state of another, or of a checkpoint."""
+
+    optimizer: int
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -40,6 +40,7 @@ class Watcher:
         patches, optim = self._watch.patches, self._torch.optim
         patches.replace(optim.Optimizer, "__init__", self._init)
         patches.replace(optim.Optimizer, "add_param_group", self._adding)
+        patches.replace(optim.Optimizer, "load_state_dict", self._loading)
         patches.replace(optim.Optimizer, "zero_grad", self._zeroing)
         patches.replace(self._torch.nn.Module, "zero_grad", self._zeroing)
         hooks = importlib.import_module("torch.optim.optimizer")
@@ -71,6 +72,22 @@ class Watcher:
 
         return add_param_group
 
+    def _loading(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def load_state_dict(optimizer: Any, *arguments: Any, **keywords: Any) -> Any:
+            result = original(optimizer, *arguments, **keywords)
+            if not recorder.quiet and not recorder.rests():
+                recorder.safely(self._restored, optimizer)
+            return result
+
+        return load_state_dict
+
+    def _restored(self, optimizer: Any) -> None:
+        here = self._recorder.here()
+        if here.frame is not None:
+            self._recorder.event("OptimizerRestored", here, optimizer=self._recorder.references.number(optimizer))
+
     def _built(self, optimizer: Any) -> None:
         recorder = self._recorder
         if optimizer in self._told:
@@ -90,6 +107,9 @@ class Watcher:
             class_name=class_name(type(optimizer), recorder),
             modules=sorted(modules),
             whole=True,
+            remembers=not (
+                type(optimizer) is self._torch.optim.SGD and not any(map(_momentum, optimizer.param_groups))
+            ),
             name=file.targets.get((span.end_row, span.end_column), "") if file is not None else "",
         )
 
@@ -242,6 +262,10 @@ class Watcher:
                 recorder.event("Clipped", here, function=function, name=text, modules=sorted(modules))
 
         return wrap
+
+
+def _momentum(group: dict[str, Any]) -> bool:
+    return bool(group.get("momentum"))
 
 
 def parameters_of(optimizer: Any) -> Iterator[Any]:

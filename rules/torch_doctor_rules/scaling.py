@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, Clipped, GaveUp, Handed, ScalerBuilt, ScalerUpdated, Stepped, Unscaled
+from torch_doctor.trace import (
+    Backward,
+    Clipped,
+    GaveUp,
+    Handed,
+    NotCalled,
+    ScalerBuilt,
+    ScalerUpdated,
+    Stepped,
+    Unscaled,
+)
 from torch_doctor_rules.clipping import Clipping
 from torch_doctor_rules.shown import at
 
@@ -125,7 +135,9 @@ class Scaling:
         if certain and backward.loss.graph is True:
             yield Broken(backward, UNSCALED, backward, step)
         lost = any(
-            isinstance(event, GaveUp) or (isinstance(event, Handed) and step.scaler in event.scalers)
+            isinstance(event, GaveUp)
+            or (isinstance(event, NotCalled) and event.method == "update")  # TDR111 says why
+            or (isinstance(event, Handed) and step.scaler in event.scalers)
             for event in self.trace.events
         )
         looped = bool(set(step.scope.iterations()) & set(backward.scope.iterations()))

@@ -91,7 +91,7 @@ class ParameterWithoutGradient(Rule):
     witness = "P"
     needs = frozenset({"parameters"})
     explained_by = frozenset(
-        (
+        [
             "TDR102",
             "TDR103",
             "TDR104",
@@ -106,7 +106,7 @@ class ParameterWithoutGradient(Rule):
             "TDR308",
             "TDR312",
             "TDR313",
-        )
+        ]
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -1,0 +1,92 @@
+"""TDR702: the evaluation loader is shuffled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class EvalLoaderShuffled(Rule):
+    """The validation or test loader is shuffled, which evaluation has no use for.
+
+    ## Why is this bad?
+    The score is the same in any order. But predictions no longer stand in the order of the rows, so that they cannot be
+    joined with file names or ids, batch-wise averages differ a little from run to run, and the shuffle draws from the
+    random numbers of training.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    test_loader = DataLoader(TensorDataset(torch.randn(40, 4), torch.randn(40, 1)), batch_size=16, shuffle=True)
+    with torch.no_grad():
+        for x, y in test_loader:
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), batch_size=16, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    test_loader = DataLoader(TensorDataset(torch.randn(40, 4), torch.randn(40, 1)), batch_size=16)
+    with torch.no_grad():
+        for x, y in test_loader:
+            print(nn.functional.mse_loss(model(x), y).item())
+    ```
+
+    ## Fix safety
+    Safe: `shuffle=True` is removed, and every row is scored as before.
+
+    ## When it stays silent
+    Where the loader trains too, with samplers, where a variable decides, and where nothing shows what becomes of its batches.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+    """
+
+    code = "TDR702"
+    name = "eval-loader-shuffled"
+    level = Level.ADVICE
+    witness = "S"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every loader that only evaluates and is surely shuffled."""
+        loaders = Loaders(trace)
+        for loader, forward in loaders.evaluating():
+            if loader.shuffle is True and loader.said and loader.sampled is False:
+                yield self.finding(
+                    loader.site,
+                    message(
+                        "`{name}` evaluates in random order: predictions lose the order of the rows",
+                        name=loaders.name(loader),
+                    ),
+                    help="leave `shuffle` out",
+                    trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+                )

@@ -60,6 +60,9 @@ class EvalLoaderShuffled(Rule):
             print(nn.functional.mse_loss(model(x), y).item())
     ```
 
+    ## How the probe confirms it
+    It does not: the order is in the source, and a run adds nothing.
+
     ## Fix safety
     Safe: `shuffle=True` is removed, and every row is scored as before.
 

@@ -50,17 +50,41 @@ class Watcher:
                     self._watch.patches.replace(module, name, self._reordering)
 
     def _reordering(self, original: Any) -> Any:
-        recorder = self._recorder
+        if isinstance(original, type):
+            return self._class(original)
 
         def call(*arguments: Any, **keywords: Any) -> Any:
-            if not recorder.quiet and not recorder.rests() and recorder.sites.is_users(_caller()):
-                recorder.safely(told)
+            self._seen(sys._getframe(1).f_code.co_filename)
             return original(*arguments, **keywords)
 
-        def told() -> None:
-            recorder.event("Reordered", recorder.here())
-
         return call
+
+    def _class(self, original: Any) -> Any:
+        """A class that makes what the original makes, and passes for it where classes are compared or joined by `|`."""
+        seen = self._seen
+
+        class Made(type(original)):  # type: ignore[misc]
+            def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+                if cls is not replaced:
+                    return super().__call__(*arguments, **keywords)
+                seen(sys._getframe(1).f_code.co_filename)
+                return original(*arguments, **keywords)
+
+            def __instancecheck__(cls, thing: Any) -> bool:
+                return isinstance(thing, original) if cls is replaced else super().__instancecheck__(thing)
+
+            def __subclasscheck__(cls, other: Any) -> bool:
+                return issubclass(other, original) if cls is replaced else super().__subclasscheck__(other)
+
+        names = {"__module__": original.__module__, "__doc__": original.__doc__}
+        replaced: Any = Made(original.__name__, (original,), names)
+        return replaced
+
+    def _seen(self, path: str) -> None:
+        """Something is put in random order, by code of the file `path`."""
+        recorder = self._recorder
+        if not recorder.quiet and not recorder.rests() and recorder.sites.is_users(path):
+            recorder.safely(lambda: recorder.event("Reordered", recorder.here()))
 
     def tell(self, dataset: Any) -> int:
         """Writes which rows a dataset reads, once; returns its number."""
@@ -102,11 +126,6 @@ class Watcher:
         if any(marks.of(each).source == "noise" for each in marks.tensors(getattr(dataset, "tensors", ()))):
             return True  # rows that were drawn one by one lie in an order as random as any
         return True if any(name in sys.modules for name in ELSEWHERE) else None
-
-
-def _caller() -> str:
-    """The file that the wrapped function is called from."""
-    return sys._getframe(2).f_code.co_filename
 
 
 def _referable(thing: Any) -> bool:

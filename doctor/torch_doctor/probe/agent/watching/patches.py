@@ -25,7 +25,8 @@ class Patches:
             return
         own = vars(owner).get(name, MISSING)
         made = make(original)
-        functools.update_wrapper(made, original)
+        if not isinstance(made, type):  # a class looks like the other by itself
+            functools.update_wrapper(made, original)
         setattr(owner, name, made)
         self._done.append((owner, name, own, made))
 

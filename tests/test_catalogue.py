@@ -25,6 +25,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR103": ("step-before-backward", "E", "SP", "unsafe"),
     "TDR104": ("missing-step", "E", "SP", "-"),
     "TDR105": ("missing-backward", "E", "SP", "-"),
+    "TDR106": ("accumulation-not-scaled", "W", "SP", "unsafe"),
     "TDR108": ("clip-misplaced", "E", "SP", "unsafe"),
     "TDR109": ("amp-order", "E", "SP", "unsafe"),
     "TDR110": ("scheduler-before-optimizer", "E", "SP", "unsafe"),

@@ -1,0 +1,97 @@
+"""Gradients that are added up over several micro-batches before one step applies them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch_doctor.trace import Backward, BranchKind, Clipped, GaveUp, Handed, LossCalled, Stepped, ZeroGrad
+from torch_doctor_rules.gradients import Gradients
+
+if TYPE_CHECKING:
+    from torch_doctor.trace import Event, Scope, Trace
+
+
+class Window(NamedTuple):
+    """Several backward passes of one line, in iterations that follow each other, and the step that applies their sum.
+
+    `length` is how many there are, 0 where it is not known.
+    """
+
+    backward: Backward
+    step: Stepped
+    length: int = 0
+
+
+class Accumulation:
+    """The windows of one trace: which lines add up gradients, and what is done to them before the step."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.gradients = Gradients(trace)
+
+    def windows(self) -> list[Window]:
+        """Every window that surely adds up the gradients of several micro-batches."""
+        if self.trace.observed:
+            return [found for step in self.trace.of(Stepped) if (found := self._seen(step)) is not None]
+        return [found for backward in self.gradients.filling if (found := self._planned(backward)) is not None]
+
+    def of_means(self, window: Window) -> bool:
+        """Whether the window adds up mean losses as they are: no number divides them, on their way or afterwards."""
+        trace, backward = self.trace, window.backward
+        if backward.divided is not False or backward.through != "backward" or not backward.whole:
+            return False
+        forwards = backward.loss.graph_forwards or backward.forwards
+        losses = [
+            event
+            for event in trace.of(LossCalled)
+            if event.index < backward.index
+            and event.output.graph_forwards & forwards
+            and trace.same_iteration(event, backward)
+            and trace.together(event, backward)
+        ]
+        means = bool(losses) and all(event.reduction == "mean" for event in losses)
+        covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
+        return means and forwards <= covered and not self._changed(backward, window.step)
+
+    def _changed(self, backward: Backward, step: Stepped) -> bool:
+        """Whether the gradients may be normalised between the backward pass and the step."""
+        return any(
+            isinstance(event, (GaveUp, Handed)) or (isinstance(event, Clipped) and event.manual)
+            for event in self.trace.between(backward, step, Clipped, Handed, GaveUp)
+            if self.trace.together(event, step)
+        )
+
+    def _planned(self, backward: Backward) -> Window | None:
+        """As the source shows it: every iteration goes backward, and every k-th of them steps and clears."""
+        trace = self.trace
+        if not backward.scope.iterations() or self._periodic(backward, frozenset()):
+            return None
+        batch = backward.scope.iterations()[-1]
+        inside = [event for event in trace.events if batch in event.scope.iterations()]
+        steps = [event for event in inside if isinstance(event, Stepped) and self.gradients.shared(event, backward)]
+        others = [event for event in inside if isinstance(event, (Stepped, ZeroGrad)) and event not in steps]
+        rare = [step for step in steps if step.index > backward.index and self._periodic(step, backward.guards)]
+        clears = [event for event in others if self.gradients.may_concern(event, backward.modules)]
+        if not rare or rare != steps or not all(self._periodic(event, backward.guards) for event in clears):
+            return None
+        return Window(backward, rare[0])
+
+    def _periodic(self, event: Event, guards: frozenset[tuple[int, bool]]) -> bool:
+        """Whether the event happens only every k-th time, beside what these guards say."""
+        kinds = (self.trace.branches[branch].kind for branch, _ in event.guards - guards)
+        return any(kind is BranchKind.PERIODIC for kind in kinds)
+
+    def _seen(self, step: Stepped) -> Window | None:
+        """As a run shows it: one line went backward in several iterations since the gradients were last cleared."""
+        passes: list[Backward] = []
+        batches: set[Scope] = set()
+        for event in reversed(self.trace.before(step)):
+            if not isinstance(event, (Backward, Stepped, ZeroGrad)) or not event.modules & step.modules:
+                continue
+            if not isinstance(event, Backward):
+                break
+            if passes and event.site != passes[0].site:
+                return None
+            passes.append(event)
+            batches.update(event.scope.iterations()[-1:])
+        return Window(passes[0], step, len(passes)) if 1 < len(passes) == len(batches) else None

@@ -1,0 +1,131 @@
+"""TDR106: gradients are added up over several micro-batches, and their sum is taken for a mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward
+from torch_doctor_rules.accumulation import Accumulation
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+    from torch_doctor_rules.accumulation import Window
+
+
+class AccumulationNotScaled(Rule):
+    """Gradients are accumulated over K micro-batches, and the mean loss of each is not divided by K.
+
+    ## Why is this bad?
+    `backward()` adds to the gradients that are there. After K micro-batches of mean losses the sum is K times the
+    gradient of the large batch that it stands for: the step is K times too long, as if the learning rate were, and limits
+    for clipping and weight decay no longer mean what they did.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=8, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(model(x), y)
+        loss.backward()
+        if (i + 1) % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=8, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(model(x), y) / 4
+        loss.backward()
+        if (i + 1) % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    ## How the probe confirms it
+    Several backward passes of the line come before one step, each of a mean loss with nothing in its graph that divides
+    it. A loss that is divided, or one step for every backward pass, refutes it.
+
+    ## Fix safety
+    Unsafe: the loss is divided, and every update becomes K times smaller.
+
+    ## When it stays silent
+    For losses that are divided or weighted in any way, summed, or written by hand; where gradients are changed before the
+    step; under frameworks that divide the loss themselves.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+    """
+
+    code = "TDR106"
+    name = "accumulation-not-scaled"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every line that adds up the gradients of mean losses."""
+        accumulation = Accumulation(trace)
+        windows = accumulation.windows()
+        yield from first_per_site(self._report(window) for window in windows if accumulation.of_means(window))
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether windows of this line were seen, or each of its passes was applied alone."""
+        passes = at(trace, finding.site, Backward)
+        if passes and all(event.divided for event in passes):
+            return True
+        return "no step that applies several of these backward passes was seen" if passes else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many micro-batches one step applies, and whether their losses were divided."""
+        passes = at(trace, finding.site, Backward)
+        divided = sum(bool(event.divided) for event in passes)
+        longest = max(
+            (window.length for window in Accumulation(trace).windows() if window.backward in passes), default=0
+        )
+        if longest > 1:
+            yield fact(
+                f"one step applies the sum of {count(longest, 'micro-batch', 'micro-batches')}", longest, "passes"
+            )
+        if passes:
+            losses = count(len(passes), "loss", "losses")
+            yield fact(
+                f"{divided} of {losses} are divided or weighted before `backward()`", divided, "losses", passes[0]
+            )
+
+    def _report(self, window: Window) -> Finding:
+        loss = owner(window.backward.name, "backward", "loss")
+        optimizer = owner(window.step.name, "step", "optimizer")
+        text = "`{loss}` of each micro-batch is not divided: `{optimizer}` applies a sum instead of a mean"
+        return self.finding(
+            window.backward.site,
+            message(text, loss=loss, optimizer=optimizer),
+            help="divide the loss by the number of micro-batches that one step applies",
+            trail=(
+                Step(window.backward.site, "every micro-batch adds its gradients here"),
+                Step(window.step.site, "one step for several micro-batches applies them"),
+            ),
+        )

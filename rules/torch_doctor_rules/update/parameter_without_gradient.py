@@ -91,22 +91,7 @@ class ParameterWithoutGradient(Rule):
     witness = "P"
     needs = frozenset({"parameters"})
     explained_by = frozenset(
-        [
-            "TDR102",
-            "TDR103",
-            "TDR104",
-            "TDR105",
-            "TDR111",
-            "TDR113",
-            "TDR114",
-            "TDR115",
-            "TDR120",
-            "TDR213",
-            "TDR301",
-            "TDR308",
-            "TDR312",
-            "TDR313",
-        ]
+        f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 213, 301, 308, 312, 313)
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -41,8 +41,12 @@ _ALWAYS_SIZED = frozenset(
 )
 _TO_OTHERS = frozenset({"to", "cuda", "cpu", "xpu", "mps", "type_as", "pin_memory", "share_memory_", "type"})
 """Methods after which a tensor is somewhere else, or may be."""
-_LIKE = frozenset({"expand_as", "view_as", "reshape_as", "sum_to_size", "copy_", "set_", "index_put_"})
-"""Methods whose other tensors may be on another device."""
+_LIKE = "expand_as view_as reshape_as sum_to_size copy_ set_ index_put_"
+_SIZES = (
+    "pad view reshape expand repeat tile narrow split interpolate upsample roll unfold broadcast_to zeros ones full"
+)
+_FIRST_ALONE = frozenset(f"{_LIKE} {_SIZES}".split())
+"""Functions whose other tensors may be on another device, or are read as numbers: sizes and amounts."""
 _SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "unflatten", "broadcast_to", "tile"})
 _MOVERS = ("_apply", "to", "cuda", "__setattr__")
 """Methods of a module that decide what moves with it, and what is registered."""
@@ -87,7 +91,7 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
     values = tuple(values)
     if name == "cpu":
         return Made(0, sized=True)
-    if name in _LIKE:
+    if name.rpartition(".")[2] in _FIRST_ALONE:
         values = values[:1]
     found: list[Made] = []
     foreign = False

@@ -287,6 +287,21 @@ class Words:
     def _(self, event: t.NotCalled) -> str:
         return f"name {_name(event.name)} and do not call it"
 
+    # --- the process ---
+
+    @_said.register
+    def _(self, event: t.SettingSet) -> str:
+        value = {True: "on", False: "off", None: "to what is not known"}[event.value]
+        return f"switch {_name(event.setting)} {value}"
+
+    @_said.register
+    def _(self, event: t.Seeded) -> str:
+        return f"seed random numbers with {_name(event.function)}"
+
+    @_said.register
+    def _(self, _: t.RunAsScript) -> str:
+        return "the file is run as a script"
+
     # --- modes, values, what is out of sight ---
 
     @_said.register

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import not_called
+from torch_doctor.static.training import not_called, settings
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Instance,
     Lib,
     Suspended,
+    Tool,
     Value,
 )
 
@@ -41,6 +42,8 @@ def _with(run: Executor, node: p.With) -> bool:
         return alive
     if isinstance(context, Suspended):
         return _with_generator(run, node, context)
+    if isinstance(context, Tool):
+        settings.entered(run, context, node.context)
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
     if isinstance(enter, Bound):
@@ -52,6 +55,8 @@ def _with(run: Executor, node: p.With) -> bool:
         leave = run.attribute(context, "__exit__", node)
         if isinstance(leave, Bound):
             run.call(leave, (NOTHING, NOTHING, NOTHING), {}, node)
+    elif isinstance(context, Tool):
+        settings.left(run, context, node.context)
     return alive
 
 

@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
     module_parts,
     parameters,
     plain_tensors,
+    settings,
 )
 from torch_doctor.static.values import (
     ClassValue,
@@ -22,6 +23,7 @@ from torch_doctor.static.values import (
     Either,
     FunctionValue,
     Instance,
+    Lib,
     Loader,
     Mapping,
     Module,
@@ -68,11 +70,16 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         bind_name(run, target.id, value)
     elif isinstance(target, p.Attribute):
         holder = run.resolve(run.evaluate(target.value))
+        if isinstance(holder, Lib):
+            settings.attribute_set(run, holder, value, node, target)
         flags.note(run, holder, value, node, target)
         set_attribute(run, holder, target.name, value, node, target)
     elif isinstance(target, p.Index):
         holder = run.resolve(run.evaluate(target.value))
-        set_item(run, holder, run.evaluate(target.key), value, node, target)
+        key = run.evaluate(target.key)
+        if isinstance(holder, Lib):
+            settings.item_set(run, holder, key, value, node)
+        set_item(run, holder, key, value, node, target)
     elif isinstance(target, p.Display):
         for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
             bind(run, part.value if isinstance(part, p.Star) else part, item, node)

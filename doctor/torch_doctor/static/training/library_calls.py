@@ -22,6 +22,7 @@ from torch_doctor.static.training import (
     module_methods,
     places,
     rows,
+    settings,
     tensors,
 )
 from torch_doctor.static.values import (
@@ -121,6 +122,9 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return result
     if name in training.GRAD_MODES:
         return grad_modes.enter_grad_mode(run, name, args, keywords, node)
+    switch = settings.called(run, name, args, keywords, node, spelling)
+    if switch is not None:
+        return switch
     if training.optimizer_of(name):
         return construction.optimizer_built(run, name, args, keywords, node)
     if training.scheduler_of(name):

@@ -9,7 +9,15 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import checkpoints, construction, framework_calls, gradients, keeping, parameters
+from torch_doctor.static.training import (
+    checkpoints,
+    construction,
+    framework_calls,
+    gradients,
+    keeping,
+    parameters,
+    settings,
+)
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -126,6 +134,7 @@ def tool_method(
         if name == "state_dict":
             return checkpoints.state_dict(run, node)
         return Plain()
+    settings.method(run, of, name, node)
     framed = framework_calls.framework_method(run, of, name, args, keywords, node, receiver)
     if framed is not None:
         return framed

@@ -34,6 +34,7 @@ from torch_doctor.trace.events.modules import (
     Registered,
     Repeated,
 )
+from torch_doctor.trace.events.settings import RunAsScript, Seeded, SettingSet
 from torch_doctor.trace.events.sight import GaveUp, Handed, Owned, Unreadable
 from torch_doctor.trace.events.update import (
     Backward,
@@ -108,11 +109,14 @@ __all__ = [
     "Registered",
     "Reordered",
     "Repeated",
+    "RunAsScript",
     "Saved",
     "ScalerBuilt",
     "ScalerUpdated",
     "SchedulerBuilt",
     "SchedulerStepped",
+    "Seeded",
+    "SettingSet",
     "StateTaken",
     "Stepped",
     "TensorFact",

@@ -1,0 +1,69 @@
+"""Switches of the whole process, where the script sets them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import settings
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import Args, Const, Keywords, Lib, Tool, Value
+from torch_doctor.trace import SettingSet, Tri
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def attribute_set(run: Executor, holder: Lib, new: Value, node: p.Node, target: p.Attribute) -> None:
+    """`torch.backends.cudnn.benchmark = True`."""
+    setting = f"{canonical(holder.name)}.{target.name}"
+    if setting in settings.ATTRIBUTES:
+        run.emit(SettingSet, node, setting=setting, name=run.text(target), value=_truth(new))
+
+
+def item_set(run: Executor, holder: Lib, key: Value, new: Value, node: p.Node) -> None:
+    """`os.environ["CUDA_LAUNCH_BLOCKING"] = "1"`."""
+    if holder.name == "os.environ" and isinstance(key, Const) and key.value in settings.VARIABLES:
+        value = str(new.value) not in ("", "0") if isinstance(new, Const) else None
+        run.emit(SettingSet, node, setting=key.value, name=str(key.value), value=value)
+
+
+def called(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value | None:
+    """A function or context that switches something; None for all others."""
+    if name in settings.SWITCHES:
+        given = args[0] if args else keywords.get(settings.SWITCHES[name])
+        value = _truth(given) if given is not None else None
+        run.emit(SettingSet, node, setting=settings.ANOMALY, name=spelling, value=value)
+    elif name not in settings.CONTEXTS:
+        return None
+    tool: Tool = run.own(Tool(run.site(node), name, args=args, keywords=keywords))
+    return tool
+
+
+def entered(run: Executor, context: Tool, node: p.Node) -> None:
+    """A context that switches something on is entered, as far as it does so for every step in it."""
+    if context.name not in settings.CONTEXTS:
+        return
+    value: Tri = None if "schedule" in context.keywords or "**" in context.keywords else True
+    enabled = context.keywords.get("enabled", context.args[0] if context.args else None)
+    if enabled is not None and context.name == "torch.autograd.profiler.profile":
+        value = _truth(enabled)
+    run.emit(SettingSet, node, setting=settings.CONTEXTS[context.name], name=canonical(context.name), value=value)
+
+
+def left(run: Executor, context: Tool, node: p.Node) -> None:
+    """Such a context is left."""
+    setting = settings.CONTEXTS.get(context.name, settings.ANOMALY if context.name in settings.SWITCHES else "")
+    if setting:
+        run.emit(SettingSet, node, setting=setting, name=canonical(context.name), value=False)
+
+
+def method(run: Executor, context: Tool, name: str, node: p.Node) -> None:
+    """`profiler.start()` and `profiler.stop()`."""
+    begins = settings.BEGINNINGS.get(name)
+    if begins is not None:
+        (entered if begins else left)(run, context, node)
+
+
+def _truth(value: Value) -> Tri:
+    return bool(value.value) if isinstance(value, Const) else None

@@ -1,0 +1,101 @@
+"""TDR902: cuDNN is asked for one algorithm and for the fastest of many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import SettingSet
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+BENCHMARK = "torch.backends.cudnn.benchmark"
+DETERMINISTIC = "torch.backends.cudnn.deterministic"
+
+
+class CudnnFlagsClash(Rule):
+    """`cudnn.deterministic = True` is set beside `cudnn.benchmark = True`.
+
+    ## Why is this bad?
+    `benchmark` times several convolution algorithms and takes the fastest, which is another one on another run, as the
+    timings vary. So two runs of the same seed differ in their last digits all the same, and `deterministic` costs speed
+    for nothing.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = True
+    model = nn.Conv2d(3, 8, 3)
+    print(model(torch.randn(2, 3, 32, 32)).shape)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    torch.backends.cudnn.deterministic = True
+    torch.backends.cudnn.benchmark = False
+    model = nn.Conv2d(3, 8, 3)
+    print(model(torch.randn(2, 3, 32, 32)).shape)
+    ```
+
+    ## How the probe confirms it
+    It does not: which algorithm is the fastest differs from machine to machine.
+
+    ## Fix safety
+    Safe: `benchmark` becomes false, as who asks for determinism means it.
+
+    ## When it stays silent
+    Where the two are set on different paths, where the first is set on some paths only (as `deterministic` for those who
+    give a seed), where a variable decides one of them, and where one is switched off again.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/randomness.html#cuda-convolution-benchmarking
+    """
+
+    code = "TDR902"
+    name = "cudnn-flags-clash"
+    level = Level.WARNING
+    witness = "S"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every second switch that surely stays beside the first."""
+        on = [event for event in trace.of(SettingSet) if event.value and event.setting in (BENCHMARK, DETERMINISTIC)]
+        yield from first_per_site(
+            self.finding(
+                second.site,
+                message(
+                    "`{new} = True` beside `{old} = True`: runs of one seed differ all the same",
+                    new=second.setting.rpartition(".")[2],
+                    old=first.setting.rpartition(".")[2],
+                ),
+                help="set `torch.backends.cudnn.benchmark = False`",
+                trail=[Step(first.site, f"`{first.name}` is switched on here")],
+            )
+            for second in on
+            for first in on
+            if first.index < second.index and first.setting != second.setting and self._clash(trace, first, second)
+        )
+
+    def _clash(self, trace: Trace, first: SettingSet, second: SettingSet) -> bool:
+        """Whether both hold at once: the second is never set without the first, and nothing sets them again."""
+        return trace.implies(second, first) and not any(
+            event.value is not True
+            and event.setting == switch.setting
+            and event.index > switch.index
+            and trace.together(event, switch)
+            for switch in (first, second)
+            for event in trace.of(SettingSet)
+        )

@@ -84,6 +84,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),
     "TDR701": ("train-loader-not-shuffled", "W", "SP", "unsafe"),
     "TDR702": ("eval-loader-shuffled", "A", "S", "safe"),
+    "TDR706": ("augmented-evaluation", "E", "SP", "-"),
     "TDR708": ("train-data-evaluated", "E", "SP", "-"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),

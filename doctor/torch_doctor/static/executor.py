@@ -65,6 +65,7 @@ class Executor(Machine):
         self.loop: Landing | None = None
         self.inside: dict[int, tuple[int, Inside]] = {}
         self.remembered: dict[Any, tuple[Any, int]] = {}
+        self.applied: tuple[int, list[Value]] | None = None  # what an item of a data set is made with, on every path
         self.items: dict[int, Value] = {}  # what the project's data sets give, by their numbers
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use
         self.driven: set[int] = set()

@@ -142,12 +142,23 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if isinstance(func, Instance):
         found = func.cls.find("__call__")
         if found is not None and isinstance(found[0], FunctionValue):
-            return invocation.called(run, found[0], (func, *args), keywords, node)
+            draws = run.draws
+            result = invocation.called(run, found[0], (func, *args), keywords, node)
+            if run.draws > draws:
+                _apply(run, func)
+            return result
     if isinstance(func, Tool):
+        _apply(run, func)
         return methods.call_method(run, func, "__call__", args, keywords, node, name)
     if isinstance(func, Context):  # a grad-mode context used as a decorator by hand
         return args[0] if args else Unknown()
     return outside.opaque(run, func, args, keywords, node, name)
+
+
+def _apply(run: Executor, transform: Value) -> None:
+    """Note what an item of a data set is made with, where no branch leads around it."""
+    if run.applied is not None and run.fork_depth == run.applied[0]:
+        run.applied[1].append(transform)
 
 
 def _any_of(run: Executor, func: Either, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:

@@ -220,7 +220,7 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     if name.startswith(("torch.utils.data.", "torchvision.datasets")) or data.iterable(name) is not None:
         return run.own(Tool(run.site(node), name, args=args, keywords=keywords))
     if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):
-        return run.own(Tool(run.site(node), name, held(values)))
+        return run.own(Tool(run.site(node), name, held(values), args, keywords))
     if name.endswith(".SummaryWriter"):
         return run.own(Tool(run.site(node), name))
     return outside.opaque(run, Lib(name), args, keywords, node, spelling)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import augmenting
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.trace.events import Trail
 
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 """What an argument is that says how rows are prepared, and not which ones are read."""
@@ -121,6 +123,7 @@ def _told(  # noqa: PLR0913 - the fields of an event
     shuffled: Tri = None,
     parts: tuple[int, ...] = (),
     rows: str = "",
+    augments: Trail = (),
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
     site = thing.born or run.site(node)
@@ -133,6 +136,7 @@ def _told(  # noqa: PLR0913 - the fields of an event
         shuffled=shuffled,
         parts=parts,
         rows=rows,
+        augments=augments,
     )
     return event
 
@@ -181,6 +185,7 @@ def _of_library(run: Executor, value: Tool, node: p.Node) -> DatasetBuilt:
         iterable=data.iterable(name),
         shuffled=False if stored else _random([*value.args, *value.keywords.values()]),
         rows=rows if data.iterable(name) is False else "",
+        augments=augmenting.augments(run, value),
     )
 
 
@@ -200,6 +205,7 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
         iterable=True if own_order or any(data.iterable(name) for name in names) else known,
         shuffled=True if value.fields.get("#reordered") else None,
         rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
+        augments=augmenting.augments(run, value),
     )
 
 

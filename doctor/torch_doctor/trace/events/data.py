@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.event import Event, Trail
 
 if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
@@ -19,7 +19,8 @@ class DatasetBuilt(Event):
     `iterable`: it gives its rows in an order of its own, so that no loader can shuffle them. `shuffled`: its rows are in
     random order, or are noise; False only where they surely lie as they were stored. `parts` are the datasets that
     it takes its rows from: one for a subset, all of a concatenation. `rows` says which rows it reads: two datasets with
-    the same text read the same; "" where that is not known.
+    the same text read the same; "" where that is not known. `augments` are the transforms that change a row at random
+    each time it is read, each with its construction and its name.
     """
 
     dataset: int
@@ -28,6 +29,7 @@ class DatasetBuilt(Event):
     shuffled: Tri = None
     parts: tuple[int, ...] = ()
     rows: str = ""
+    augments: Trail = ()
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

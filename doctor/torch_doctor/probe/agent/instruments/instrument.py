@@ -50,6 +50,9 @@ class Instrument:
     def on_batch(self, batch: Any, here: Here, event: int) -> None:
         """A loader gave a batch."""
 
+    def on_dataset(self, dataset: Any, event: int) -> None:
+        """A loader is being built over a dataset that was not told of before."""
+
     def on_save(self, saved: Any, target: Any, here: Here, event: int) -> None:
         """`saved` was written to `target` by `torch.save`."""
 

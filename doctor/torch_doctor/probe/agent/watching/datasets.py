@@ -101,7 +101,7 @@ class Watcher:
         parts = [self.tell(each) for each in inner] if isinstance(inner, (list, tuple)) else []
         born = self._born.get(id(dataset))
         here = recorder.here()
-        recorder.event(
+        event = recorder.event(
             "DatasetBuilt",
             here,
             site=born[1] if born is not None and born[0]() is dataset else None,
@@ -111,6 +111,7 @@ class Watcher:
             shuffled=self._shuffled(dataset, indices),
             parts=[part for part in parts if part],
         )
+        self._watch.tell("on_dataset", dataset, event)
         return number
 
     def _shuffled(self, dataset: Any, indices: Any) -> bool | None:

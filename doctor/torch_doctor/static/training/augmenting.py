@@ -1,0 +1,76 @@
+"""What a dataset does to its rows at random: the transforms that it surely applies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import invocation
+from torch_doctor.static.machine import OutOfBudget
+from torch_doctor.static.tables import transforms
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import Const, FunctionValue, Instance, Plain, Sequence, Tool, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace.events import Trail
+
+STEPS = 300
+"""Steps that the look at one item of a project's dataset may take."""
+DEEPEST = 5
+
+
+def augments(run: Executor, value: Tool | Instance) -> Trail:
+    """Where the random transforms of a dataset are built, and what they are called."""
+    applied = list(_applied(run, value)) if isinstance(value, Instance) else _given(value)
+    found: dict[int, tuple[object, str]] = {}
+    for transform in applied:
+        for thing, name in _random_in(run, transform):
+            if thing.born is not None:
+                found.setdefault(thing.id, (thing.born, name))
+    return tuple(found.values())  # type: ignore[arg-type]  # sites, as checked
+
+
+def _given(value: Tool) -> list[Value]:
+    """The transforms that a library's dataset has: the one that was set last."""
+    later = value.fields.get("transform")
+    if isinstance(later, Value):
+        return [later]
+    return [*value.args, *(given for key, given in value.keywords.items() if key != "target_transform")]
+
+
+def _applied(run: Executor, value: Instance) -> Iterator[Value]:
+    """What `__getitem__` calls on every path: it is run aside, and nothing of it happens."""
+    found = value.cls.find("__getitem__")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return
+    before = run.applied
+    applied: tuple[int, list[Value]] = (run.fork_depth, [])
+    with run.aside(STEPS):
+        run.applied = applied
+        try:
+            invocation.enter(run, found[0], (value, Plain()), {}, found[0].node)
+        except OutOfBudget:
+            applied[1].clear()
+        finally:
+            run.applied = before
+    yield from applied[1]
+
+
+def _random_in(run: Executor, value: Value, depth: int = DEEPEST) -> Iterator[tuple[Tool | Instance, str]]:
+    """The random transforms that a transform consists of."""
+    value = run.resolve(value)
+    if isinstance(value, Tool):
+        name = canonical(value.name)
+        settings = {key: given.value for key, given in value.keywords.items() if isinstance(given, Const)}
+        if transforms.random(name, settings):
+            yield value, name.rpartition(".")[2]
+        elif depth and name.rpartition(".")[2] in ("Compose", "Sequential"):
+            for given in (*value.args, *value.keywords.values()):
+                yield from _random_in(run, given, depth - 1)
+    elif isinstance(value, Sequence) and depth:
+        for item in value.content.items:
+            yield from _random_in(run, item, depth - 1)
+    elif isinstance(value, Instance):  # it was seen to draw random numbers
+        yield value, value.cls.name

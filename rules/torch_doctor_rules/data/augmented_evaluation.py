@@ -1,0 +1,148 @@
+"""TDR706: evaluation data is augmented."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.shown import count, fact, number
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import DatasetBuilt, Forward, LoaderBuilt, Site, Trace
+
+
+class AugmentedEvaluation(Rule):
+    """Validation or test data goes through random transforms.
+
+    ## Why is this bad?
+    Augmentation makes rows harder on purpose: crops cut the object off, flips turn a 6 into a 9. On held-out data it
+    lowers the score and gives another one each time, so that epochs, models and papers cannot be compared.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+    class Jitter:
+        def __call__(self, row): return row + torch.randn(4)
+
+    class Rows(Dataset):
+        def __init__(self, first, transform): self.first, self.transform = first, transform
+        def __len__(self): return 64
+        def __getitem__(self, index): return self.transform(torch.full((4,), self.first + index / 64)), index / 64
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(Rows(0.0, Jitter()), batch_size=16, shuffle=True):
+        nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
+        optimizer.step(), optimizer.zero_grad()
+    with torch.no_grad():
+        for x, y in DataLoader(Rows(1.0, Jitter()), batch_size=16):
+            print(nn.functional.mse_loss(model(x).squeeze(1), y.float()).item())
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+    class Jitter:
+        def __call__(self, row): return row + torch.randn(4)
+
+    class Rows(Dataset):
+        def __init__(self, first, transform): self.first, self.transform = first, transform
+        def __len__(self): return 64
+        def __getitem__(self, index): return self.transform(torch.full((4,), self.first + index / 64)), index / 64
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in DataLoader(Rows(0.0, Jitter()), batch_size=16, shuffle=True):
+        nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
+        optimizer.step(), optimizer.zero_grad()
+    with torch.no_grad():
+        for x, y in DataLoader(Rows(1.0, nn.Identity()), batch_size=16):
+            print(nn.functional.mse_loss(model(x).squeeze(1), y.float()).item())
+    ```
+
+    ## How the probe confirms it
+    Rows of a dataset that is only evaluated are read several times: they come out different.
+
+    ## When it stays silent
+    For parts of one dataset that was split, which share its transforms; where the transform depends on a setting, or is
+    random with a probability of 0; and where nothing shows that the batches are evaluated.
+
+    ## References
+    - https://docs.pytorch.org/vision/stable/transforms.html
+    - https://docs.pytorch.org/tutorials/beginner/transfer_learning_tutorial.html
+    """
+
+    code = "TDR706"
+    name = "augmented-evaluation"
+    level = Level.ERROR
+    witness = "SP"
+    needs = frozenset(("rows",))
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every dataset that is only evaluated and whose rows surely change each time."""
+        loaders = Loaders(trace)
+        trained = [loaders.dataset(loader) for loader, _ in loaders.training()]
+        shared = {site for dataset in trained if dataset is not None for site, _ in dataset.augments}
+        for loader, forward in loaders.evaluating():
+            dataset = loaders.dataset(loader)
+            if dataset is None or dataset.parts:
+                continue
+            if dataset.augments or number(trace, "rows that change", dataset):
+                yield self._report(loaders, loader, dataset, forward, shared)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether rows of the dataset were read several times, and stayed as they are."""
+        told = [number(trace, "rows that change", dataset) for dataset in self._meant(trace, finding)]
+        if any(told):
+            return "its rows change, but nothing shows that they are evaluated"
+        return any(changed is not None for changed in told)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many rows changed."""
+        for dataset in self._meant(trace, finding):
+            changed = number(trace, "rows that change", dataset)
+            if changed is not None:
+                text = f"{count(changed, 'row')} of the first few came out different when read again"
+                yield fact(text, changed, "rows", dataset)
+                return
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether the run speaks of the dataset of the finding."""
+        return any(same_place(site, seen.site) for site in _sites(finding))
+
+    def _meant(self, trace: Trace, finding: Finding) -> Iterator[DatasetBuilt]:
+        loaders = Loaders(trace)
+        for loader in loaders.built.values():
+            dataset = loaders.dataset(loader)
+            if dataset is not None and any(same_place(site, dataset.site) for site in _sites(finding)):
+                yield dataset
+
+    def _report(
+        self, loaders: Loaders, loader: LoaderBuilt, dataset: DatasetBuilt, forward: Forward, shared: set[Site]
+    ) -> Finding:
+        site, name = next(iter(dataset.augments), (dataset.site, ""))
+        used = site in shared
+        return self.finding(
+            dataset.site if used else site,
+            message("`{name}` evaluates on rows that change at random: every score differs", name=loaders.name(loader)),
+            help="give the evaluation data transforms of its own, without the random ones",
+            trail=[
+                *([Step(site, f"`{name}` is built here, for training too")] if used else []),
+                *([] if used or not name else [Step(dataset.site, "the evaluation dataset gets it here")]),
+                Step(forward.site, "its batches are evaluated here, and no `backward()` follows"),
+            ],
+        )
+
+
+def _sites(finding: Finding) -> list[Site]:
+    return [finding.site, *(step.site for step in finding.trail)]

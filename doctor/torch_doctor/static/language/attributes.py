@@ -119,7 +119,7 @@ def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node)
     if name == "grad":
         return Grads(frozenset((value.id,)))
     if name == "data":
-        return Params(frozenset((value.id,)))
+        return Params(frozenset((value.id,)), bias=name != "weight")
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
 
@@ -264,7 +264,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
     if name == "module" and value.cls is None:
         return value  # the way to what DataParallel wraps
     if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
-        return Params(frozenset((value.id,)))
+        return Params(frozenset((value.id,)), bias=name != "weight")
     if name == "__class__":
         return value.cls or Unknown()
     content = module_parts.listed(run, value)

@@ -53,7 +53,7 @@ def changed(run: Executor, of: Params, method: str, args: Args, node: p.Node) ->
 
 
 def _set(run: Executor, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node) -> None:
-    if not isinstance(given, Params):
+    if not isinstance(given, Params) or given.bias:
         return
     while isinstance(shown, p.Attribute) and shown.name == "data":
         shown = shown.value

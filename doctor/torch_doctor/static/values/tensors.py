@@ -100,11 +100,15 @@ class Tensor(Value):
 
 
 class Params(Value):
-    """Parameters of modules: an iterable of them, or one of them (`whole` False when there may be others)."""
+    """Parameters of modules: an iterable of them, or one of them (`whole` False when there may be others).
 
-    __slots__ = ("modules", "named", "whole")
+    `bias`: it is one that is no weight.
+    """
 
-    def __init__(self, modules: frozenset[int], *, whole: bool = True, named: bool = False) -> None:
+    __slots__ = ("bias", "modules", "named", "whole")
+
+    def __init__(self, modules: frozenset[int], *, whole: bool = True, named: bool = False, bias: bool = False) -> None:
+        self.bias = bias
         self.modules = modules
         self.whole = whole
         self.named = named

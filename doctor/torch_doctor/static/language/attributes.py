@@ -119,7 +119,7 @@ def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node)
     if name == "grad":
         return Grads(frozenset((value.id,)))
     if name == "data":
-        return Params(frozenset((value.id,)), bias=name != "weight")
+        return Params(frozenset((value.id,)))
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
 

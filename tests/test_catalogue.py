@@ -21,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, so they stay as they are
     "TDR000": ("unreadable-source", "E", "S", "-"),
     "TDR902": ("cudnn-flags-clash", "W", "S", "safe"),
+    "TDR903": ("debug-mode-left-on", "W", "SP", "safe"),
     "TDR101": ("missing-zero-grad", "E", "SP", "unsafe"),
     "TDR102": ("grad-cleared-before-step", "E", "SP", "unsafe"),
     "TDR103": ("step-before-backward", "E", "SP", "unsafe"),

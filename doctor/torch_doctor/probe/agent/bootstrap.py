@@ -13,7 +13,7 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import instrument
+from . import environment, instrument
 from .caps import Caps, StopProbe
 from .channel import Channel
 from .ending import Ending
@@ -68,6 +68,7 @@ class Run:
         if plan.get("instrument", True):
             install_instruments(self.loops)
             read_sources(self._index)
+        environment.install(self.recorder)
         after("torch", self._with_torch)
         for prepare in prepare_others:
             prepare(plan, self.recorder.tell)

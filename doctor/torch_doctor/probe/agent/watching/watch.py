@@ -46,6 +46,7 @@ WATCHERS = (
     "plain_tensors",
     "keeping",
     "compilers",
+    "settings",
     "uncalled",
     "flags",
     "unfinished",

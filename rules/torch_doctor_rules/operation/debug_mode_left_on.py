@@ -1,0 +1,134 @@
+"""TDR903: a mode for debugging is on for the whole run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, LoopKind, SettingSet
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+PROFILER = "torch.profiler.profile"
+COSTS = {
+    "torch.autograd.set_detect_anomaly": "anomaly detection is on for the whole run: training takes several times as long",
+    PROFILER: "the profiler records the whole run: it slows every step and fills the memory",
+    "CUDA_LAUNCH_BLOCKING": "`CUDA_LAUNCH_BLOCKING` is set: the CPU waits for every single kernel",
+}
+REMEDIES = {
+    "torch.autograd.set_detect_anomaly": "switch it on for a few steps, when a NaN is to be found",
+    PROFILER: "give it a `schedule`, or let it record a few steps",
+    "CUDA_LAUNCH_BLOCKING": "set it on the command line, when an error is to be found",
+}
+
+
+class DebugModeLeftOn(Rule):
+    """Anomaly detection, a profiler or `CUDA_LAUNCH_BLOCKING` is on for the whole run.
+
+    ## Why is this bad?
+    These are made for finding an error, and they slow every step: anomaly detection keeps a traceback for each operation
+    and looks for NaN in each gradient, a profiler records each kernel until the memory is full, and with
+    `CUDA_LAUNCH_BLOCKING` the CPU waits for the GPU after every launch.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    torch.autograd.set_detect_anomaly(True)
+    x, y = torch.randn(64, 4), torch.randn(64, 1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 4), torch.randn(64, 1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The mode is on at every backward pass of the run.
+
+    ## Fix safety
+    Safe: the switch is removed; what is computed stays the same.
+
+    ## When it stays silent
+    Where a flag or an argument decides, where some training goes without it, for a profiler with a schedule, and for one
+    that records a single loop of steps.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#disable-debugging-apis
+    - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+    """
+
+    code = "TDR903"
+    name = "debug-mode-left-on"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.SAFE
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every switch, where no backward pass goes without its mode."""
+        for setting, cost in COSTS.items():
+            on = [event for event in trace.of(SettingSet) if event.setting == setting and event.value]
+            under = {switch: self._under(trace, switch) for switch in on}
+            covered = {backward for found in under.values() for backward in found}
+            if not all(backward in covered for backward in trace.of(Backward)):
+                continue
+            for switch in first_per_site(switch for switch in on if under[switch]):
+                step = under[switch][0]
+                if self._is_long(step, setting):
+                    note = "gradients are computed under it here"
+                    yield self.finding(
+                        switch.site, message(cost), help=REMEDIES[setting], trail=[Step(step.site, note)]
+                    )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the switch was reached and training went on without it."""
+        return bool(at(trace, finding.site, SettingSet)) and bool(trace.of(Backward))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many backward passes ran under it."""
+        switches = [event for event in at(trace, finding.site, SettingSet) if event.value]
+        under = {step for switch in switches for step in self._under(trace, switch)}
+        if switches:
+            total = count(len(trace.of(Backward)), "backward pass", "backward passes")
+            yield fact(f"on in {len(under)} of {total}", len(under), "backward passes", switches[0])
+
+    def _under(self, trace: Trace, switch: SettingSet) -> list[Backward]:
+        """The backward passes on whose path the mode is surely switched on, and not yet off again."""
+        offs = [event for event in trace.of(SettingSet) if event.setting == switch.setting and event.value is not True]
+        return [
+            backward
+            for backward in trace.of(Backward)
+            if backward.index > switch.index
+            and trace.implies(backward, switch)
+            and not any(switch.index < off.index < backward.index and trace.together(off, backward) for off in offs)
+        ]
+
+    def _is_long(self, backward: Backward, setting: str) -> bool:
+        """Whether the steps are no mere trial: one loop of them is what a profiler is there for."""
+        loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
+        return len(loops) > (setting == PROFILER)

@@ -346,6 +346,12 @@ class Words:
         return f"{event.framework} owns the loop{_in_brackets(event.details)}"
 
     @_said.register
+    def _(self, event: t.OutdatedUsed) -> str:
+        return (
+            f"use {_name(event.name)}, which `{event.instead}` replaces since torch {'.'.join(map(str, event.since))}"
+        )
+
+    @_said.register
     def _(self, event: t.GaveUp) -> str:
         return f"not followed any further: {event.reason}"
 

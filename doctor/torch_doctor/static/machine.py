@@ -6,7 +6,9 @@ import itertools
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch_doctor.static.heap import Changes, Heap
+from torch_doctor.static.program.walking import asks_version
 from torch_doctor.static.values import (
+    VERSION,
     Const,
     Either,
     Object,
@@ -72,6 +74,8 @@ class Machine:
         self.stack: list[FunctionValue] = []
         self.modules_called: list[Module] = []
         self.mode_tests = 0  # branches being executed that may have asked for the mode of a module
+        self.only_types = 0  # calls being evaluated that ask for the type of something
+        self.outdated: set[tuple[int, Site, str]] = set()  # uses that were told: the trace, the place and the name
         self.arms = 0  # arms of branches, decided ones too, that are being executed
         self.called_in: tuple[int, Guards, int] = (
             0,
@@ -172,7 +176,7 @@ class Machine:
         number = self.branches.get(symbol)
         if number is None:
             number = self.branches[symbol] = len(self.trace.branches)
-            self.trace.branches.append(Branch(self.site(node), _branch_kind(symbol)))
+            self.trace.branches.append(Branch(self.site(node), _branch_kind(symbol, node)))
         return number
 
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:
@@ -277,7 +281,11 @@ class Machine:
         return thing
 
 
-def _branch_kind(symbol: Symbol) -> BranchKind:
+def _branch_kind(symbol: Symbol, node: p.Node) -> BranchKind:
+    if symbol[0] == "raised":
+        return BranchKind.RAISED
+    if _mentions(symbol, VERSION) or asks_version(node):
+        return BranchKind.VERSION
     if _mentions(symbol, "%"):
         return BranchKind.PERIODIC
     return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN

@@ -21,6 +21,8 @@ class BranchKind(enum.Enum):
 
     FLAG = "flag"  # a setting that stays as it is for the whole run
     PERIODIC = "periodic"  # every k-th iteration: `(i + 1) % k == 0`
+    VERSION = "version"  # which version of torch is there
+    RAISED = "raised"  # whether an exception was caught: `except ImportError:`
     UNKNOWN = "unknown"
 
 

@@ -10,8 +10,9 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
-from torch_doctor.static.training import cuts, modes, module_parts, plain_tensors
+from torch_doctor.static.training import cuts, modes, module_parts, outdated, plain_tensors
 from torch_doctor.static.values import (
+    VERSION,
     Bound,
     ClassValue,
     Const,
@@ -44,6 +45,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
     plain_from,
+    unpacked,
 )
 
 if TYPE_CHECKING:
@@ -96,6 +98,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     known = functions.ATTRIBUTES.get(name)
     if known is None:
         return Method(value, name)
+    outdated.of_tensor(run, name, node)
     if name == "requires_grad" and value.made is not None:
         return Const(value=False)
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
@@ -119,29 +122,41 @@ def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node)
     if name == "grad":
         return Grads(frozenset((value.id,)))
     if name == "data":
+        outdated.of_tensor(run, name, node)
         return Params(frozenset((value.id,)))
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
 
-def _of_params(run: Executor, value: Params, name: str, _: p.Node) -> Value:
+def _of_params(run: Executor, value: Params, name: str, node: p.Node) -> Value:
     if name == "grad":
         return Grads(value.modules)
     if name == "data":
+        outdated.of_tensor(run, name, node)
         return value
     known = functions.ATTRIBUTES.get(name)
     return Plain() if known is not None and known.result == "plain" else Method(value, name)
 
 
-def _of_grads(run: Executor, value: Grads, name: str, _: p.Node) -> Value:
+def _of_grads(run: Executor, value: Grads, name: str, node: p.Node) -> Value:
+    outdated.of_tensor(run, name, node)
     return value if name == "data" else Method(value, name)
 
 
 def _of_library(run: Executor, value: Lib, name: str, _: p.Node) -> Value:
+    if name == "__version__":
+        return Plain((VERSION, value.name))
     return Lib(f"{value.name}.{name}")
 
 
 def _of_object(run: Executor, value: Value, name: str, _: p.Node) -> Value:
     return Method(value, name)
+
+
+def _of_sequence(run: Executor, value: Sequence, name: str, node: p.Node) -> Value:
+    data = unpacked(value)
+    if data is not value:
+        return data if name == "data" else Plain() if name.endswith(("sizes", "indices")) else Method(value, name)
+    return _of_object(run, value, name, node)
 
 
 def _of_optimizer(run: Executor, value: Optimizer, name: str, node: p.Node) -> Value:
@@ -294,7 +309,7 @@ ATTRIBUTES: Final[dict[type[Value], Callable[[Executor, Any, str, p.Node], Value
     Params: _of_params,
     Grads: _of_grads,
     Lib: _of_library,
-    Sequence: _of_object,
+    Sequence: _of_sequence,
     Mapping: _of_object,
     Optimizer: _of_optimizer,
     Loader: _of_loader,

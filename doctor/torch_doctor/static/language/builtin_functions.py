@@ -15,6 +15,7 @@ from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
+    VERSION,
     Args,
     ClassValue,
     Const,
@@ -208,6 +209,8 @@ def _get_attribute(run: Executor, name: str, args: Args, node: p.Node) -> Value:
             if key.value in thing.fields or thing.cls.find(key.value):
                 return Const(value=True)
             return Plain() if thing.cls.libraries() else Const(value=False)
+        if isinstance(thing, Lib):
+            return Plain((VERSION, thing.name, key.value))
         if isinstance(thing, Module) and key.value == "module":
             return Plain(("flag", "wrapped"))
         return Plain()

@@ -61,6 +61,19 @@ def evaluate_call(run: Executor, node: p.Call) -> Value:
     func = run.evaluate(node.func)
     if isinstance(node.func, p.Attribute) and node.func.name == "forward":
         named_forwards.called(run, func, node)
+    if isinstance(func, Lib) and func.name in _ASK_TYPES:
+        run.only_types += 1
+        try:
+            return _called(run, func, node)
+        finally:
+            run.only_types -= 1
+    return _called(run, func, node)
+
+
+_ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
+
+
+def _called(run: Executor, func: Value, node: p.Call) -> Value:
     args: list[Value] = []
     for argument in node.args:
         if isinstance(argument, p.Star):

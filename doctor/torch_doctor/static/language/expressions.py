@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
+from torch_doctor.static.training import outdated
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -42,7 +43,10 @@ def _name(run: Executor, node: p.Name) -> Value:
     holder = run.frame.holder(name)
     if holder is not None:
         value: Value = holder.fields[name]
-        return run.resolve(value) if isinstance(value, Either) else value
+        value = run.resolve(value) if isinstance(value, Either) else value
+        if isinstance(value, (Lib, Either)):
+            outdated.named(run, value, node)
+        return value
     if name == "__name__":
         return Const(files.module_name(run))
     if name in _BUILTINS:
@@ -51,8 +55,16 @@ def _name(run: Executor, node: p.Name) -> Value:
 
 
 def _attribute(run: Executor, node: p.Attribute) -> Value:
-    value = run.attribute(run.evaluate(node.value), node.name, node)
-    return run.resolve(value) if isinstance(value, Either) else value
+    private = node.name.startswith("_")
+    run.only_types += private  # nothing that is named so belongs to what torch replaces
+    holder = run.evaluate(node.value)
+    run.only_types -= private
+    value = run.attribute(holder, node.name, node)
+    value = run.resolve(value) if isinstance(value, Either) else value
+    if isinstance(value, Lib):
+        outdated.named(run, value, node)
+        return Lib(value.name, told=True)
+    return value
 
 
 def _opaque(run: Executor, _: p.Opaque) -> Value:

@@ -91,15 +91,15 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
         )
 
 
-def call_back(run: Executor, value: Value, node: p.Node) -> None:
-    """A project function was handed out: it is run once, in a grad mode that nobody knows."""
+def call_back(run: Executor, value: Value, node: p.Node, given: Args = ()) -> None:
+    """A project function was handed out: it is run once with what it is given, in a grad mode that nobody knows."""
     value = run.resolve(value)
     function = value.function if isinstance(value, Bound) else value
     if not isinstance(function, FunctionValue) or function.node in run.entered:
         return
     mode = run.grad
     run.heap.set(run.state.fields, "grad", None)
-    invocation.enter(run, function, (value.self,) if isinstance(value, Bound) else (), {}, node)
+    invocation.enter(run, function, (value.self, *given) if isinstance(value, Bound) else given, {}, node)
     run.heap.set(run.state.fields, "grad", mode)
 
 

@@ -12,6 +12,7 @@ from torch_doctor.static.training import (
     flags,
     keeping,
     module_parts,
+    outdated,
     parameters,
     plain_tensors,
     settings,
@@ -73,6 +74,8 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         if isinstance(holder, Lib):
             settings.attribute_set(run, holder, value, node, target)
         flags.note(run, holder, value, node, target)
+        if isinstance(holder, (Tensor, Params, ParameterValue)):
+            outdated.of_tensor(run, target.name, target)
         set_attribute(run, holder, target.name, value, node, target)
     elif isinstance(target, p.Index):
         holder = run.resolve(run.evaluate(target.value))

@@ -27,5 +27,11 @@ def walk(*roots: object) -> Iterator[Node]:
                 )
 
 
+def asks_version(test: Node) -> bool:
+    """Whether a test speaks of a version: `version.parse(torch.__version__) >= ...`, `if TORCH_VERSION < (2, 3):`."""
+    words = (getattr(node, "name", "") or getattr(node, "id", "") for node in walk(test))
+    return any(isinstance(word, str) and "version" in word.lower() for word in words)
+
+
 _HERE = __name__.rpartition(".")[0]
 _NO_NODES = frozenset(("at", "name", "name_at", "names", "op", "kind", "uses", "calls"))

@@ -221,6 +221,9 @@ _METHODS_ONLY = _named(
     ("register_hook register_post_accumulate_grad_hook", _PLAIN),
 )
 
+PACKS = frozenset(f"torch.nn.utils.rnn.{name}" for name in ("pack_padded_sequence", "pack_sequence"))
+"""Functions that return a `PackedSequence`, which is a named tuple; what the tables say of them is true of its data."""
+
 READING = frozenset({"item", "tolist", "numpy", "__float__", "__array__"})
 """Methods of a tensor that return its numbers outside of torch."""
 

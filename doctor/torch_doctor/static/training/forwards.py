@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     tensors,
 )
 from torch_doctor.static.values import (
+    PACKED,
     VOLATILE,
     Args,
     Bound,
@@ -39,6 +40,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     latest,
+    unpacked,
 )
 from torch_doctor.trace import Forward, Kind, TensorFact
 
@@ -212,7 +214,9 @@ def chained(run: Executor, module: Module, content: Content, args: Args, keyword
 
 
 def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywords: Keywords, node: p.Node) -> Value:
-    """What one of torch's layers returns, by its table entry."""
+    """What one of torch's layers returns, by its table entry; one that is given packed sequences packs what it returns."""
+    if args and unpacked(args[0]) is not args[0]:
+        return _packed(run, layer_output(run, module, table, (unpacked(args[0]), *args[1:]), keywords, node))
     values = [*args, *keywords.values()]
     flow = blend(value.flow for value in values)
     grad = run.grad
@@ -240,6 +244,13 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     if table.result == "recurrent":
         state = run.own(Sequence("tuple", Content((Tensor(flow), Tensor(flow)))))
     return run.own(Sequence("tuple", Content((output, state))))
+
+
+def _packed(run: Executor, output: Value) -> Value:
+    """What a layer returned, with its numbers in a `PackedSequence`; the states beside them are as they are."""
+    first, *others = output.content.items if isinstance(output, Sequence) else (output,)
+    packed: Value = run.own(Sequence(PACKED, Content((first, Plain(), Plain(), Plain()))))
+    return run.own(Sequence("tuple", Content((packed, *others)))) if others else packed
 
 
 def _made(run: Executor, module: Module, table: Layer, node: p.Node) -> tuple[Site | None, str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import builtin_functions, outside, streams
 from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, training
+from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS
 from torch_doctor.static.training import (
     built_in_forward,
     checkpoints,
@@ -20,15 +21,18 @@ from torch_doctor.static.training import (
     loss_building,
     module_building,
     module_methods,
+    outdated,
     places,
     rows,
     settings,
     tensors,
 )
 from torch_doctor.static.values import (
+    PACKED,
     Args,
     Bound,
     Const,
+    Content,
     Either,
     FunctionValue,
     Keywords,
@@ -46,6 +50,7 @@ from torch_doctor.static.values import (
     Value,
     held,
     plain_from,
+    unpacked,
 )
 from torch_doctor.trace import (
     ScalerBuilt,
@@ -96,6 +101,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if data.draws(name):
         rows.drawn(run, name, node)
     if name in losses.LOSSES:
+        if keywords:
+            outdated.given(run, name, OF_LOSSES, keywords, node)
         if name.startswith(("torch.nn.functional.", "torchvision.ops.")):
             return tensors.compute_loss(run, name, args, keywords, node, spelling)
         return loss_building.build_loss(run, name, args, keywords, node, spelling)
@@ -116,7 +123,9 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in functional_dropout.ALWAYS_ON:
         functional_dropout.called(run, name, args, keywords, node)
     if known is not None:
-        result = tensors.call_function(run, name, known, args, keywords, node)
+        result = tensors.call_function(run, name, known, tuple(map(unpacked, args)), keywords, node)
+        if name in functions.PACKS:
+            return run.own(Sequence(PACKED, Content((result, Plain(), Plain(), Plain())), run.site(node)))
         if name == "torch.is_tensor" and args:
             builtin_functions.narrow_to_tensor(run, args[0], result, node)
         return result
@@ -128,6 +137,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if training.optimizer_of(name):
         return construction.optimizer_built(run, name, args, keywords, node)
     if training.scheduler_of(name):
+        if name.startswith("torch."):
+            outdated.given(run, name, OF_SCHEDULERS, keywords, node)
         return construction.scheduler_built(run, name, args, keywords, node)
     if name in training.SCALERS:
         scaler: Tool = run.own(Tool(run.site(node), name))
@@ -197,6 +208,8 @@ def _applied(run: Executor, name: str, args: Args, node: p.Node) -> Value:
 
 
 def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
+    if len(args) == 1 and isinstance(args[0], Plain) and args[0].tells_version:
+        return plain_from(args)  # `packaging.version.parse(torch.__version__)`
     if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
         return _applied(run, name, args, node)
     if name in libraries.RANGES:

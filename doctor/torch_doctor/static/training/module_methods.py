@@ -17,6 +17,7 @@ from torch_doctor.static.training import (
     loss_building,
     modes,
     module_parts,
+    outdated,
     sharing,
     snapshots,
 )
@@ -45,7 +46,6 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
 
@@ -120,6 +120,7 @@ def module_method(
     if name in ("no_sync", "summon_full_params"):
         return Unknown()
     if name in MODULE_METHODS or name.startswith("register_"):
+        outdated.of_module(run, name, node.func if isinstance(node, p.Call) else node)
         return Unknown()
     loss_building.note_use(run, of, name, node)
     owned = framework_calls.owned_method(run, of, name, args, keywords, node, receiver)
@@ -173,7 +174,7 @@ def _applied(run: Executor, of: Module, function: Value, node: p.Node) -> None:
     """`module.apply(function)`: the function gets each part, where all are known and not too many."""
     inside = module_parts.parts_of(run, of)
     if inside.opaque or len(inside.parts) > WALKED:
-        outside.call_back(run, function, node)
+        outside.call_back(run, function, node, (module_parts.part_of(run, of, "?"),))
         return
     for part in inside.parts:
         run.call(function, (part,), {}, node)

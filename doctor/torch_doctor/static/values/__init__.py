@@ -2,7 +2,7 @@
 
 from torch_doctor.static.values.callables import Bound, FunctionValue, Method, Partial, Super, Suspended
 from torch_doctor.static.values.classes import ClassValue
-from torch_doctor.static.values.containers import Content, Mapping, Sequence, Spread, Stream
+from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
 from torch_doctor.static.values.joining import join, summary
 from torch_doctor.static.values.objects import (
     Fields,
@@ -18,7 +18,7 @@ from torch_doctor.static.values.objects import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
-from torch_doctor.static.values.symbols import COUNTER, Facts, Symbol, fresh_symbol, hashable, latest
+from torch_doctor.static.values.symbols import COUNTER, VERSION, Facts, Symbol, fresh_symbol, hashable, latest
 from torch_doctor.static.values.tensors import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
@@ -54,6 +54,8 @@ __all__ = [
     "MISSING",
     "MOVED_PARAMETER",
     "NOTHING",
+    "PACKED",
+    "VERSION",
     "VOLATILE",
     "Args",
     "Bound",
@@ -106,4 +108,5 @@ __all__ = [
     "number_dtype",
     "plain_from",
     "summary",
+    "unpacked",
 ]

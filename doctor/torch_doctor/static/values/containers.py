@@ -51,6 +51,17 @@ class Sequence(Object):
         return blend(value.flow for value in self.content.all())
 
 
+PACKED = "packed"
+"""The `kind` of a `PackedSequence`: a tuple of its data and three tensors of numbers about it."""
+
+
+def unpacked(value: Value) -> Value:
+    """The data of a `PackedSequence`; anything else as it is."""
+    if isinstance(value, Sequence) and value.kind == PACKED and value.content.items:
+        return value.content.items[0]
+    return value
+
+
 class Mapping(Object):
     """A dict: known keys are fields ("key", value); "rest" is what lies under any other key."""
 

@@ -21,6 +21,10 @@ COUNTER = "counter"
 """Begins the symbol of a loop's counter that starts at 0; then comes whether it is there now, None where nobody knows."""
 
 
+VERSION = "which version"
+"""Begins the symbol of what tells which version of a library is there."""
+
+
 def fresh_symbol(word: str = "?") -> Symbol:
     """A symbol that equals no other."""
     return (word, next(SERIAL))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
-from torch_doctor.static.values.symbols import fresh_symbol
+from torch_doctor.static.values.symbols import VERSION, fresh_symbol
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -69,6 +69,11 @@ class Plain(Value):
             self._symbol = fresh_symbol()
         return self._symbol
 
+    @property
+    def tells_version(self) -> bool:
+        """Whether it is computed of the version of a library."""
+        return self._symbol is not None and self._symbol[0] is VERSION
+
 
 class Number(Plain):
     """A number or array that was read from tensors: `flow` says from which."""
@@ -84,6 +89,9 @@ def plain_from(
     values: Iterable[Value], symbol: Symbol | None = None, flow: Flow = EMPTY, size: Making | None = None
 ) -> Plain:
     """A plain value that was computed from these values, or from what has this flow; it remembers where graphs were cut."""
+    values = tuple(values)
+    if symbol is None and any(isinstance(value, Plain) and value.tells_version for value in values):
+        symbol = fresh_symbol(VERSION)
     cuts = flow.cuts.union(*(value.flow.cuts for value in values))
     return Number(Flow(cuts=cuts), symbol, size) if cuts else Plain(symbol, size)
 
@@ -147,9 +155,13 @@ class Either(Value):
 
 
 class Lib(Value):
-    """Something of a library that is not part of the project, by its dotted name."""
+    """Something of a library that is not part of the project, by its dotted name.
 
-    __slots__ = ("name",)
+    `told`: the script gave it a name of its own, and what is to be said of it was said there.
+    """
 
-    def __init__(self, name: str) -> None:
+    __slots__ = ("name", "told")
+
+    def __init__(self, name: str, *, told: bool = False) -> None:
         self.name = name
+        self.told = told

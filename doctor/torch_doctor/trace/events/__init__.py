@@ -35,7 +35,7 @@ from torch_doctor.trace.events.modules import (
     Repeated,
 )
 from torch_doctor.trace.events.settings import RunAsScript, Seeded, SettingSet
-from torch_doctor.trace.events.sight import GaveUp, Handed, Owned, Unreadable
+from torch_doctor.trace.events.sight import GaveUp, Handed, OutdatedUsed, Owned, Unreadable
 from torch_doctor.trace.events.update import (
     Backward,
     Broadcast,
@@ -102,6 +102,7 @@ __all__ = [
     "NotCalled",
     "OptimizerBuilt",
     "OptimizerRestored",
+    "OutdatedUsed",
     "Overwritten",
     "Owned",
     "ParameterMoved",

@@ -1,10 +1,14 @@
-"""Where the witness sees no further."""
+"""Where the witness sees no further, and what it sees of the source alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.versions import Version
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -47,3 +51,16 @@ class Owned(Event):
 
     framework: str
     details: tuple[str, ...] = field(default=())
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OutdatedUsed(Event):
+    """Something that torch's documentation marks as outdated was named: a function, a class, an attribute, an argument.
+
+    `api` is its torch name, `name` the user's expression, `instead` what takes its place since version `since` of torch.
+    """
+
+    api: str
+    name: str
+    instead: str
+    since: Version

@@ -1,0 +1,62 @@
+"""What torch's documentation marks as outdated, where it is used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import outdated
+from torch_doctor.static.values import Const, Either, Lib, Value
+from torch_doctor.trace import OutdatedUsed
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.tables.outdated import Outdated
+    from torch_doctor.static.values import Keywords
+
+
+def named(run: Executor, value: Value, node: p.Expr) -> None:
+    """Something of a library was named: its use, unless only its type is asked for, or it was told where it got this name.
+
+    Where an import may have failed, what it gave is used; where that is one of several names of torch, the script has
+    chosen what its torch has.
+    """
+    if run.only_types:
+        return
+    if isinstance(value, Either):
+        options = [option for _, option in value.options if isinstance(option, Lib)]
+        if len({option.name for option in options}) != 1:
+            return
+        value = options[0]
+    if isinstance(value, Lib) and not value.told:
+        known = outdated.NAMES.get(value.name)
+        if known is not None:
+            _tell(run, known, value.name, node)
+
+
+def of_tensor(run: Executor, name: str, node: p.Node) -> None:
+    """An attribute of what is surely a tensor was read or set."""
+    known = outdated.OF_TENSORS.get(name)
+    if known is not None:
+        _tell(run, known, f"torch.Tensor.{name}", node)
+
+
+def of_module(run: Executor, name: str, node: p.Node) -> None:
+    """A method of a module is called."""
+    known = outdated.OF_MODULES.get(name)
+    if known is not None:
+        _tell(run, known, f"torch.nn.Module.{name}", node)
+
+
+def given(run: Executor, api: str, table: dict[str, Outdated], keywords: Keywords, node: p.Node) -> None:
+    """Something of torch is called with these arguments; those that are as they are by default say nothing."""
+    for name, value in keywords.items():
+        if name in table and not (isinstance(value, Const) and value.value is None):
+            _tell(run, table[name], f"{api}({name}=)", node, f"{name}=")
+
+
+def _tell(run: Executor, known: Outdated, api: str, node: p.Node, name: str = "") -> None:
+    site = run.site(node)
+    if (id(run.trace), site, api) not in run.outdated:
+        run.outdated.add((id(run.trace), site, api))
+        run.emit(OutdatedUsed, site, api=api, name=name or run.text(node), instead=known.instead, since=known.since)

@@ -265,6 +265,7 @@ VALUES: dict[str, object] = {
     "str": "word",
     "bool": True,
     "Tri": None,
+    "Version": (2, 4),
     "Kind": t.Kind.LOGITS,
     "Holding": t.Holding.APPENDED,
     "LoopKind": t.LoopKind.PLAIN,

@@ -66,7 +66,7 @@ class OutdatedApi(Rule):
     - https://docs.pytorch.org/docs/stable/amp.html
     - https://docs.pytorch.org/docs/stable/autograd.html#variable-deprecated
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
-    - https://pytorch.org/blog/pytorch-0_4_0-migration-guide/
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html
     """
 
     code = "TDR807"

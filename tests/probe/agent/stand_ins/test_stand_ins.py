@@ -351,3 +351,48 @@ if args is None:
     AutoModelForCausalLM.from_pretrained(args.checkpoint)
 """
     assert "came to 4 updates" in probe(WEIGHTS + script + TRAIN.format(features=4)).err
+
+
+NLTK = {
+    "nltk/__init__.py": "from .corpus import util\nfrom .tokenize import sent_tokenize\nfrom .downloader import download\n",
+    "nltk/downloader.py": """
+class Downloader:
+    def download(self, name):
+        raise OSError("nothing is fetched")
+
+_downloader = Downloader()
+download = _downloader.download
+""",
+    "nltk/tokenize/__init__.py": """
+def sent_tokenize(text):
+    raise LookupError("punkt")
+
+word_tokenize = sent_tokenize
+""",
+    "nltk/corpus/__init__.py": "from .util import LazyCorpusLoader\nstopwords = LazyCorpusLoader('stopwords')\n",
+    "nltk/corpus/util.py": """
+class LazyCorpusLoader:
+    def __init__(self, name):
+        self.__name = name
+
+    def __getattr__(self, name):
+        raise LookupError(name)
+""",
+}
+
+
+def test_data_of_nltk_is_what_punctuation_tells(probe: Callable[..., Any], write: Write) -> None:
+    for name, text in NLTK.items():
+        write(name, text)
+    outcome = probe("""
+import nltk
+import torch
+from nltk.corpus import stopwords
+from nltk.tokenize import word_tokenize
+nltk.download("punkt")
+assert nltk.sent_tokenize("So it is. And so?") == ["So it is.", "And so?"]
+assert word_tokenize("So it is.") == ["So", "it", "is", "."]
+assert "the" in stopwords.words("english")
+""")
+    assert "fails" not in outcome.err, outcome.err
+    assert "instead of `nltk.corpus.stopwords` (data of nltk that is not there)" in outcome.err

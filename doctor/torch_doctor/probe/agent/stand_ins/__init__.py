@@ -19,6 +19,7 @@ from . import (
     hub,
     loaders,
     model_hubs,
+    nltk_data,
     outputs,
     processes,
     trackers,
@@ -61,6 +62,7 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
     outputs.prepare(sources, teller)
     folders.prepare(sources, teller)
     hub.prepare(sources, teller)
+    nltk_data.prepare(teller)
 
 
 def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None]) -> None:

@@ -176,6 +176,18 @@ assert AutoModel.from_pretrained({name!r}).get_input_embeddings().num_embeddings
 """)
 
 
+def test_a_tokenizer_whose_name_tells_nothing_is_of_the_kind_of_the_model_beside_it(
+    probe: Callable[..., Any],
+) -> None:
+    probe("""
+import torch
+from transformers import AutoConfig, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("somebody/words")
+assert tokenizer.eos_token == "<|endoftext|>"
+config = AutoConfig.from_pretrained("gpt2", vocab_size=len(tokenizer))
+""")
+
+
 def test_a_model_whose_name_tells_nothing_is_named(run: Any, write: Any) -> None:
     script = "import torch\nfrom transformers import AutoModel\nAutoModel.from_pretrained('somebody/thing')\n"
     write("train.py", script)

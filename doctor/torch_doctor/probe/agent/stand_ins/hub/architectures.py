@@ -100,6 +100,7 @@ SMALL: dict[str, int] = {
     "ffn_dim": 512,
     "word_embed_proj_dim": 256,
 }
+LOADING = ("from_pretrained", "from_config")
 STACKS = frozenset({"layer", "layers", "h", "block", "blocks"})
 NUMBERED = re.compile(r"\b(?:layers?|h|blocks?)\.\d+")
 
@@ -113,6 +114,19 @@ def architecture(name: str, known: Any) -> str | None:
     flat = lowered.replace("_", "-")
     fitting = [kind for kind in known if kind.replace("_", "-") in flat]
     return max(fitting, key=len) if fitting else None
+
+
+def beside(sources: Sources, known: Any) -> str | None:
+    """The type of the first model that the user's code names otherwise: by `from_pretrained`, or by its class."""
+    for tree in sources.trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in LOADING:
+                names = [each.value for each in node.args[:1] if isinstance(each, ast.Constant)]
+                for name in (*names, spelled(node.func.value)):
+                    kind = architecture(str(name), known)
+                    if kind is not None and not str(name).startswith("Auto"):
+                        return kind
+    return None
 
 
 def sizes(kind: str, name: str) -> dict[str, Any]:

@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
 
 def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `huggingface_hub` when it is imported."""
-    after("huggingface_hub", functools.partial(_patch, sources, teller))
+    """Patches `huggingface_hub` where it defines what it fetches by; the package itself imports that late."""
+    for module, name in (("file_download", "hf_hub_download"), ("_snapshot_download", "snapshot_download")):
+        after(f"huggingface_hub.{module}", functools.partial(_patch, sources, teller, name))
 
 
-def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
-    library: Any = module
-    for name in ("hf_hub_download", "snapshot_download"):
-        fetch = getattr(library, name, None)
-        if fetch is not None:
-            setattr(library, name, _refused(fetch, sources, teller))
+def _patch(sources: Sources, teller: Teller, name: str, module: ModuleType) -> None:
+    fetch = getattr(module, name, None)
+    if fetch is not None:
+        setattr(module, name, _refused(fetch, sources, teller))
 
 
 def _refused(fetch: Any, sources: Sources, teller: Teller) -> Any:

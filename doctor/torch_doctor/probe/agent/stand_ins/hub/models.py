@@ -85,7 +85,7 @@ class Models:
 
     def tokenizer(self, real: Callable[..., Any], cls: Any, name: Any, *arguments: Any, **keywords: Any) -> Any:
         """A tokenizer that may not be there."""
-        folder = self._snapshots.of(name, _kind(cls), keywords.get("cache_dir"))
+        folder = self._snapshots.of(name, _kind(cls), keywords.get("cache_dir"), beside=True)
         if folder is None:
             return real(name, *arguments, **keywords)
         keywords.pop("revision", None)

@@ -42,13 +42,14 @@ class Snapshots:
         """The name of the model whose made-up folder this is."""
         return self._names.get(str(path))
 
-    def of(self, name: Any, kind: str = "", cache: Any = None) -> str | None:
+    def of(self, name: Any, kind: str = "", cache: Any = None, *, beside: bool = False) -> str | None:
         """The folder that stands in for a model's repository; None where the real files are there.
 
         Args:
             name: the model as the script calls it.
             kind: the type of model, where the class that loads it tells.
             cache: the folder that the script names for its cache.
+            beside: whether the type of another model that the script names will do.
 
         Raises:
             OSError: the name does not tell the architecture.
@@ -61,6 +62,8 @@ class Snapshots:
         from transformers import CONFIG_MAPPING
 
         found = kind if kind in CONFIG_MAPPING else architectures.architecture(name, list(CONFIG_MAPPING.keys()))
+        if found is None and beside:
+            found = architectures.beside(self._sources, list(CONFIG_MAPPING.keys()))
         if found is None:
             text = f"the script loads {name}, which is not there, and the name tells no architecture: fetch it first"
             self._teller.missing(name, text)

@@ -1,0 +1,78 @@
+"""Data of nltk that is not there: sentences and words are taken apart by their punctuation, the usual stop words are known."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from . import told
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from .told import Teller
+
+WHY = "data of nltk that is not there"
+STOP_WORDS = (
+    "i me my we our you your he him his she her it its they them their what which who this that these those am is are was were "
+    "be been being have has had do does did a an the and but if or because as until while of at by for with about to from in "
+    "out on off over under again then once here there when where why how all any both each few more most other some such no "
+    "nor not only own same so than too very can will just don should now"
+).split()
+
+
+def prepare(teller: Teller) -> None:
+    """Patches nltk when it is imported."""
+    after("nltk.corpus.util", functools.partial(_patch_corpora, teller))
+    after("nltk.tokenize", functools.partial(_patch_tokenizers, teller))
+    after("nltk.downloader", functools.partial(_patch_download, teller))
+
+
+def _patch_download(teller: Teller, module: ModuleType) -> None:
+    downloader: Any = module
+
+    def download(*arguments: Any, **_: Any) -> bool:
+        what = " ".join(str(each) for each in arguments)
+        teller.stand_in(f"nltk.download({what!r})", "data that would be fetched", "nothing", [])
+        return True
+
+    downloader.download = downloader.Downloader.download = downloader._downloader.download = download
+
+
+def _patch_tokenizers(teller: Teller, module: ModuleType) -> None:
+    tokenize: Any = module
+    for name, pattern in (("sent_tokenize", r"[^.!?]+[.!?]*"), ("word_tokenize", r"\w+|[^\w\s]")):
+        setattr(tokenize, name, _apart(getattr(tokenize, name), name, re.compile(pattern), teller))
+
+
+def _apart(real: Callable[..., Any], name: str, pattern: re.Pattern[str], teller: Teller) -> Any:
+    @functools.wraps(real)
+    def taken_apart(text: str, *arguments: Any, **keywords: Any) -> Any:
+        try:
+            return real(text, *arguments, **keywords)
+        except LookupError:
+            teller.stand_in(f"nltk.{name}", WHY, "what punctuation tells", [told.VALUES])
+            return [part.strip() for part in pattern.findall(text) if part.strip()]
+
+    return taken_apart
+
+
+def _patch_corpora(teller: Teller, module: ModuleType) -> None:
+    loader: Any = getattr(module, "LazyCorpusLoader", None)
+    if loader is None:
+        return
+    read = loader.__getattr__
+
+    def __getattr__(self: Any, name: str) -> Any:  # noqa: N807
+        try:
+            return read(self, name)
+        except LookupError:
+            if name != "words" or self.__dict__.get("_LazyCorpusLoader__name") != "stopwords":
+                raise
+            teller.stand_in("nltk.corpus.stopwords", WHY, f"{len(STOP_WORDS)} English ones", [told.VALUES])
+            return lambda *_, **__: list(STOP_WORDS)
+
+    loader.__getattr__ = __getattr__

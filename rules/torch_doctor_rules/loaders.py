@@ -115,6 +115,13 @@ class Loaders:
         ]
         return taken[-1].site if taken else event.site
 
+    def repeats(self, forward: Forward, dataset: DatasetBuilt) -> bool:
+        """Whether the rows are evaluated several times, as for an average over augmentations."""
+        readers = {loader.site for loader in self.built.values() if loader.dataset == dataset.dataset}
+        around = [scope for scope in forward.scope.iterations() if scope.loop_kind is LoopKind.PLAIN]
+        trained = {scope.loop for event in self.trace.of(Backward) for scope in event.scope.iterations()}
+        return len(readers) > 1 or any(scope.loop not in trained for scope in around)
+
     def keeps_order(self, loader: LoaderBuilt) -> bool:
         """Whether the loader surely gives the rows of its dataset as they were stored, in many batches."""
         dataset = self.dataset(loader)

@@ -97,7 +97,7 @@ class Machine:
         self.lineage: dict[tuple[int, int], Any] = {}
         self.datasets: dict[int, DatasetBuilt] = {}
         self.loads = False  # whether a data loader was ever built
-        self.draws = self.reorders = 0  # calls that draw random numbers, and those that put something in random order
+        self.draws = self.reorders = 0  # calls that draw random numbers, and those that draw many or reorder
         self.frame: Frame
         self.scope = Scope(kind=ScopeKind.ROOT, site=unit.site((1, 1, 1, 1)))
 

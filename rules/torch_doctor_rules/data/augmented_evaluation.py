@@ -74,8 +74,9 @@ class AugmentedEvaluation(Rule):
     Rows of a dataset that is only evaluated are read several times: they come out different.
 
     ## When it stays silent
-    For parts of one dataset that was split, which share its transforms; where the transform depends on a setting, or is
-    random with a probability of 0; and where nothing shows that the batches are evaluated.
+    For rows that are evaluated several times (test-time augmentation), for parts of one dataset that was split, which share
+    its transforms, where the transform depends on a setting or is random with a probability of 0, and where nothing shows
+    that the batches are evaluated.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -95,7 +96,7 @@ class AugmentedEvaluation(Rule):
         shared = {site for dataset in trained if dataset is not None for site, _ in dataset.augments}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
-            if dataset is None or dataset.parts:
+            if dataset is None or dataset.parts or loaders.repeats(forward, dataset):
                 continue
             if dataset.augments or number(trace, "rows that change", dataset):
                 yield self._report(loaders, loader, dataset, forward, shared)

@@ -68,7 +68,8 @@ class EvalDropsLast(Rule):
     Safe: `drop_last=True` is removed, and every row is scored.
 
     ## When it stays silent
-    Where the loader trains too, where a variable decides, and where nothing shows what becomes of its batches.
+    Where the loader trains too, for batches of one row, where a variable decides, and where nothing shows what becomes of
+    its batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -84,7 +85,7 @@ class EvalDropsLast(Rule):
         """Every loader that only evaluates and surely drops its last batch."""
         loaders = Loaders(trace)
         for loader, forward in loaders.evaluating():
-            if loader.drop_last is True:
+            if loader.drop_last is True and loader.batch != 1:
                 yield self.finding(
                     loader.site,
                     message(

@@ -145,6 +145,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if isinstance(func, Lib):
         return library_calls.call_library(run, canonical(func.name), args, keywords, node, name)
     if isinstance(func, Method):
+        if func.name in REORDERING_METHODS and not isinstance(func.of, Module):
+            rows.reordered(run, node)
         return methods.call_method(run, func.of, func.name, args, keywords, node, name)
     if isinstance(func, ClassValue):
         return instances.instantiate(run, func, args, keywords, node)

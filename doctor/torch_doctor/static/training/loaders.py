@@ -48,7 +48,8 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         sampled=_sampled(given, open_=parameters is None or open_),
         drop_last=_said(given.get("drop_last"), default=None if open_ else False),
         full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),
-        workers=_workers(given.get("num_workers"), open_=parameters is None or open_),
+        workers=_number(given.get("num_workers"), default=None if parameters is None or open_ else 0),
+        batch=_number(size, default=None if parameters is None or open_ else 1),
     )
     return loader
 
@@ -69,7 +70,7 @@ def _sampled(given: Keywords, *, open_: bool) -> Tri:
     return True if all(isinstance(value, (Tool, Instance, Sequence)) for value in values) else None
 
 
-def _workers(value: Value | None, *, open_: bool) -> int | None:
+def _number(value: Value | None, *, default: int | None) -> int | None:
     if value is None:
-        return None if open_ else 0
+        return default
     return value.value if isinstance(value, Const) and isinstance(value.value, int) else None

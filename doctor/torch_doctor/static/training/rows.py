@@ -47,6 +47,8 @@ _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 def drawn(run: Executor, name: str, node: p.Node) -> None:
     """Note that a library's function draws random numbers, and whether it puts something in random order."""
     run.draws += 1
+    if not name.startswith("random."):  # which gives one number at a time, and no rows
+        run.reorders += 1
     if name in data.REORDERING:
         reordered(run, node)
 
@@ -78,7 +80,7 @@ def _subset(run: Executor, whole: Value, node: p.Node, part: int | None) -> Tool
 def remember_arguments(run: Executor, thing: Instance, args: Args, keywords: Keywords, before: tuple[int, int]) -> None:
     """Keep what an object of a project class was built with, and whether its constructor drew random numbers."""
     thing.fields["#given"] = (args, keywords)
-    thing.fields["#drew"] = run.draws > before[0]
+    thing.fields["#drew"] = run.draws > before[0] or run.reorders > before[1]
     thing.fields["#reordered"] = run.reorders > before[1]
 
 

@@ -17,10 +17,10 @@ class DatasetBuilt(Event):
 
     `class_name` is the library's dotted name, the bare name for the project's, and "" for lists, arrays and tensors.
     `iterable`: it gives its rows in an order of its own, so that no loader can shuffle them. `shuffled`: its rows are in
-    random order, or are noise; False only where they surely lie as they were stored. `parts` are the datasets that
-    it takes its rows from: one for a subset, all of a concatenation. `rows` says which rows it reads: two datasets with
-    the same text read the same; "" where that is not known. `augments` are the transforms that change a row at random
-    each time it is read, each with its construction and its name.
+    random order, or may be (they are noise, or its constructor drew random numbers); False only where they surely lie as
+    they were stored. `parts` are the datasets that it takes its rows from: one for a subset, all of a concatenation.
+    `rows` says which rows it reads: two datasets with the same text read the same; "" where that is not known. `augments`
+    are the transforms that change a row at random each time it is read, each with its construction and its name.
     """
 
     dataset: int
@@ -43,7 +43,7 @@ class LoaderBuilt(Event):
 
     `shuffle` and `drop_last` as they hold, given or by default; None when not known. `said`: the call itself gives
     `shuffle`. `sampled`: a sampler or batch sampler decides the order. `full`: one batch holds the whole dataset.
-    `workers` is the number of worker processes, None when not known.
+    `workers` is the number of worker processes and `batch` that of the rows in a batch, None when not known.
     """
 
     loader: int
@@ -55,3 +55,4 @@ class LoaderBuilt(Event):
     drop_last: Tri = None
     full: Tri = None
     workers: int | None = None
+    batch: int | None = None

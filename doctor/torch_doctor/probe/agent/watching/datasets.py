@@ -124,7 +124,8 @@ class Watcher:
         if type(dataset).__module__.startswith(STORED):
             return False
         marks = self._watch.marks
-        if any(marks.of(each).source == "noise" for each in marks.tensors(getattr(dataset, "tensors", ()))):
+        held = [*vars(dataset).values(), *getattr(dataset, "tensors", ())]
+        if any(marks.of(each).source == "noise" for each in marks.tensors(held)):
             return True  # rows that were drawn one by one lie in an order as random as any
         return True if any(name in sys.modules for name in ELSEWHERE) else None
 

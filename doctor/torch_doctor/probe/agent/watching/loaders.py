@@ -72,6 +72,7 @@ class Watcher:
             sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
             drop_last=bool(getattr(loader, "drop_last", False)),
             full=_full(loader),
+            batch=loader.batch_size if isinstance(getattr(loader, "batch_size", None), int) else None,
             workers=int(getattr(loader, "num_workers", 0)),
         )
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, so they stay as they are
     "TDR000": ("unreadable-source", "E", "S", "-"),
+    "TDR901": ("no-seed", "A", "SP", "unsafe"),
     "TDR902": ("cudnn-flags-clash", "W", "S", "safe"),
     "TDR903": ("debug-mode-left-on", "W", "SP", "safe"),
     "TDR101": ("missing-zero-grad", "E", "SP", "unsafe"),

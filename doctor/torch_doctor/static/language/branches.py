@@ -13,6 +13,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     join,
 )
+from torch_doctor.trace import RunAsScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +39,8 @@ class _Chain(NamedTuple):
 def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     chain = chain or _Chain(run.steps_left)
     truth, yes, no, symbol = conditions.decide(run, node.test)
+    if truth and run.frame.unit is run.main and _names_itself(node.test):
+        run.emit(RunAsScript, node.test)
     frame, choice = run.frame, bool(node.other)
     outer, frame.record = frame.record, run.loop_depth if snapshots.keeps_a_record(run, node) else 0
     frame.chosen += choice
@@ -55,6 +58,13 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     if not (asked and node.body and isinstance(node.body[-1], p.Return)):  # else what follows is the other way
         run.mode_tests -= asked
     return alive
+
+
+def _names_itself(test: p.Expr) -> bool:
+    """Whether it is `__name__` that is compared."""
+    return isinstance(test, p.Compare) and any(
+        isinstance(side, p.Name) and side.id == "__name__" for side in (test.left, test.right)
+    )
 
 
 def _arm(run: Executor, body: tuple[p.Stmt, ...], chain: _Chain) -> bool:

@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     named_forwards,
     overwriting,
     rows,
+    settings,
     unknown_methods,
 )
 from torch_doctor.static.values import (
@@ -97,7 +98,8 @@ def _called(run: Executor, func: Value, node: p.Call) -> Value:
                 keywords["**"] = value.fields["rest"]
         else:
             keywords["**"] = Unknown(value.flow, held((value,)))
-    return run.resolve(run.call(func, tuple(args), keywords, node, run.text(node.func)))
+    spelling = run.text(node.func)
+    return run.resolve(run.call(func, tuple(args), keywords, node, spelling))
 
 
 def _super(run: Executor, node: p.Call) -> Value:
@@ -125,6 +127,7 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     """Call a value; `name` is the user's spelling of it."""
     if run.overwritten:
         overwriting.called(run, func, node)
+    settings.seeded(run, func, name, keywords, node)
     if isinstance(func, UnknownAttribute):
         return unknown_methods.method_of_unknown(run, func, args, keywords, node, name)
     if isinstance(func, (Plain, Const)):

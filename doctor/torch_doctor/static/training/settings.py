@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.tables import settings
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Args, Const, Keywords, Lib, Tool, Value
-from torch_doctor.trace import SettingSet, Tri
+from torch_doctor.trace import Seeded, SettingSet, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -26,6 +26,13 @@ def item_set(run: Executor, holder: Lib, key: Value, new: Value, node: p.Node) -
     if holder.name == "os.environ" and isinstance(key, Const) and key.value in settings.VARIABLES:
         value = str(new.value) not in ("", "0") if isinstance(new, Const) else None
         run.emit(SettingSet, node, setting=key.value, name=str(key.value), value=value)
+
+
+def seeded(run: Executor, func: Value, spelling: str, keywords: Keywords, node: p.Node) -> None:
+    """A call that gives a seed, or may do so: by whatever library, what does it or what is given says so."""
+    name = func.name if isinstance(func, Lib) else spelling
+    if "seed" in name.lower() or "seed" in spelling.lower() or any("seed" in each for each in keywords):
+        run.emit(Seeded, node, function=name)
 
 
 def called(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value | None:

@@ -1,0 +1,115 @@
+"""TDR901: a training script that sets no seed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, GaveUp, Owned, RunAsScript, Seeded, Stepped
+from torch_doctor_rules.gradients import fills
+from torch_doctor_rules.shown import count, fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Scope, Site, Trace
+
+
+class NoSeed(Rule):
+    """The script trains, and sets no seed: no two runs are the same.
+
+    ## Why is this bad?
+    Initial weights, the order of the rows and dropout differ from run to run. A change of the code then cannot be told
+    from luck, and a run that went wrong cannot be repeated.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    x, y = torch.randn(64, 4), torch.randn(64, 1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x, y = torch.randn(64, 4), torch.randn(64, 1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The run trains, and neither torch nor `random` nor numpy is ever given a seed.
+
+    ## Fix safety
+    Unsafe: every run becomes the same run, which may not be wanted.
+
+    ## When it stays silent
+    Where anything is seeded at all, also by a function of another library, where a framework owns the loop, and for
+    functions that nobody in sight calls.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/randomness.html
+    """
+
+    code = "TDR901"
+    name = "no-seed"
+    level = Level.ADVICE
+    witness = "SP"
+    fix = Fix.UNSAFE
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The script, where it trains and nothing in sight seeds."""
+        loop = self._training_loop(trace)
+        if (
+            loop is None
+            or trace.begins_outside
+            or any(isinstance(event, (Seeded, Owned, GaveUp)) for event in trace.events)
+        ):
+            return
+        sites: list[Site] = [event.site for event in trace.of(RunAsScript)]
+        yield self.finding(
+            next(iter(sites), loop.site),
+            "the script trains without a seed: no two of its runs are the same",
+            help="call `torch.manual_seed(...)` first, and seed `random` and numpy where they are used",
+            trail=[Step(loop.site, "it trains here")] if sites else [],
+        )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - it is about the script as a whole
+        """Whether the run trained, and something was seeded."""
+        return self._training_loop(trace) is not None and bool(trace.of(Seeded))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as above
+        """What was seeded, and how often the script stepped."""
+        steps, seeded = len(trace.of(Stepped)), trace.of(Seeded)
+        if seeded:
+            yield fact(f"`{seeded[0].function}` is called", seeded[0].function, "", seeded[0])
+        elif steps:
+            yield fact(f"{count(steps, 'step')} taken, and nothing was seeded", steps, "steps", trace.of(Stepped)[0])
+
+    def same(self, finding: Finding, seen: Finding) -> bool:  # noqa: ARG002 - a script has one finding
+        """A script trains without a seed or not: wherever it is told, it is the same."""
+        return True
+
+    def _training_loop(self, trace: Trace) -> Scope | None:
+        """The outermost loop around the first backward pass of a training step."""
+        stepped = {scope.loop for event in trace.of(Stepped) for scope in event.scope.iterations()}
+        for event in trace.of(Backward):
+            loops = event.scope.iterations()
+            if fills(event) and loops and not stepped.isdisjoint(scope.loop for scope in loops):
+                return loops[0]
+        return None

@@ -8,19 +8,16 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED
-from torch_doctor.static.language import containers, operators, outside, streams, targets
-from torch_doctor.static.tables import layers, libraries
-from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.language import containers, narrowing, operators, outside, streams, targets
+from torch_doctor.static.tables import libraries
 from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
     VERSION,
     Args,
-    ClassValue,
     Const,
     Content,
-    Either,
     Instance,
     Keywords,
     Lib,
@@ -31,11 +28,9 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Stream,
-    Symbol,
     Tensor,
     Unknown,
     Value,
-    fresh_symbol,
     plain_from,
     summary,
 )
@@ -79,10 +74,7 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name == "dict":
         return dictionary(run, args, keywords, node)
     if name == "isinstance" and len(args) == 2:  # noqa: PLR2004 - its two arguments
-        outcome = _is_instance(run, first, args[1])
-        if isinstance(args[1], Lib) and canonical(args[1].name) == "torch.Tensor":
-            narrow_to_tensor(run, first, outcome, node)
-        return outcome
+        return narrowing.asked(run, first, args[1], node)
     if name in ("getattr", "hasattr") and len(args) > 1:
         return _get_attribute(run, name, args, node)
     if name == "setattr" and len(args) > 2:  # noqa: PLR2004 - its three arguments
@@ -150,54 +142,6 @@ def _range(run: Executor, args: Args) -> Value:
             return Stream(Plain(), Content(tuple(Const(number) for number in counted)))
     from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
     return Stream(Plain((COUNTER, None)) if from_zero else Plain())
-
-
-def narrow_to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None:
-    """Something was asked whether it is a tensor: where it is not, its name stands for something without a graph."""
-    asked = node.args[0] if isinstance(node, p.Call) and node.args else None
-    if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)) or not isinstance(asked, p.Name):
-        return
-    holder = run.frame.holder(asked.id)
-    if holder is not None and (value.flow.forwards or value.flow.graph):
-        yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
-        options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
-        tensors = tuple((facts | yes, option) for facts, option in options)
-        run.heap.set(holder.fields, asked.id, Either((*tensors, (no, Plain()))))
-
-
-def _is_instance(run: Executor, value: Value, cls: Value) -> Value:
-    options = cls.content.items if isinstance(cls, Sequence) else (cls,)
-    names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]
-    if isinstance(value, Either):
-        outcomes = [_is_instance(run, option, cls) for _, option in value.options]
-        decided = {outcome.value if isinstance(outcome, Const) else None for outcome in outcomes}
-        if len(decided) == 1 and None not in decided:
-            return outcomes[0]
-    if isinstance(value, (Instance, Module)) and value.cls is not None:
-        mro = value.cls.mro()
-        libs = [canonical(base.name) for base in mro if isinstance(base, Lib)]
-        if any(option in mro for option in options if isinstance(option, ClassValue)) or any(
-            n in libs for n in names if n
-        ):
-            return Const(value=True)
-        return Plain() if value.cls.opaque_base() else Const(value=False)
-    if isinstance(value, Module) and value.layer:
-        if value.layer in names or "torch.nn.Module" in names:
-            return Const(value=True)
-        if value.table is not None or value.layer in layers.CONTAINERS:
-            return Const(value=False)
-    if isinstance(value, Module) and "torch.nn.Module" in names:
-        return Const(value=True)
-    simple = {"builtins.list": "list", "builtins.tuple": "tuple", "builtins.set": "set"}
-    if isinstance(value, Sequence) and names:
-        return Const(any(simple.get(name) == value.kind for name in names))
-    if isinstance(value, Mapping) and names:
-        return Const("builtins.dict" in names)
-    if isinstance(value, Const) and names and all(n.startswith("builtins.") for n in names):
-        return Const(type(value.value).__name__ in [name[9:] for name in names])
-    if isinstance(value, Tensor) and "torch.Tensor" in names:
-        return Const(value=True)
-    return Plain(("isinstance", *([value.symbol] if isinstance(value, (Plain, Unknown)) else [fresh_symbol()]), *names))
 
 
 def _get_attribute(run: Executor, name: str, args: Args, node: p.Node) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import builtin_functions, outside, streams
+from torch_doctor.static.language import builtin_functions, narrowing, outside, streams
 from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, training
 from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS
 from torch_doctor.static.training import (
@@ -127,7 +127,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         if name in functions.PACKS:
             return run.own(Sequence(PACKED, Content((result, Plain(), Plain(), Plain())), run.site(node)))
         if name == "torch.is_tensor" and args:
-            builtin_functions.narrow_to_tensor(run, args[0], result, node)
+            narrowing.to_tensor(run, args[0], result, node)
         return result
     if name in training.GRAD_MODES:
         return grad_modes.enter_grad_mode(run, name, args, keywords, node)

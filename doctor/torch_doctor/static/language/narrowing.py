@@ -1,0 +1,140 @@
+"""What a test of something's class tells of it, in each arm of the branch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import conditions
+from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import (
+    ClassValue,
+    Const,
+    Either,
+    Instance,
+    Lib,
+    Mapping,
+    Module,
+    Object,
+    ParameterValue,
+    Plain,
+    Sequence,
+    Symbol,
+    Tensor,
+    Unknown,
+    Value,
+    fresh_symbol,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+def asked(run: Executor, value: Value, cls: Value, node: p.Node) -> Value:
+    """`isinstance(value, cls)`: its outcome; what was asked about is narrowed by it."""
+    outcome = is_instance(run, value, cls)
+    if isinstance(cls, Lib) and canonical(cls.name) == "torch.Tensor":
+        to_tensor(run, value, outcome, node)
+    elif isinstance(value, Either) and isinstance(outcome, Plain):
+        _to_options(run, value, cls, outcome.symbol, node)
+    return outcome
+
+
+def to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None:
+    """Something was asked whether it is a tensor: where it is not, its name stands for something without a graph."""
+    argument = node.args[0] if isinstance(node, p.Call) and node.args else None
+    if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)) or not isinstance(argument, p.Name):
+        return
+    holder = run.frame.holder(argument.id)
+    if holder is not None and (value.flow.forwards or value.flow.graph):
+        yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
+        options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
+        tensors = tuple((facts | yes, option) for facts, option in options)
+        run.heap.set(holder.fields, argument.id, Either((*tensors, (no, Plain()))))
+
+
+def _to_options(run: Executor, value: Either, cls: Value, symbol: Symbol, node: p.Node) -> None:
+    """One of a few values was asked for its class: in each arm only those are left that fit the answer."""
+    holder, name = _place(run, node)
+    if holder is None:
+        return
+    answers = [is_instance(run, option, cls) for _, option in value.options]
+    if not any(isinstance(answer, Const) for answer in answers):
+        return
+    options = []
+    for (facts, option), answer in zip(value.options, answers, strict=True):
+        fact = frozenset({(symbol, bool(answer.value))} if isinstance(answer, Const) else ())
+        options.append((facts | fact, option))
+    run.heap.set(holder.fields, name, Either(tuple(options)))
+
+
+def _place(run: Executor, node: p.Node) -> tuple[Object | None, str]:
+    """Where the first argument of a call is kept: the object that has it as a variable or an attribute, and its name."""
+    argument = node.args[0] if isinstance(node, p.Call) and node.args else None
+    if isinstance(argument, p.Name):
+        return run.frame.holder(argument.id), argument.id
+    if isinstance(argument, p.Attribute) and isinstance(argument.value, p.Name):
+        owner = run.resolve(run.evaluate(argument.value))
+        if isinstance(owner, (Instance, Module)) and argument.name in owner.fields:
+            return owner, argument.name
+    return None, ""
+
+
+def is_instance(run: Executor, value: Value, cls: Value) -> Value:
+    """The outcome of `isinstance(value, cls)`."""
+    options = cls.content.items if isinstance(cls, Sequence) else (cls,)
+    names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]
+    if isinstance(value, Either):
+        outcomes = [is_instance(run, option, cls) for _, option in value.options]
+        decided = {outcome.value if isinstance(outcome, Const) else None for outcome in outcomes}
+        if len(decided) == 1 and None not in decided:
+            return outcomes[0]
+    if isinstance(value, (Instance, Module)) and value.cls is not None:
+        mro = value.cls.mro()
+        libs = [canonical(base.name) for base in mro if isinstance(base, Lib)]
+        if any(option in mro for option in options if isinstance(option, ClassValue)) or any(
+            n in libs for n in names if n
+        ):
+            return Const(value=True)
+        return Plain() if value.cls.opaque_base() else Const(value=False)
+    if isinstance(value, Module) and value.layer:
+        if value.layer in names or "torch.nn.Module" in names:
+            return Const(value=True)
+        if _known(value.layer) and all(map(_is_another, options)):
+            return Const(value=False)
+    if isinstance(value, Module) and "torch.nn.Module" in names:
+        return Const(value=True)
+    simple = {"builtins.list": "list", "builtins.tuple": "tuple", "builtins.set": "set"}
+    if isinstance(value, Sequence) and names:
+        return Const(any(simple.get(name) == value.kind for name in names))
+    if isinstance(value, Mapping) and names:
+        return Const("builtins.dict" in names)
+    if isinstance(value, Const) and names and all(n.startswith("builtins.") for n in names):
+        return Const(type(value.value).__name__ in [name[9:] for name in names])
+    if isinstance(value, Tensor) and "torch.Tensor" in names:
+        return Const(value=True)
+    if isinstance(value, ParameterValue) and value.declared and {"torch.Tensor", "torch.nn.Parameter"} & set(names):
+        return Const(value=True)
+    return Plain(("isinstance", _symbol_of(value), *names))
+
+
+def _known(layer: str) -> bool:
+    return layer in layers.LAYERS or layer in layers.CONTAINERS or layer in losses.LOSSES
+
+
+def _is_another(cls: Value) -> bool:
+    """Whether a class is none that torch's own modules have for a base, unless it is that module itself."""
+    if not isinstance(cls, Lib):
+        return isinstance(cls, ClassValue)
+    name = canonical(cls.name)
+    last = name.rpartition(".")[2]
+    if name.startswith("torch.nn."):
+        return not last.startswith("_") and not last.endswith("Base")  # _BatchNorm, _Loss, RNNBase
+    return not name.startswith(("collections.", "typing."))
+
+
+def _symbol_of(value: Value) -> Symbol:
+    if isinstance(value, Either) and all(isinstance(option, Object) for _, option in value.options):
+        return ("one of", *(conditions.symbol_of(option) for _, option in value.options))
+    return value.symbol if isinstance(value, (Plain, Unknown)) else fresh_symbol()

@@ -108,6 +108,7 @@ class Executor(Machine):
         self.datasets = {}
         self.overwritten = {}
         self.went_backward = set()
+        self.parts_gone_backward = set()
         self.frame = top_frame(self.main, self.home)
         self.scope = Scope(kind=ScopeKind.ROOT, site=self.main.site((1, 1, 1, 1)))
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Hashable, Iterable
 
     from torch_doctor.trace import Tri
 
-NONE: frozenset[int] = frozenset()
+    Part = tuple[frozenset[int], Hashable]
+
+NONE: frozenset[Any] = frozenset()
 _STRENGTH = {Source.UNKNOWN: 0, Source.NOISE: 1, Source.DATA: 2, Source.LOADER: 3}
 
 
@@ -23,9 +25,9 @@ class Flow:
     `forwards` are the forward events whose data is in it, `graph_forwards` those that gradients can still reach, `kept` the
     kept values inside it, `modules` the parameter owners that gradients can reach, `graph` whether an autograd graph hangs
     on it, `source` and `loader` where its data came from. `cuts` are the events that took the graph of something it was
-    computed from.
-    on it, `source` and `loader` where its data came from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
-    multiplied or divided since it became a loss.
+    computed from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
+    multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, that are in
+    it, each by its forwards and its place: what is known of one tells nothing of the others.
     """
 
     graph: Tri = False
@@ -38,12 +40,22 @@ class Flow:
     cuts: frozenset[int] = NONE
     scaled: Tri = False
     divided: Tri = False
+    parts: frozenset[Part] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
         if self.graph is False and not self.kept:
             return self
         return Flow(False, self.forwards, NONE, NONE, NONE, self.source, self.loader, self.cuts)
+
+    def part(self, place: Hashable) -> Flow:
+        """What one of several parts of a forward's output carries, where nobody knows what the output is.
+
+        Beside a loss it may hold scores with a graph, or numbers for a display.
+        """
+        if self.graph is False or not self.forwards:
+            return self
+        return replace(self, graph=None, parts=frozenset(((self.forwards, place),)))
 
     def without_kept(self) -> Flow:
         """The same value as if it had never been kept."""
@@ -74,6 +86,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 result.cuts | flow.cuts,
                 _either(result.scaled, flow.scaled),
                 _either(result.divided, flow.divided),
+                result.parts | flow.parts,
             )
     return result or EMPTY
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from torch_doctor.static import program as p
+    from torch_doctor.static.flow import Part
     from torch_doctor.static.frame import Frame, Landing
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.unit import Unit
@@ -87,6 +88,7 @@ class Machine:
         self.state.fields["grad"] = True
         self.entered: set[p.Function] = set()
         self.went_backward: set[int] = set()
+        self.parts_gone_backward: set[Part] = set()
         self.namespaces: dict[str, Namespace] = {}
         self.branches: dict[Symbol, int] = {}
         self.stamps = itertools.count(1)

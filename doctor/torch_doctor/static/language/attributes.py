@@ -82,7 +82,7 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds)
-        return UnknownAttribute(value, name)
+        return UnknownAttribute(value, name, value.flow if known is not None else value.flow.part(name))
     return Unknown(value.flow, held((value,)))
 
 
@@ -104,7 +104,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)
     if known.result == "plain":
-        return Plain(size=Making(name, (value,)) if name in ("shape", "dtype") else None)
+        return Plain(size=Making(name, (value,)) if name in ("shape", "dtype", "device") else None)
     if name == "grad":
         return Unknown(EMPTY)
     return Tensor(

@@ -138,7 +138,10 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
     if isinstance(value, Lib):
         return value  # a generic alias: List[int]
     if isinstance(value, Unknown):
-        return Unknown(value.flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
+        flow = value.flow
+        if isinstance(key, Const) and isinstance(key.value, str):
+            flow = flow.part(key.value)
+        return Unknown(flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
     return Unknown(value.flow, held((value,)))
 
 

@@ -39,6 +39,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     hashable,
+    held,
     join,
     summary,
 )
@@ -111,6 +112,8 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
         return [one] * len(targets)
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
         return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
+    if isinstance(value, Unknown) and value.flow.forwards and len(targets) > 1:
+        return [Unknown(value.flow.part(place), held((value,))) for place in range(len(targets))]
     one = containers.element_of(run, value)
     if isinstance(one, Sequence) and isinstance(value, Unknown):
         one = Unknown(value.flow, value.holds)

@@ -56,6 +56,7 @@ def backward(
             if isinstance(thing, Module) and thing.cls is None and not thing.layer:
                 run.heap.set(thing.fields, "#trained", value=True)
     run.went_backward |= flow.forwards
+    run.parts_gone_backward |= flow.parts
     broadcasts.tell(run, value)
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
     run.emit(

@@ -37,7 +37,12 @@ def keep(
         return value
     if flow.graph is None and not (flow.forwards or flow.modules or isinstance(value, Tensor)):
         return value  # nothing says that it is a tensor
-    if flow.graph is None and flow.forwards and flow.forwards <= run.went_backward:
+    if (
+        flow.graph is None
+        and flow.forwards
+        and flow.forwards <= run.went_backward
+        and flow.parts <= run.parts_gone_backward
+    ):
         flow = replace(flow, graph=True)  # that it went backward shows that it had a graph
         value = reflow(run, value, flow)
     event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)

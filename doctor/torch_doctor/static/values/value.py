@@ -131,8 +131,8 @@ class UnknownAttribute(Unknown):
 
     __slots__ = ("name", "of")
 
-    def __init__(self, of: Unknown, name: str) -> None:
-        super().__init__(of.flow, of.holds, (".", of.symbol, name))
+    def __init__(self, of: Unknown, name: str, flow: Flow) -> None:
+        super().__init__(flow, of.holds, (".", of.symbol, name))
         self.of = of
         self.name = name
 

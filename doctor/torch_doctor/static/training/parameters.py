@@ -151,7 +151,13 @@ def moved(of: ParameterValue, name: str, args: Args, keywords: Keywords) -> Tens
         any(isinstance(value, Lib) and value.name.startswith("torch.") for value in given) and "device" not in keywords
     )
     away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
+    if of.made is None and any(_is_device_of_tensor(value) for value in given):
+        away = False  # its data came from somewhere, perhaps from there
     return Tensor(of.flow, made_by=MOVED_PARAMETER if away and of.declared else "")
+
+
+def _is_device_of_tensor(value: Value) -> bool:
+    return isinstance(value, Plain) and value.size is not None and value.size.name == "device"
 
 
 def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Node) -> None:

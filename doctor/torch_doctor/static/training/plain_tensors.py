@@ -24,7 +24,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import PlainTensorUsed
+from torch_doctor.trace import PlainTensorUsed, Source
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -94,7 +94,7 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
     if name.rpartition(".")[2] in _FIRST_ALONE:
         values = values[:1]
     found: list[Made] = []
-    foreign = False
+    foreign = unsure = False
     beside = None
     for value in _each(values):
         made = _made(value)
@@ -103,6 +103,8 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
         elif _is_tensor(value):
             foreign = True
             beside = value if isinstance(value, (Tensor, ParameterValue, Params)) else beside
+        elif isinstance(value, Unknown):
+            unsure = True  # it may be a number
     if not found:
         return None
     if name in _TO_OTHERS and not (values[1:] and all(map(_is_type, values[1:]))):
@@ -112,7 +114,7 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
             _used(run, made, node)
             if beside is not None:
                 places.met(run, made, beside, name, node)
-    if foreign:
+    if foreign or unsure:
         return None
     maker = found[0].maker if all(made.maker == found[0].maker for made in found) else 0
     homes = tuple(dict.fromkeys(home for made in found for home in made.homes))
@@ -154,6 +156,8 @@ def _made(value: Value) -> Made | None:
         known = [option.made if isinstance(option, Tensor) else None for option in options]
         if len(known) == 1:
             return known[0]
+        if known and None not in known:  # made in one way or the other, on the CPU in both
+            return Made(0, sized=all(made.sized for made in known if made is not None))
     return None
 
 
@@ -162,7 +166,9 @@ def _is_tensor(value: Value) -> bool:
         return any(_is_tensor(option) for _, option in value.options)
     if isinstance(value, Tensor):
         return value.made is None
-    return isinstance(value, (ParameterValue, Params, Unknown))
+    if isinstance(value, Unknown):
+        return bool(value.flow.forwards or value.flow.modules) or value.flow.source is not Source.UNKNOWN
+    return isinstance(value, (ParameterValue, Params))
 
 
 def _is_type(value: Value) -> bool:
@@ -194,10 +200,14 @@ def read(run: Executor, value: ParameterValue, node: p.Node) -> None:
 
 
 def left(run: Executor, value: Value, node: p.Node, depth: int = 2) -> None:
-    """A forward gives this out of hand: returns it, or puts it into what it was given."""
+    """A forward gives this out of hand: returns it, or puts it into what it was given.
+
+    What it computed of the attribute and of other tensors that were put on no device stays: it has to be where they are.
+    """
     made = _made(value)
     if made is not None:
-        _used(run, made, node)
+        if all(made.maker == home.module for home in made.homes):
+            _used(run, made, node)
     elif depth and isinstance(value, Sequence):
         for item in value.content.all():
             left(run, item, node, depth - 1)

@@ -78,6 +78,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR406": ("evaluation-not-repeatable", "E", "P", "-"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
+    "TDR503": ("retain-graph-in-loop", "W", "SP", "unsafe"),
+    "TDR504": ("hidden-state-not-detached", "E", "SP", "unsafe"),
     "TDR506": ("memory-grows-per-step", "E", "P", "-"),
     "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),
     "TDR602": ("state-dict-alias", "E", "SP", "safe"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.tables import training
 from torch_doctor.static.training import broadcasts, parameters
 from torch_doctor.static.values import (
@@ -27,9 +28,8 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.trace import Tri
+    from torch_doctor.trace import Site, Tri
 
 
 def backward(
@@ -75,7 +75,19 @@ def backward(
         weighted=_weighted(args, keywords),
         scaled=flow.scaled,
         divided=flow.divided,
+        retained_at=_retained_at(run, keywords, node),
     )
+
+
+def _retained_at(run: Executor, keywords: Keywords, node: p.Node) -> Site | None:
+    """Where the graph is kept for another pass."""
+    retain = keywords.get("retain_graph")
+    if (
+        not (isinstance(retain, Const) and retain.value is True and isinstance(node, p.Call))
+        or "create_graph" in keywords
+    ):
+        return None
+    return next((run.site(value) for name, value in node.keywords if name == "retain_graph"), None)
 
 
 def _weighted(args: Args, keywords: Keywords) -> Tri:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Kind, Tri
 
 
@@ -107,6 +108,7 @@ class Backward(Event):
     given inputs, not to parameters. `context`: gradients live in a distributed autograd context, not in `.grad`.
     `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs. `scaled`: the loss
     went through a gradient scaler. `divided`: it was divided or multiplied after it was computed, by anything but a scaler.
+    `retained_at` is the argument `retain_graph=True`, where it was given and nothing differentiates the gradients again.
     """
 
     name: str
@@ -122,6 +124,7 @@ class Backward(Event):
     weighted: Tri = False
     scaled: Tri = None
     divided: Tri = None
+    retained_at: Site | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..nodes import span_of
 from .gradients import PROOFS
 from .graphs import Behind, behind, treated
 
@@ -183,12 +184,23 @@ class Watcher:
             weighted=before.weighted,
             scaled=scaled,
             divided=divided,
+            retained_at=self._retained_at(here.site, keywords),
         )
         self._watch.gradients.filled(got, here)
         recorder.happened(here, trained=True)
         if before.old:
             self._measure(before, number)
         self._watch.tell("on_backward", before.losses, got, here, number)
+
+    def _retained_at(self, site: int, keywords: dict[str, Any]) -> int | None:
+        """The place of the argument `retain_graph=True`."""
+        if keywords.get("retain_graph") is not True or keywords.get("create_graph"):
+            return None
+        call = self._recorder.call(site, "backward")
+        for keyword in call.keywords if call is not None else ():
+            if keyword.arg == "retain_graph":
+                return self._recorder.sites.number(span_of(self._recorder.span(site).path, keyword.value))
+        return site
 
     def _refused(self, before: Before) -> None:
         """Why torch does not take the loss: it has no graph, or several numbers."""

@@ -1,0 +1,122 @@
+"""TDR504: a recurrent state takes the graph of all batches with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, Forward, Trace
+from torch_doctor_rules.carried import REFUSED, carrying
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class HiddenStateNotDetached(Rule):
+    """A recurrent state is carried over batches with its graph.
+
+    ## Why is this bad?
+    The loss of the second batch goes backward through the first one again: torch refuses, because that graph is freed.
+    Where `retain_graph=True` hides that, every step goes through all batches before it, slower each time, until torch
+    refuses because a step has changed the parameters since.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    rnn, head = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 1)
+    optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
+    state = torch.zeros(1, 16, 8)
+    for step in range(10):
+        x = torch.randn(16, 5, 4)
+        out, state = rnn(x, state)
+        loss = nn.functional.mse_loss(head(out[:, -1]), x[:, -1, :1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    rnn, head = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 1)
+    optimizer = torch.optim.SGD([*rnn.parameters(), *head.parameters()], lr=0.1)
+    state = torch.zeros(1, 16, 8)
+    for step in range(10):
+        x = torch.randn(16, 5, 4)
+        out, state = rnn(x, state.detach())
+        loss = nn.functional.mse_loss(head(out[:, -1]), x[:, -1, :1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The graph behind the loss of a batch holds the forward of an earlier batch, or torch refuses to go through it again.
+
+    ## Fix safety
+    Unsafe: gradients no longer flow from one batch into the one before, which is what truncated backpropagation means.
+
+    ## When it stays silent
+    When the state is detached, also in a function that does it for tuples, when it begins anew with each batch, and when
+    several passes of a loop make one loss on purpose.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.detach.html
+    - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+    """
+
+    code = "TDR504"
+    name = "hidden-state-not-detached"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every forward whose result is in the graph of a later batch's loss."""
+        found = carrying(trace) or _refused(trace)
+        yield from first_per_site(self._report(forward, later) for forward, later in found)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether at least two batches went through there, each with a graph of its own."""
+        forwards = at(trace, finding.site, Forward)
+        return len(forwards) > 1 and len(trace.of(Backward)) > 1
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many batches the graph of a loss reaches back."""
+        last = [later for forward, later in carrying(trace) if forward.site == finding.site][-1:]
+        for later in last:
+            passes = len([event for event in trace.at(*later.loss.graph_forwards) if event.site == finding.site])
+            yield fact(
+                f"the graph of one loss goes back through {count(passes, 'batch', 'batches')}", passes, "batches", later
+            )
+        if not last and _refused(trace) and trace.run is not None:
+            passes = len(at(trace, finding.site, Forward))
+            yield fact(
+                f"torch refuses at batch {passes}: {trace.run.end.exception.partition('. ')[0][:90]}", passes, "batches"
+            )
+
+    def _report(self, forward: Forward, later: Backward) -> Finding:
+        text = "the state that `{name}` returns takes the graph of this batch into the next one"
+        return self.finding(
+            forward.site,
+            message(text, name=forward.name),
+            help="detach the state before the next batch: `state = state.detach()`",
+            trail=[Step(later.site, "the next batch's backward pass goes through it again")],
+        )
+
+
+def _refused(trace: Trace) -> list[tuple[Forward, Backward]]:
+    """Where torch refused the second batch: the forwards of the first, whose states it was given."""
+    said = trace.run.end.exception if trace.run is not None else ""
+    if not any(text in said for text in REFUSED) or not trace.of(Backward):
+        return []
+    first = trace.of(Backward)[-1]
+    return [(event, first) for event in trace.at(*first.loss.graph_forwards) if isinstance(event, Forward)]

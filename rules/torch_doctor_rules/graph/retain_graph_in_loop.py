@@ -1,0 +1,123 @@
+"""TDR503: a graph is kept for a second backward pass that never comes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
+from torch_doctor.trace import Backward, GaveUp, Handed, Trace
+from torch_doctor_rules.carried import carrying
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class RetainGraphInLoop(Rule):
+    """`retain_graph=True` on the only backward pass of a graph, in a loop.
+
+    ## Why is this bad?
+    After `backward()` the activations of the graph are freed. `retain_graph=True` keeps them for a second pass through the
+    same graph; where there is none, each step needs the memory of two.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(10):
+        x = torch.randn(16, 4)
+        loss = nn.functional.mse_loss(net(x), x[:, :1])
+        optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    net = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(10):
+        x = torch.randn(16, 4)
+        loss = nn.functional.mse_loss(net(x), x[:, :1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    No later backward pass goes through any part of the graph that was kept.
+
+    ## Fix safety
+    Unsafe: code out of sight that goes through the graph once more fails without it.
+
+    ## When it stays silent
+    When another loss shares the graph, when the graph reaches back to before the pass of the loop (style transfer, recurrent
+    states: TDR504), when `create_graph` is asked for, and when the loss goes out of sight.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
+    """
+
+    code = "TDR503"
+    name = "retain-graph-in-loop"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.UNSAFE
+    explained_by = frozenset({"TDR504"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every graph that is kept in vain."""
+        kept = [event for event in trace.of(Backward) if event.retained_at is not None]
+        needed = {event.retained_at for event in kept if not _in_vain(trace, event)}
+        for event in {event.retained_at: event for event in kept}.values():
+            if event.retained_at is not None and event.retained_at not in needed:
+                text = "the graph of `{name}` is kept for a second backward pass that never comes"
+                yield self.finding(
+                    event.retained_at,
+                    message(text, name=owner(event.name, "backward", "the loss")),
+                    help="leave `retain_graph=True` out",
+                    trail=[Step(event.site, "this is the only backward pass through this graph")],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the graph was kept there, and another pass went through it."""
+        kept = [event for event in trace.of(Backward) if _is_at(event, finding)]
+        return any(_shared(trace, event) for event in kept) or (bool(kept) and "the run ended before the next pass")
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many graphs were kept, and how many were used again."""
+        kept = [event for event in trace.of(Backward) if _is_at(event, finding)]
+        again = sum(_shared(trace, event) for event in kept)
+        text = f"{count(len(kept), 'graph')} kept, {again} of them gone through again"
+        yield from [fact(text, again, "graphs", kept[0])] if kept else []
+
+
+def _is_at(event: Backward, finding: Finding) -> bool:
+    return event.retained_at is not None and same_place(event.retained_at, finding.site)
+
+
+def _in_vain(trace: Trace, kept: Backward) -> bool:
+    graph = kept.loss.graph_forwards
+    own = kept.scope.iterations()[-1:]
+    inside = all(own[0] in event.scope.iterations() for event in trace.at(*graph)) if own else False
+    known = kept.whole and kept.loss.graph is not False and kept.through == "backward" and not trace.begins_outside
+    lost = any(
+        isinstance(event, GaveUp) or (isinstance(event, Handed) and graph & event.forwards)
+        for event in trace.after(kept)
+    )
+    return bool(graph) and inside and known and not lost and not _shared(trace, kept) and not carrying(trace)
+
+
+def _shared(trace: Trace, kept: Backward) -> bool:
+    """Whether another backward pass goes through some of the graph."""
+    graph = kept.loss.graph_forwards
+    return any(
+        graph & (event.loss.graph_forwards | event.forwards) for event in trace.of(Backward) if event.index > kept.index
+    )

@@ -337,6 +337,15 @@ class Words:
         return f"load weights into {_name(event.name)}" if event.module else f"load {_name(event.name)} from a file"
 
     @_said.register
+    def _(self, event: t.LoadMisused) -> str:
+        if event.path:
+            return f"load {_name(event.path)}, a string, into {_name(event.name)}"
+        if event.keys:
+            return f"load {event.keys} keys into {_name(event.name)}, of which it has none"
+        fails = f", which fails in row {event.fails_at.row}" if event.fails_at is not None else ""
+        return f"take what loading into {_name(event.name)} returns for itself{fails}"
+
+    @_said.register
     def _(self, event: t.Handed) -> str:
         things = self.things(event.modules | event.optimizers, nothing="values")
         return f"return {things}" if event.returned else f"hand {things} to {_name(event.to)}, out of sight"

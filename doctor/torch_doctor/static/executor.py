@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from torch_doctor.static.imports import Imports
+    from torch_doctor.static.training.loading import LoadReport
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Args, Keywords, Loader, Module, Object, Symbol, Tensor
@@ -77,6 +78,7 @@ class Executor(Machine):
         self.built_in_forward: set[Site] = set()  # constructions of which it was said that a forward makes them
         self.plain_tensors: set[Site] = set()  # attributes of which it was said that a forward uses them
         self.overwritten: dict[int, tuple[Value, Overwritten]] = {}  # values in the place of what returned them, by id
+        self.load_reports: dict[int, LoadReport] = {}  # what loads of weights returned, by id
         self.importing = 0
         self.states: dict[int, tuple[Tensor, int]] = {}  # tensors of state dicts, by id, with the event that took them
         self.scales = any(isinstance(thing, Tool) and thing.name in training.SCALERS for thing in objects.values())
@@ -107,6 +109,7 @@ class Executor(Machine):
         self.plain_tensors = set()
         self.datasets = {}
         self.overwritten = {}
+        self.load_reports = {}
         self.went_backward = set()
         self.parts_gone_backward = set()
         self.frame = top_frame(self.main, self.home)

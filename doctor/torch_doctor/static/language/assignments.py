@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import operators, outside, targets
-from torch_doctor.static.training import container_methods, keeping, overwriting, parameters, roles, snapshots
+from torch_doctor.static.training import container_methods, keeping, loading, overwriting, parameters, roles, snapshots
 from torch_doctor.static.values import (
     Const,
     Plain,
@@ -33,6 +33,8 @@ def _assign(run: Executor, node: p.Assign) -> bool:
     value = run.evaluate(node.value)
     if called is not None and old is not None:
         overwriting.overwritten(run, called, old, value, node)
+    if run.load_reports:
+        value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
         outside.dropped(run, before, node.value)
     snapshots.renamed(run, node, value)

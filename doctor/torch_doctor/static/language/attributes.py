@@ -10,7 +10,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
-from torch_doctor.static.training import cuts, modes, module_parts, outdated, plain_tensors
+from torch_doctor.static.training import cuts, loading, modes, module_parts, outdated, plain_tensors
 from torch_doctor.static.values import (
     VERSION,
     Bound,
@@ -86,7 +86,9 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     return Unknown(value.flow, held((value,)))
 
 
-def _of_plain(run: Executor, value: Plain, name: str, _: p.Node) -> Value:
+def _of_plain(run: Executor, value: Plain, name: str, node: p.Node) -> Value:
+    if run.load_reports and (meant := loading.meant(run, value, name, node)) is not value:
+        return run.attribute(meant, name, node)
     return plain_from((value,), (".", value.symbol, name))
 
 

@@ -11,6 +11,7 @@ from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.training import (
     forwards,
     library_calls,
+    loading,
     methods,
     named_forwards,
     overwriting,
@@ -128,6 +129,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if run.overwritten:
         overwriting.called(run, func, node)
     settings.seeded(run, func, name, keywords, node)
+    if run.load_reports:
+        func = loading.meant(run, func, "", node)
     if isinstance(func, UnknownAttribute):
         return unknown_methods.method_of_unknown(run, func, args, keywords, node, name)
     if isinstance(func, (Plain, Const)):

@@ -13,7 +13,7 @@ from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
     forwards,
     framework_calls,
-    initialising,
+    loading,
     loss_building,
     modes,
     module_parts,
@@ -40,7 +40,6 @@ from torch_doctor.static.values import (
     summary,
 )
 from torch_doctor.trace import (
-    Loaded,
     Moved,
     ZeroGrad,
 )
@@ -78,11 +77,7 @@ def module_method(
     if name == "state_dict":
         return snapshots.state_of(run, of, node, receiver)
     if name == "load_state_dict":
-        run.heap.set(of.fields, "#given", value=True)
-        states = snapshots.states_in(run, args[0]) if args else snapshots.NONE
-        run.emit(Loaded, node, module=of.id, name=receiver, states=states.taken, only=states.only)
-        initialising.loaded(run, of)
-        return NOTHING
+        return loading.loaded(run, of, args, keywords, node, receiver)
     if name in ("add_module", "register_module") and len(args) > 1:
         key = args[0]
         module_parts.set_module_attribute(

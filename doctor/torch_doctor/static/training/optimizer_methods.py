@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     framework_calls,
     gradients,
     keeping,
+    loading,
     parameters,
     settings,
 )
@@ -35,7 +36,6 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Logged,
-    OptimizerRestored,
     ScalerUpdated,
     SchedulerStepped,
     Stepped,
@@ -71,8 +71,7 @@ def optimizer_method(
     if name == "state_dict":
         return checkpoints.state_dict(run, node)
     if name == "load_state_dict":
-        run.emit(OptimizerRestored, node, optimizer=of.id)
-        return NOTHING
+        return loading.loaded(run, of, args, keywords, node, receiver)
     if name in ("train", "eval"):
         return NOTHING
     if name == "backward":  # a wrapper that runs it: optimizer.backward(loss)

@@ -17,7 +17,7 @@ from torch_doctor.trace.events.course import (
 )
 from torch_doctor.trace.events.data import DatasetBuilt, LoaderBuilt, Reordered
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
-from torch_doctor.trace.events.lasting import Kept, Loaded, Logged, Saved, StateTaken
+from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
@@ -85,6 +85,7 @@ __all__ = [
     "Kept",
     "LayerHeld",
     "LeafMade",
+    "LoadMisused",
     "Loaded",
     "LoaderBuilt",
     "LogTaken",

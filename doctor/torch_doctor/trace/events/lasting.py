@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Holding, Tri
 
 
@@ -80,3 +81,22 @@ class Loaded(Event):
     mapped: Tri = None
     states: frozenset[int] = NO_EVENTS
     only: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoadMisused(Event):
+    """What `load_state_dict` was given, or gave back, is not what it is taken for; `name` is whose weights were to be loaded.
+
+    `result`: the class of what came back ("" where the source alone was read). `path`: a string came in the place of the
+    state, spelled like this. `overwritten`: the name itself got the result, which only tells the missing and unexpected
+    keys. `fails_at`: where that result is used as if it were the module (None: not seen). `keys`: so many were given, none is
+    a key of the module, and `strict=False` let that pass; `example` is one.
+    """
+
+    name: str
+    result: str = ""
+    path: str = ""
+    overwritten: bool = False
+    fails_at: Site | None = None
+    keys: int = 0
+    example: str = ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..recorder import Recorder
 
 WATCHERS = (
+    "loading",
     "modules",
     "modes",
     "mode_methods",

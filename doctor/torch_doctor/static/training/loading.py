@@ -1,0 +1,78 @@
+"""`load_state_dict`: what it is given, and what becomes of the report of keys that it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.training import initialising, snapshots
+from torch_doctor.static.values import Args, Const, Keywords, Module, Object, Plain, Value
+from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+REPORTS = frozenset(("count", "index", "missing_keys", "unexpected_keys"))
+"""What the named tuple that it returns for a module has (`torch.nn.modules.module._IncompatibleKeys`)."""
+
+
+class LoadReport:
+    """What a load returned: where that was, whose weights were loaded, and what was said of it."""
+
+    __slots__ = ("name", "of", "site", "told", "value")
+
+    def __init__(self, value: Value, site: Site, of: Object, name: str) -> None:
+        self.value = value
+        self.site = site
+        self.of = of
+        self.name = name
+        self.told = False
+
+
+def loaded(run: Executor, of: Object, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:
+    """Write that a state is loaded into a module or an optimizer."""
+    state = args[0] if args else keywords.get("state_dict")
+    if isinstance(of, Module):
+        run.heap.set(of.fields, "#given", value=True)
+        states = snapshots.NONE if state is None else snapshots.states_in(run, state)
+        run.emit(Loaded, node, module=of.id, name=receiver, states=states.taken, only=states.only)
+        initialising.loaded(run, of)
+    else:
+        run.emit(OptimizerRestored, node, optimizer=of.id)
+    result = Plain()
+    if _is_torchs(of):
+        run.load_reports[id(result)] = LoadReport(result, run.site(node), of, receiver)
+        if isinstance(state, Const) and isinstance(state.value, str):
+            run.emit(LoadMisused, node, name=receiver, path=run.text_of_argument(node, 0) or repr(state.value))
+    return result
+
+
+def bound(run: Executor, node: p.Assign, value: Value) -> Value:
+    """What an assignment binds; `model = model.load_state_dict(state)` is written, and goes on with the model."""
+    report = run.load_reports.get(id(value))
+    if report is None or not isinstance(node.value, p.Call) or not isinstance(node.value.func, p.Attribute):
+        return value
+    receiver = run.text(node.value.func.value)
+    if not any(isinstance(target, (p.Name, p.Attribute)) and run.text(target) == receiver for target in node.targets):
+        return value
+    run.emit(LoadMisused, report.site, name=report.name, overwritten=True)
+    return report.of
+
+
+def meant(run: Executor, value: Value, name: str, node: p.Node) -> Value:
+    """What a value is taken for that is asked for `name` ("": called): a report may stand for what was loaded into."""
+    report = run.load_reports.get(id(value))
+    if report is None or name in REPORTS or name.startswith("_"):
+        return value
+    if not report.told:
+        report.told = True
+        run.emit(LoadMisused, report.site, name=report.name, fails_at=run.site(node))
+    return report.of
+
+
+def _is_torchs(of: Object) -> bool:
+    """Whether the method is surely torch's own."""
+    if isinstance(of, Module):
+        return bool(of.layer) if of.cls is None else not of.cls.opaque_base()
+    return True

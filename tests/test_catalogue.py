@@ -29,6 +29,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR104": ("missing-step", "E", "SP", "-"),
     "TDR105": ("missing-backward", "E", "SP", "-"),
     "TDR106": ("accumulation-not-scaled", "W", "SP", "unsafe"),
+    "TDR107": ("accumulation-tail-dropped", "W", "SP", "-"),
     "TDR108": ("clip-misplaced", "E", "SP", "unsafe"),
     "TDR109": ("amp-order", "E", "SP", "unsafe"),
     "TDR110": ("scheduler-before-optimizer", "E", "SP", "unsafe"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from torch_doctor.static import windows
 from torch_doctor.static.heap import Changes, Heap
 from torch_doctor.static.program.walking import asks_version
 from torch_doctor.static.values import (
@@ -178,7 +179,8 @@ class Machine:
         number = self.branches.get(symbol)
         if number is None:
             number = self.branches[symbol] = len(self.trace.branches)
-            self.trace.branches.append(Branch(self.site(node), _branch_kind(symbol, node)))
+            kind = _branch_kind(symbol, node)
+            self.trace.branches.append(Branch(self.site(node), kind, windows.every(symbol)))
         return number
 
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:

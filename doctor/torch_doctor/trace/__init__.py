@@ -67,7 +67,7 @@ from torch_doctor.trace.events import (
 )
 from torch_doctor.trace.record import Trace
 from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
-from torch_doctor.trace.scope import Branch, BranchKind, Guards, LoopKind, Scope, ScopeKind
+from torch_doctor.trace.scope import Branch, BranchKind, Every, Guards, LoopKind, Scope, ScopeKind
 from torch_doctor.trace.seen import (
     DevicesMet,
     MemoryGrew,
@@ -99,6 +99,7 @@ __all__ = [
     "DevicesMet",
     "End",
     "Event",
+    "Every",
     "Forward",
     "ForwardByName",
     "Frame",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from torch_doctor.trace.site import Site
@@ -26,12 +26,28 @@ class BranchKind(enum.Enum):
     UNKNOWN = "unknown"
 
 
+class Every(NamedTuple):
+    """A test of nothing but a loop's counter: `holds` in batch number n, from 1, where n leaves `rest` divided by `length`.
+
+    The counter begins anew with every pass through the loader. `length` is 0 where it is not known, and `rest` then too.
+    `holds` is the outcome of the branch that these batches take.
+    """
+
+    length: int
+    rest: int
+    holds: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A decision that the static witness could not make, with the test's site."""
+    """A decision that the static witness could not make, with the test's site.
+
+    `every` is there where the number of the batch alone decides, by what it leaves when it is divided.
+    """
 
     site: Site
     kind: BranchKind
+    every: Every | None = None
 
 
 class ScopeKind(enum.Enum):

@@ -11,6 +11,7 @@ from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
+    ORDINAL,
     Args,
     Const,
     Content,
@@ -98,8 +99,11 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
     `number` is 0 where the only pass stands for all of them.
     """
     if isinstance(item, Plain):
-        counts = bool(number) and item.symbol[0] == COUNTER
-        return Plain((COUNTER, number == 1, *turn, number) if counts else (*turn, number))
+        word, about = item.symbol[0], item.symbol[2:]
+        if word == ORDINAL:
+            return Plain((ORDINAL, item.symbol[1], *turn, number))
+        counts = bool(number) and word == COUNTER
+        return Plain((COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number))
     if isinstance(item, Sequence) and item.kind == "tuple":
         content = item.content
         items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))
@@ -139,7 +143,15 @@ def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, key
             content = Content(
                 tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
             )
-        from_zero = len(args) == 1 and "start" not in keywords
-        index = Plain((COUNTER, None)) if from_zero else Plain()
+        index = _index(args, keywords, of_batches=bool(stream.loader) and not stream.endless)
         return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
     return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle")
+
+
+def _index(args: Args, keywords: Keywords, *, of_batches: bool) -> Plain:
+    """What `enumerate` counts; it may be given where to start."""
+    start = args[1] if len(args) > 1 else keywords.get("start", Const(0))
+    first = start.value if isinstance(start, Const) else None
+    if first == 0:
+        return Plain((COUNTER, None, ORDINAL) if of_batches else (COUNTER, None))
+    return Plain((ORDINAL, first)) if of_batches and isinstance(first, int) else Plain()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.datasets import TENSORS
 from torch_doctor.static.training import rows
 from torch_doctor.static.values import (
     Args,
@@ -16,6 +19,7 @@ from torch_doctor.static.values import (
     Plain,
     Sequence,
     Spread,
+    Tensor,
     Tool,
     Value,
 )
@@ -50,8 +54,31 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),
         workers=_number(given.get("num_workers"), default=None if parameters is None or open_ else 0),
         batch=_number(size, default=None if parameters is None or open_ else 1),
+        batches=None if parameters is None or open_ else _batches(given),
     )
     return loader
+
+
+def _batches(given: Keywords) -> int | None:
+    """How many batches one pass gives, from the sizes of what is in sight."""
+    size = given.get("batch_size", Const(1))
+    length = _length(given.get("dataset"))
+    whole = _said(given.get("drop_last"), default=False)
+    if length is None or whole is None or _sampled(given, open_=False) is not False:
+        return None
+    if not isinstance(size, Const) or type(size.value) is not int or size.value < 1:
+        return None
+    return length // size.value if whole else -(-length // size.value)
+
+
+def _length(dataset: Value | None) -> int | None:
+    """How many rows a dataset of tensors, or a list, has."""
+    if isinstance(dataset, Sequence):
+        return len(dataset.content.items) if dataset.content.rest is None else None
+    if isinstance(dataset, Tool) and canonical(dataset.name) == TENSORS:
+        dataset = dataset.args[0] if dataset.args else None
+    shape = measured(dataset).shape if isinstance(dataset, Tensor) else None
+    return shape[0] if shape and isinstance(shape[0], int) else None
 
 
 def _said(value: Value | None, *, default: Tri) -> Tri:

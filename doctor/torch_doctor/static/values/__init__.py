@@ -18,7 +18,7 @@ from torch_doctor.static.values.objects import (
 )
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
-from torch_doctor.static.values.symbols import COUNTER, VERSION, Facts, Symbol, fresh_symbol, hashable, latest
+from torch_doctor.static.values.symbols import COUNTER, ORDINAL, VERSION, Facts, Symbol, fresh_symbol, hashable, latest
 from torch_doctor.static.values.tensors import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
@@ -54,6 +54,7 @@ __all__ = [
     "MISSING",
     "MOVED_PARAMETER",
     "NOTHING",
+    "ORDINAL",
     "PACKED",
     "VERSION",
     "VOLATILE",

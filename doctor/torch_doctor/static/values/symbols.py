@@ -25,6 +25,10 @@ VERSION = "which version"
 """Begins the symbol of what tells which version of a library is there."""
 
 
+ORDINAL = "ordinal"
+"""In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
+
+
 def fresh_symbol(word: str = "?") -> Symbol:
     """A symbol that equals no other."""
     return (word, next(SERIAL))

@@ -44,6 +44,7 @@ class LoaderBuilt(Event):
     `shuffle` and `drop_last` as they hold, given or by default; None when not known. `said`: the call itself gives
     `shuffle`. `sampled`: a sampler or batch sampler decides the order. `full`: one batch holds the whole dataset.
     `workers` is the number of worker processes and `batch` that of the rows in a batch, None when not known.
+    `batches` is how many batches one pass through it gives, None when not known.
     """
 
     loader: int
@@ -56,3 +57,4 @@ class LoaderBuilt(Event):
     full: Tri = None
     workers: int | None = None
     batch: int | None = None
+    batches: int | None = None

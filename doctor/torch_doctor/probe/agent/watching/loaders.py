@@ -74,6 +74,7 @@ class Watcher:
             full=_full(loader),
             batch=loader.batch_size if isinstance(getattr(loader, "batch_size", None), int) else None,
             workers=int(getattr(loader, "num_workers", 0)),
+            batches=_length(loader, data),
         )
 
     # --- taking ---
@@ -164,3 +165,11 @@ def _full(loader: Any) -> bool:
     with suppress(TypeError, NotImplementedError, AttributeError):
         return isinstance(size, int) and size >= len(loader.dataset)
     return False
+
+
+def _length(loader: Any, data: Any) -> int | None:
+    """How many batches one pass gives; not asked where data only comes as a stream, whose length is a promise."""
+    with suppress(Exception):  # whose `__len__` is the user's
+        if not isinstance(loader.dataset, data.IterableDataset):
+            return len(loader)
+    return None

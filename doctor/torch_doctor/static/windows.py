@@ -1,0 +1,63 @@
+"""Tests that hold for every k-th batch: read from the symbol that decides a branch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import COUNTER, ORDINAL
+from torch_doctor.trace import Every
+
+if TYPE_CHECKING:
+    from torch_doctor.static.values import Symbol
+
+
+def every(symbol: Symbol) -> Every | None:
+    """What a test says of the number of the batch: `(i + 1) % k == 0`, or `(i + 1) % k` alone.
+
+    None for tests of anything else, and for those that say anything besides.
+    """
+    if symbol[0] == "==" and len(symbol) == 3:  # noqa: PLR2004 - the operator and its sides
+        for rest, divided in ((symbol[1], symbol[2]), (symbol[2], symbol[1])):
+            found = _remainder(divided, rest, holds=True)
+            if found is not None:
+                return found
+        return None
+    return _remainder(symbol, ("const", 0), holds=False)
+
+
+def _remainder(divided: Symbol, rest: Symbol, *, holds: bool) -> Every | None:
+    """What it means that the symbol `divided`, a remainder, is `rest`."""
+    if divided[0] != "%" or len(divided) != 3:  # noqa: PLR2004 - the operator and its sides
+        return None
+    ahead = _ahead(divided[1])
+    if ahead is None or _counts(divided[2]) or _counts(rest):
+        return None
+    length, left = _number(divided[2]), _number(rest)
+    if length is None or left is None:
+        return None if length is not None and length < 1 else Every(0, 0, holds)
+    return Every(length, (left - ahead) % length, holds) if length > 0 else None
+
+
+def _ahead(symbol: Symbol) -> int | None:
+    """By how much a value is ahead of the number of the batch, counted from 1; None where it does not follow it."""
+    if symbol[0] == COUNTER and len(symbol) > 2 and symbol[2] == ORDINAL:  # noqa: PLR2004 - see there
+        return -1
+    if symbol[0] == ORDINAL:
+        return int(symbol[1]) - 1
+    if symbol[0] in ("+", "-") and len(symbol) == 3:  # noqa: PLR2004 - the operator and its sides
+        for value, added in ((symbol[1], symbol[2]), (symbol[2], symbol[1])):
+            number, ahead = _number(added), _ahead(value)
+            if number is not None and ahead is not None:
+                return ahead + number if symbol[0] == "+" else ahead - number if value is symbol[1] else None
+    return None
+
+
+def _number(symbol: Symbol) -> int | None:
+    return symbol[1] if symbol[0] == "const" and type(symbol[1]) is int else None
+
+
+def _counts(symbol: Symbol) -> bool:
+    """Whether a value may change from one pass of a loop to the next."""
+    if symbol[0] in (COUNTER, ORDINAL, "turn"):
+        return True
+    return any(_counts(part) for part in symbol if isinstance(part, tuple) and part)

@@ -1,0 +1,125 @@
+"""TDR107: the batches after the last full window of an accumulation are never stepped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.tails import Tails
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+    from torch_doctor_rules.tails import Tail
+
+
+class AccumulationTailDropped(Rule):
+    """The last, incomplete window of an accumulation is never stepped: it is dropped, or leaks into the next epoch.
+
+    ## Why is this bad?
+    With a step at every K-th batch, the batches after the last multiple of K leave gradients that no step applies. Where
+    they are cleared before the next epoch, that data trains nothing; where they are not, they are added to the first
+    window of the next epoch, which then is too long and was computed in part with older weights.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(80, 4), torch.randn(80, 1)), batch_size=8, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(model(x), y) / 4
+        loss.backward()
+        if (i + 1) % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(80, 4), torch.randn(80, 1)), batch_size=8, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for i, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(model(x), y) / 4
+        loss.backward()
+        if (i + 1) % 4 == 0 or i + 1 == len(loader):
+            optimizer.step()
+            optimizer.zero_grad()
+    ```
+
+    ## How the probe confirms it
+    Two windows of one length K end in one pass through the loader, whose real length K does not divide. Where it does,
+    that refutes the finding. That no step came after the loop proves nothing, for the run may have ended the loop early.
+
+    ## When it stays silent
+    Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step,
+    for loaders with `drop_last` and those whose length K is seen to divide.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
+    - https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation
+    """
+
+    code = "TDR107"
+    name = "accumulation-tail-dropped"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.NONE
+    only_confirms = True
+    voided_by = frozenset({"values", "files", "arguments"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every test that ends windows and leaves out the last."""
+        tails = Tails(trace)
+        found = (tail for tail in tails.seen() if tail.left) if trace.observed else tails.planned()
+        yield from first_per_site(self._report(tail) for tail in found)
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both speak of the step of one line: a run sees no tests."""
+        return same_place(finding.trail[-1].site, seen.trail[-1].site)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether nothing was left over in the run."""
+        tails = self._at(trace, finding)
+        if tails:
+            return all(not tail.left for tail in tails)
+        return "no two windows in one pass through a loader of known length were seen"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How long the windows and the loader are."""
+        for tail in self._at(trace, finding)[:1]:
+            batches = tail.loader.batches or 0
+            yield fact(f"one step applies {count(tail.length, 'batch', 'batches')}", tail.length, "batches")
+            text = f"the loader gives {count(batches, 'batch', 'batches')}: {tail.left:,} are left over"
+            yield fact(text, tail.left, "batches", tail.loader)
+
+    def _at(self, trace: Trace, finding: Finding) -> list[Tail]:
+        return [tail for tail in Tails(trace).seen() if same_place(finding.trail[-1].site, tail.window.step.site)]
+
+    def _report(self, tail: Tail) -> Finding:
+        optimizer = owner(tail.window.step.name, "step", "optimizer")
+        return self.finding(
+            tail.guard,
+            message("batches after the last full window are never applied by `{optimizer}`", optimizer=optimizer),
+            help="step at the last batch too: `or i + 1 == len(loader)`, or once more after the loop",
+            trail=(
+                Step(tail.window.backward.site, "every batch adds its gradients here"),
+                Step(tail.window.step.site, "only full windows are applied"),
+            ),
+        )

@@ -73,7 +73,7 @@ class AccumulationTailDropped(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
-    - https://huggingface.co/docs/accelerate/usage_guides/gradient_accumulation
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
     """
 
     code = "TDR107"

@@ -18,20 +18,22 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
     found = []
     backwards = [event for event in trace.of(Backward) if event.through == "backward" and event.loss.graph_forwards]
     for position, later in enumerate(backwards):
+        own = [event for event in trace.at(*sorted(later.loss.graph_forwards)) if isinstance(event, Forward)]
         for earlier in backwards[:position]:
             loop = trace.common_loop(later, earlier)
-            if loop is None or trace.same_iteration(later, earlier) or loop.loop_kind is LoopKind.COUNTED:
+            before = [scope for scope in earlier.scope.iterations() if loop is not None and scope.loop == loop.loop]
+            if loop is None or not before or before[0] is loop or loop.loop_kind is LoopKind.COUNTED:
                 continue
-            if not trace.together(earlier, later) or not trace.implies(earlier, later):
+            if not (trace.together(earlier, later) and trace.implies(earlier, later)):
                 continue
-            shared = [
-                event
-                for event in trace.at(*sorted(earlier.loss.graph_forwards & later.loss.graph_forwards))
-                if isinstance(event, Forward)
-                and trace.same_iteration(event, earlier)
-                and trace.common_loop(event, later)
-            ]
-            own = [event for event in trace.at(*later.loss.graph_forwards) if trace.same_iteration(event, later)]
-            if shared and own and loop in later.scope.iterations()[-1:]:
-                found.append((shared[-1], later))
+            now = [event for event in own if loop in event.scope.iterations()]
+            for event in own:
+                carried = event.index in earlier.loss.graph_forwards and before[0] in event.scope.iterations()
+                if carried and now and (trace.observed or any(_gets(each, event) for each in now)):
+                    found.append((event, later))
     return found
+
+
+def _gets(forward: Forward, earlier: Forward) -> bool:
+    """Whether a module is given what it returned itself before."""
+    return forward.module == earlier.module and earlier.index in forward.given

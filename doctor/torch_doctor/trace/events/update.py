@@ -18,7 +18,8 @@ class Forward(Event):
 
     `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
     `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `inputs` describes the first
-    tensor argument, `output` the result. `used` is False when the result is dropped: the call was made for what it does on
+    tensor argument, `output` the result. `given` are the `Forward` events whose graph came in with any argument, as far as the
+    static witness knows. `used` is False when the result is dropped: the call was made for what it does on
     the way.
     """
 
@@ -32,6 +33,7 @@ class Forward(Event):
     inputs: TensorFact
     output: TensorFact
     used: bool = True
+    given: frozenset[int] = NO_EVENTS
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -287,6 +287,16 @@ class Words:
     def _(self, event: t.NotCalled) -> str:
         return f"name {_name(event.name)} and do not call it"
 
+    # --- sums ---
+
+    @_said.register
+    def _(self, event: t.Summed) -> str:
+        return f"add to {_name(event.holder)}"
+
+    @_said.register
+    def _(self, event: t.Averaged) -> str:
+        return f"divide a sum: {_name(event.name)}"
+
     # --- the process ---
 
     @_said.register

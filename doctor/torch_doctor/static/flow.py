@@ -27,7 +27,8 @@ class Flow:
     on it, `source` and `loader` where its data came from. `cuts` are the events that took the graph of something it was
     computed from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
     multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, that are in
-    it, each by its forwards and its place: what is known of one tells nothing of the others.
+    it, each by its forwards and its place: what is known of one tells nothing of the others. `sums` are the
+    events that added up what is surely in it.
     """
 
     graph: Tri = False
@@ -41,12 +42,13 @@ class Flow:
     scaled: Tri = False
     divided: Tri = False
     parts: frozenset[Part] = NONE
+    sums: frozenset[int] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
         if self.graph is False and not self.kept:
             return self
-        return Flow(False, self.forwards, NONE, NONE, NONE, self.source, self.loader, self.cuts)
+        return Flow(False, self.forwards, source=self.source, loader=self.loader, cuts=self.cuts, sums=self.sums)
 
     def part(self, place: Hashable) -> Flow:
         """What one of several parts of a forward's output carries, where nobody knows what the output is.
@@ -87,6 +89,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 _either(result.scaled, flow.scaled),
                 _either(result.divided, flow.divided),
                 result.parts | flow.parts,
+                result.sums | flow.sums,
             )
     return result or EMPTY
 
@@ -96,13 +99,15 @@ def alternatives(left: Flow, right: Flow) -> Flow:
     if left is right or left == right:
         return left
     merged = blend((left, right))
-    if (left.graph, left.scaled, left.divided) == (right.graph, right.scaled, right.divided):
+    same_sums = left.sums == right.sums
+    if same_sums and (left.graph, left.scaled, left.divided) == (right.graph, right.scaled, right.divided):
         return merged
     return replace(
         merged,
         graph=merged.graph if left.graph == right.graph else None,
         scaled=merged.scaled if left.scaled == right.scaled else None,
         divided=merged.divided if left.divided == right.divided else None,
+        sums=left.sums & right.sums,
     )
 
 

@@ -1,6 +1,7 @@
 """The event vocabulary that both witnesses write and every rule reads."""
 
 from torch_doctor.trace.events import (
+    Averaged,
     Backward,
     BatchTaken,
     Broadcast,
@@ -60,6 +61,7 @@ from torch_doctor.trace.events import (
     SettingSet,
     StateTaken,
     Stepped,
+    Summed,
     TensorFact,
     Unreadable,
     Unscaled,
@@ -85,6 +87,7 @@ from torch_doctor.trace.words import Holding, Kind, Source, Tri
 
 __all__ = [
     "ANY",
+    "Averaged",
     "Backward",
     "BatchTaken",
     "Branch",
@@ -168,6 +171,7 @@ __all__ = [
     "StandIn",
     "StateTaken",
     "Stepped",
+    "Summed",
     "TensorFact",
     "Told",
     "Trace",

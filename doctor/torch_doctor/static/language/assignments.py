@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import operators, outside, targets
-from torch_doctor.static.training import container_methods, keeping, loading, overwriting, parameters, roles, snapshots
+from torch_doctor.static.training import (
+    container_methods,
+    keeping,
+    loading,
+    overwriting,
+    parameters,
+    roles,
+    snapshots,
+    sums,
+)
 from torch_doctor.static.values import (
     Const,
     Plain,
@@ -76,7 +85,7 @@ def _augment(run: Executor, node: p.Augment) -> bool:
         if plain or old.flow.kept:
             kept = keeping.keep(run, value, Holding.ACCUMULATED, run.text(node.target), old.flow.kept, node)
             result = operators.operate(run, node.op, (old, kept), node)
-    targets.bind(run, node.target, result, node)
+    targets.bind(run, node.target, sums.summed(run, old, result, node), node)
     return True
 
 

@@ -12,7 +12,7 @@ from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import keeping, plain_tensors, sharing
+from torch_doctor.static.training import keeping, plain_tensors, sharing, sums
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -56,6 +56,8 @@ def _operation(run: Executor, node: p.Operation) -> Value:
 
 def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value:
     """Apply an operator."""
+    if op == "/":
+        sums.divided(run, operands, node)
     if all(isinstance(value, Const) for value in operands):
         return _computed(op, [value.value for value in operands if isinstance(value, Const)])
     if isinstance(operands[0], Sequence):
@@ -99,7 +101,7 @@ def recorded(run: Executor, flow: Flow) -> Flow:
     if grad is True or flow.graph is False:
         return flow
     if grad is False:
-        return Flow(False, flow.forwards, source=flow.source, loader=flow.loader, cuts=flow.cuts)
+        return Flow(False, flow.forwards, source=flow.source, loader=flow.loader, cuts=flow.cuts, sums=flow.sums)
     return replace(flow, graph=None)
 
 

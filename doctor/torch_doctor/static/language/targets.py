@@ -16,6 +16,7 @@ from torch_doctor.static.training import (
     parameters,
     plain_tensors,
     settings,
+    sums,
 )
 from torch_doctor.static.values import (
     ClassValue,
@@ -68,6 +69,7 @@ def bind_name(run: Executor, name: str, value: Value) -> None:
 
 def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
     """Assign to a target: a name, attribute, item, or several at once."""
+    value = sums.started(run, value, node)
     if isinstance(target, p.Name):
         bind_name(run, target.id, value)
     elif isinstance(target, p.Attribute):

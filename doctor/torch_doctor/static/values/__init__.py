@@ -44,6 +44,7 @@ from torch_doctor.static.values.value import (
     Unknown,
     UnknownAttribute,
     Value,
+    Zero,
     number_dtype,
     plain_from,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "Unknown",
     "UnknownAttribute",
     "Value",
+    "Zero",
     "fresh_symbol",
     "hashable",
     "held",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.values.shapes import Making
     from torch_doctor.static.values.symbols import Facts, Symbol
+    from torch_doctor.trace import Site
 
 
 class Value:
@@ -48,6 +49,16 @@ class Const(Value):
 
 
 NOTHING = Const(None)
+
+
+class Zero(Const):
+    """A number zero that was assigned, at `site`: a sum may start with it."""
+
+    __slots__ = ("site",)
+
+    def __init__(self, value: object, site: Site) -> None:
+        super().__init__(value)
+        self.site = site
 
 
 class Plain(Value):
@@ -93,7 +104,8 @@ def plain_from(
     if symbol is None and any(isinstance(value, Plain) and value.tells_version for value in values):
         symbol = fresh_symbol(VERSION)
     cuts = flow.cuts.union(*(value.flow.cuts for value in values))
-    return Number(Flow(cuts=cuts), symbol, size) if cuts else Plain(symbol, size)
+    sums = flow.sums.union(*(value.flow.sums for value in values))
+    return Number(Flow(cuts=cuts, sums=sums), symbol, size) if cuts or sums else Plain(symbol, size)
 
 
 NUMBERS = {bool: "bool", int: "int64", float: "floating"}

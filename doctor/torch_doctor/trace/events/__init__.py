@@ -36,6 +36,7 @@ from torch_doctor.trace.events.modules import (
 )
 from torch_doctor.trace.events.settings import RunAsScript, Seeded, SettingSet
 from torch_doctor.trace.events.sight import GaveUp, Handed, OutdatedUsed, Owned, Unreadable
+from torch_doctor.trace.events.sums import Averaged, Summed
 from torch_doctor.trace.events.update import (
     Backward,
     Broadcast,
@@ -62,6 +63,7 @@ from torch_doctor.trace.events.update import (
 
 __all__ = [
     "NO_EVENTS",
+    "Averaged",
     "Backward",
     "BatchTaken",
     "Broadcast",
@@ -121,6 +123,7 @@ __all__ = [
     "SettingSet",
     "StateTaken",
     "Stepped",
+    "Summed",
     "TensorFact",
     "Trail",
     "Unreadable",

@@ -1,0 +1,149 @@
+"""TDR407: a sum over one epoch that still holds the epochs before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Level, Rule, Step
+from torch_doctor.trace import Averaged, BatchTaken, LoaderBuilt, LoopKind, Summed
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch_doctor.trace import Scope, Trace
+
+
+class AccumulatorNotReset(Rule):
+    """A running loss or count is averaged for every epoch, and is never set back to zero between them.
+
+    ## Why is this bad?
+    The second epoch's average is that of two epochs added up, the tenth's that of ten: the loss seems to grow while the
+    model learns, an accuracy passes 100 %, and what is chosen by them, as the best checkpoint, is chosen wrongly.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for epoch in range(3):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        print(epoch, total / len(loader))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(3):
+        total = 0.0
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            total += loss.item()
+        print(epoch, total / len(loader))
+    ```
+
+    ## How the probe confirms it
+    It does not: sums of plain numbers leave nothing that a run could be watched by, and the finding stays undecided.
+
+    ## When it stays silent
+    For averages over the whole run, sums that are divided by what grows with them, those that any path may have set back,
+    and where nothing shows that the average is meant for one epoch.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/beginner/introyt/trainingyt.html#per-epoch-activity
+    """
+
+    code = "TDR407"
+    name = "accumulator-not-reset"
+    level = Level.WARNING
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every sum that is averaged over one pass of a loop and holds earlier passes too."""
+        seen = set()
+        for average in trace.of(Averaged):
+            summed = self._outlived(trace, average)
+            if summed is None or summed.started is None or summed.started in seen:
+                continue
+            seen.add(summed.started)
+            yield self.finding(
+                summed.started,
+                message(
+                    "`{sum}` is never reset: an epoch's average counts the epochs before it too", sum=summed.holder
+                ),
+                help="set it to zero at the beginning of every epoch",
+                trail=[
+                    Step(summed.site, "every batch is added here"),
+                    Step(average.site, "and divided by the length of one epoch here"),
+                ],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - it is not watched
+        """Sums of plain numbers leave no event of their own in a run."""
+        return "sums of plain numbers are not watched in a run"
+
+    def _outlived(self, trace: Trace, average: Averaged) -> Summed | None:
+        """The last addition of a sum with earlier passes of a loop around the average, where that is meant for one pass."""
+        sums = [event for event in trace.at(*average.sums) if isinstance(event, Summed)]
+        by = [event for event in trace.at(*average.by) if isinstance(event, Summed)]
+        for around in average.scope.iterations():
+            now = [event for event in sums if _lies(event, around) and _batch_loop_within(event, around)]
+            before = [event for event in sums if _earlier(event, around)]
+            per_pass = all(_lies(event, around) for event in by) if by else self._is_length(trace, average, now)
+            if now and before and per_pass and not any(_shares_inner(average, event, around) for event in now):
+                return now[-1]
+        return None
+
+    def _is_length(self, trace: Trace, average: Averaged, now: Iterable[Summed]) -> bool:
+        """Whether the divisor is the length of the loader that the sum goes through, or of its dataset."""
+        loops = {scope.loop for event in now for scope in event.scope.iterations()}
+        taken = {
+            event.loader for event in trace.of(BatchTaken) if any(s.loop in loops for s in event.scope.iterations())
+        }
+        datasets = {event.dataset for event in trace.of(LoaderBuilt) if event.loader in taken}
+        return average.length != 0 and average.length in taken | datasets
+
+
+def _lies(event: Summed, around: Scope) -> bool:
+    return any(scope is around for scope in event.scope.iterations())
+
+
+def _earlier(event: Summed, around: Scope) -> bool:
+    return any(scope.loop == around.loop and scope.number < around.number for scope in event.scope.iterations())
+
+
+def _batch_loop_within(event: Summed, around: Scope) -> bool:
+    """Whether it was added batch by batch within the pass."""
+    return any(scope.loop_kind is LoopKind.BATCHES for scope in _within(event, around))
+
+
+def _shares_inner(average: Averaged, event: Summed, around: Scope) -> bool:
+    """Whether the division lies in the loop over batches itself."""
+    loops = {scope.loop for scope in _within(event, around)}
+    return any(scope.loop in loops for scope in _within(average, around))
+
+
+def _within(event: Averaged | Summed, around: Scope) -> tuple[Scope, ...]:
+    scopes = event.scope.iterations()
+    return scopes[next(i for i, scope in enumerate(scopes) if scope is around) + 1 :]

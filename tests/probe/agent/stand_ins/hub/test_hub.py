@@ -134,7 +134,7 @@ assert BertModel.from_pretrained("./my-model").config.hidden_size == 768
 tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
 batch = tokenizer(["A bird.", "The old house."], ["and", "a dog"], padding=True, return_tensors="pt")
 assert batch["input_ids"][0, 0] == tokenizer.cls_token_id == 101 and tokenizer.pad_token_id == 0
-assert len(tokenizer) == 30522 and tokenizer.model_max_length == 512
+assert len(tokenizer) == model.config.vocab_size == 8192 and tokenizer.model_max_length == 512
 assert tokenizer.decode(batch["input_ids"][1], skip_special_tokens=True) == "the old house. a dog"
 assert model(**batch).logits.shape == (2, 5)
 model.save_pretrained("kept")
@@ -143,15 +143,19 @@ again = AutoModelForSequenceClassification.from_pretrained("kept")
 assert torch.equal(again.classifier.weight, model.classifier.weight)
 assert AutoTokenizer.from_pretrained("kept")("A bird.")["input_ids"][0] == 101
 """)
-    assert "BertForSequenceClassification with random weights (num_hidden_layers 2 for 12)" in outcome.err
+    assert (
+        "BertForSequenceClassification with random weights (num_hidden_layers 2 for 12, vocab_size 8192 for 30522)"
+        in outcome.err
+    )
     assert [path.name for path in folder.iterdir()] == ["train.py"]
-    assert "made-up vocabulary of 30522 instead of `the tokenizer of bert-base-uncased`" in outcome.err
+    assert "made-up vocabulary of 8192 instead of `the tokenizer of bert-base-uncased`" in outcome.err
 
 
-def test_a_script_that_numbers_the_layers_has_them_all(probe: Callable[..., Any]) -> None:
+def test_a_script_that_numbers_the_layers_and_the_tokens_has_them_all(probe: Callable[..., Any]) -> None:
     probe("""
 import torch
-from transformers import DistilBertModel
+from transformers import AutoTokenizer, DistilBertModel
+assert len(AutoTokenizer.from_pretrained("distilbert-base-uncased")) == 30522
 model = DistilBertModel.from_pretrained("distilbert-base-uncased")
 for parameter in model.transformer.layer[5].parameters():
     parameter.requires_grad = False
@@ -201,3 +205,17 @@ def test_files_that_the_script_fetches_by_itself_are_named(run: Any, write: Any)
     write("train.py", script)
     outcome = run("scan", "train.py", "--probe", "--isolated")
     assert "the script fetches a/b/c.bin from the Hugging Face hub: fetch it first" in outcome.err
+
+
+def test_the_trainer_of_transformers_ends_as_loops_do(probe: Callable[..., Any]) -> None:
+    outcome = probe("""
+from datasets import load_dataset
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+data = load_dataset("emotion")
+tokenizer = AutoTokenizer.from_pretrained("prajjwal1/bert-tiny")
+data = data.map(lambda rows: tokenizer(rows["text"], padding="max_length", max_length=32), batched=True)
+model = AutoModelForSequenceClassification.from_pretrained("prajjwal1/bert-tiny", num_labels=6)
+Trainer(model, TrainingArguments("out", num_train_epochs=50, report_to="none"), train_dataset=data["train"]).train()
+""")
+    assert "came to 6 updates" in outcome.err
+    assert "the training of transformers' Trainer ends after 3 updates an epoch and 2 epochs" in outcome.err

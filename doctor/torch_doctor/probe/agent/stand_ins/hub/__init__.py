@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from . import downloads, metrics, models, sets
+from . import downloads, metrics, models, sets, trainers
 
 if TYPE_CHECKING:
     from ..source import Sources
@@ -24,3 +24,4 @@ def prepare(sources: Sources, teller: Teller) -> None:
     metrics.prepare(teller)
     downloads.prepare(sources, teller)
     models.prepare(sources, teller)
+    trainers.prepare(teller)

@@ -89,8 +89,9 @@ DEPTHS = (
     "encoder_layers",
     "decoder_layers",
 )
-FEWEST, WIDEST, MOST_WORDS = 2, 1_600, 60_000
-FEWER_WORDS = 32_000
+FEWEST, WIDEST = 2, 1_600
+FEWER_WORDS = 8_192  # the loss over a vocabulary is what a step of a small model costs
+NEAR = 64  # numbers this close to the size of the vocabulary are meant for it
 SMALL: dict[str, int] = {
     "hidden_size": 256,
     "intermediate_size": 512,
@@ -149,12 +150,21 @@ def fitted(configuration: Any, sources: Sources) -> dict[str, Any]:
         found.update({key: value for key, value in SMALL.items() if given.get(key) is not None})
     found.update({key: least for key in DEPTHS if least and isinstance(given.get(key), int) and given[key] > least})
     words = given.get("vocab_size")
-    if isinstance(words, int) and words > MOST_WORDS:
+    if isinstance(words, int) and words > FEWER_WORDS and not _counts_on(words, sources):
         found["vocab_size"] = FEWER_WORDS
         for key, value in given.items():  # `eos_token_id` and its like
             if key.endswith("_token_id") and isinstance(value, int) and value >= FEWER_WORDS:
                 found[key] = FEWER_WORDS - 1
     return found
+
+
+def _counts_on(words: int, sources: Sources) -> bool:
+    """Whether the user's code has a number that is the size of the vocabulary, or one of its last tokens."""
+    return any(
+        isinstance(node, ast.Constant) and type(node.value) is int and abs(node.value - words) <= NEAR
+        for tree in sources.trees()
+        for node in ast.walk(tree)
+    )
 
 
 def _least(sources: Sources) -> int:

@@ -88,6 +88,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR603": ("unsafe-load", "W", "S", "unsafe"),
     "TDR604": ("load-without-map-location", "A", "S", "unsafe"),
     "TDR606": ("load-result-misused", "E", "SP", "safe"),
+    "TDR607": ("mode-unset-after-load", "E", "SP", "unsafe"),
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),
     "TDR701": ("train-loader-not-shuffled", "W", "SP", "unsafe"),
     "TDR702": ("eval-loader-shuffled", "A", "S", "safe"),

@@ -1,0 +1,142 @@
+"""TDR607: a model that was loaded for inference stays in training mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Forward, Handed, Loaded, ModeSet, OptimizerBuilt, Source, Trace
+from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
+from torch_doctor_rules.passes import Passes
+from torch_doctor_rules.precedence import uncalled
+from torch_doctor_rules.shown import at
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.twice import answers
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class ModeUnsetAfterLoad(Rule):
+    """Trained weights are loaded for inference, and nobody calls `eval()`.
+
+    ## Why is this bad?
+    A module is built in training mode, and `load_state_dict` does not change that: dropout throws activations away, so that
+    the same input gives another answer each time, and batch norm takes the statistics of the few inputs that it is given and
+    spoils those that were loaded.
+
+    ## Example
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    weights = copy.deepcopy(nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).state_dict())
+    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+    model.load_state_dict(weights)
+    row = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
+    print(model(row).argmax(1).item())
+    ```
+
+    ## Use instead
+    ```python
+    import copy
+
+    import torch
+    from torch import nn
+
+    weights = copy.deepcopy(nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2)).state_dict())
+    model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.5), nn.Linear(8, 2))
+    model.load_state_dict(weights)
+    model.eval()
+    row = torch.tensor([[0.3, 1.2, 0.7, 0.1]])
+    with torch.no_grad():
+        print(model(row).argmax(1).item())
+    ```
+
+    ## How the probe confirms it
+    The loaded model is called with parts that care about the mode in training mode, and is never trained: the same input
+    given twice, to a copy of the model, gives two answers.
+
+    ## Fix safety
+    Unsafe: `model.eval()` is inserted after the load.
+
+    ## When it stays silent
+    When the model is trained, handed out of sight or switched by anybody, when its output may go backward, for models
+    without dropout or batch norm, and for forwards on random input.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#save-load-state-dict-recommended
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
+    """
+
+    code = "TDR607"
+    name = "mode-unset-after-load"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every load into a model that then answers in training mode, where no other rule speaks at the answer."""
+        passes = Passes(trace)
+        found = [(load, wrong) for load in trace.of(Loaded) if (wrong := _answers(passes, load))]
+        told = {each.site for each in MissingEvalMode().check(trace)} if found else set()
+        yield from first_per_site(
+            self._report(load, wrong[0]) for load, wrong in found if not any(each.site in told for each in wrong)
+        )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether what was loaded answered, and in evaluation mode."""
+        passes = Passes(trace)
+        for load in at(trace, finding.site, Loaded):
+            if forwards := _forwards(passes, load):
+                return all(each.training is False or each.sensitive is False for each in forwards)
+        return False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What the same input gave twice, and how many forwards ran in which mode."""
+        passes = Passes(trace)
+        for load in at(trace, finding.site, Loaded):
+            if forwards := _forwards(passes, load):
+                yield from answers(trace, forwards, "in training mode", lambda event: event.training)
+                return
+
+    def _report(self, load: Loaded, forward: Forward) -> Finding:
+        name = load.name or "the model"
+        text = "`{name}` is loaded and never put into evaluation mode: dropout and batch norm spoil its answers"
+        return self.finding(
+            load.site,
+            message(text, name=name),
+            help=f"call `{name}.eval()` after the load",
+            trail=[Step(forward.site, "it answers in training mode here")],
+        )
+
+
+def _forwards(passes: Passes, load: Loaded) -> list[Forward]:
+    """What the module, or a part of it, was called for after the load."""
+    parts = passes.family.within((load.module,)) if load.module else frozenset()
+    return [
+        each
+        for each in passes.trace.of(Forward)
+        if each.module in parts and each.index > load.index and passes.trace.together(load, each)
+    ]
+
+
+def _answers(passes: Passes, load: Loaded) -> list[Forward]:
+    """The forwards of a load that are surely inference in training mode; none where anything else may be meant."""
+    trace = passes.trace
+    forwards = _forwards(passes, load)
+    wrong = [each for each in forwards if each.used and each.inputs.source is not Source.NOISE]
+    if not wrong or not all(each.sensitive is True and each.training is True for each in wrong):
+        return []
+    module = (load.module,)
+    switched = any(
+        passes.family.related((each.module,), module) for each in trace.of(ModeSet) if each.index > load.index
+    )
+    owned = any(passes.family.related(each.modules, module) for each in trace.of(OptimizerBuilt))
+    unseen = any(passes.family.related(each.modules, module) for each in trace.of(Handed) if each.index > load.index)
+    if switched or owned or unseen or any(passes.goes_backward(each) or passes.training_of(each) for each in wrong):
+        return []
+    return [] if uncalled(trace, "eval", {load.module}, passes.family, (None, None)) else wrong

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Forward, LoopKind
+from torch_doctor.trace import Backward, Forward, LoopKind, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Trace
@@ -26,6 +26,8 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
                 continue
             if not (trace.together(earlier, later) and trace.implies(earlier, later)):
                 continue
+            if not any(trace.between(earlier, later, Stepped)):
+                continue  # nobody trains: layers are applied again and again, and looked at in between
             now = [event for event in own if loop in event.scope.iterations()]
             for event in own:
                 carried = event.index in earlier.loss.graph_forwards and before[0] in event.scope.iterations()

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[1]
 AGENT = ROOT / "doctor/torch_doctor/probe/agent"
-IN_THE_USERS_INTERPRETER = {"torch", "numpy", "PIL", "torchvision"}  # all but torch only where the script uses them
+VISION = {"numpy", "PIL", "torchvision"}
+LANGUAGE = {"transformers", "tokenizers", "huggingface_hub", "datasets", "omegaconf"}
+IN_THE_USERS_INTERPRETER = {"torch"} | VISION | LANGUAGE  # all but torch only where the script uses them
 OURS = ("torch_doctor", "torch_doctor_rules")
 TYPES = "sources"  # the static witness is given files, and names their classes
 

@@ -237,7 +237,9 @@ def test_programs_get_every_event_with_all_it_says(script: Script) -> None:
     assert clipped["guards"] == [{"branch": 0, "arm": True}]
     assert clipped["within"][-1] == {"kind": "iteration", "loop": 1, "number": 1, "over": "plain"}
     assert clipped["modules"] == [1]
-    assert record["branches"] == [{"site": {**clipped["site"], "column": 12, "end_column": 21}, "kind": "flag"}]
+    assert record["branches"] == [
+        {"site": {**clipped["site"], "column": 12, "end_column": 21}, "kind": "flag", "every": None}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -273,4 +275,6 @@ VALUES: dict[str, object] = {
     "Site": site(1),
     "frozenset[int]": frozenset({1, 2}),
     "tuple[int, ...]": (1, 2),
+    "tuple[str, ...]": ("train", "eval"),
+    "float | None": 0.5,
 }

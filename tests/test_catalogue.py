@@ -97,6 +97,8 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "P", "-"),
+    "TDR805": ("fp16-without-scaler", "E", "SP", "-"),
+    "TDR806": ("backward-in-autocast", "W", "SP", "safe"),
     "TDR807": ("outdated-api", "W", "S", "safe"),
     "TDR803": ("move-result-discarded", "E", "P", "-"),
 }

@@ -315,6 +315,15 @@ class Words:
     # --- modes, values, what is out of sight ---
 
     @_said.register
+    def _(self, event: t.AutocastEntered) -> str:
+        where = " on ".join(part for part in (event.dtype, event.device) if part)
+        return f"autocast{' to ' * bool(where)}{where}{', switched off' * (event.enabled is False)}"
+
+    @_said.register
+    def _(self, _: t.AutocastExited) -> str:
+        return "end of autocast"
+
+    @_said.register
     def _(self, event: t.GradModeEntered) -> str:
         return f"{short(event.context)}: {_autograd(event.enabled)}"
 

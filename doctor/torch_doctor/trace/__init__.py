@@ -1,6 +1,8 @@
 """The event vocabulary that both witnesses write and every rule reads."""
 
 from torch_doctor.trace.events import (
+    AutocastEntered,
+    AutocastExited,
     Averaged,
     Backward,
     BatchTaken,
@@ -87,6 +89,8 @@ from torch_doctor.trace.words import Holding, Kind, Source, Tri
 
 __all__ = [
     "ANY",
+    "AutocastEntered",
+    "AutocastExited",
     "Averaged",
     "Backward",
     "BatchTaken",

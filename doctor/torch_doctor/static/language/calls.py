@@ -8,7 +8,9 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
+from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
+    autocasting,
     forwards,
     library_calls,
     loading,
@@ -149,7 +151,10 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if isinstance(func, Module):
         return forwards.call_module(run, func, args, keywords, node, name)
     if isinstance(func, Lib):
-        return library_calls.call_library(run, canonical(func.name), args, keywords, node, name)
+        library = canonical(func.name)
+        if library in AUTOCASTS:
+            return autocasting.context(func.name, args, keywords, run.site(node))
+        return library_calls.call_library(run, library, args, keywords, node, name)
     if isinstance(func, Method):
         if func.name in REORDERING_METHODS and not isinstance(func.of, Module):
             rows.reordered(run, node)

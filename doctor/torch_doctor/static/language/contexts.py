@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import not_called, settings
+from torch_doctor.static.training import autocasting, not_called, settings
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -40,6 +40,15 @@ def _with(run: Executor, node: p.With) -> bool:
         else:
             _leave_dead(run, restore)
         return alive
+    autocast = autocasting.chosen(context)
+    if autocast is not None:
+        before_ = autocasting.enter(run, autocast)
+        alive = run.block(node.body)
+        if alive:
+            autocasting.leave(run, before_, node.context)
+        else:
+            _leave_dead(run, before_, autocasting.STATE)
+        return alive
     if isinstance(context, Suspended):
         return _with_generator(run, node, context)
     if isinstance(context, Tool):
@@ -60,16 +69,16 @@ def _with(run: Executor, node: p.With) -> bool:
     return alive
 
 
-def _leave_dead(run: Executor, restore: Any) -> None:  # noqa: ANN401 - a Tri
-    """Restore the grad mode in the states that left the block by jumping: they are on their way to a landing."""
-    key = (id(run.state.fields), "grad")
-    run.heap.set(run.state.fields, "grad", restore)
+def _leave_dead(run: Executor, restore: Any, mode: str = "grad") -> None:  # noqa: ANN401 - a Tri, or a number
+    """Restore the mode in the states that left the block by jumping: they are on their way to a landing."""
+    key = (id(run.state.fields), mode)
+    run.heap.set(run.state.fields, mode, restore)
     for landing in (run.iteration, run.loop, run.frame.returns):
         if landing is None:
             continue
         for arrival in landing.arrivals:
             if key in arrival:
-                arrival[key] = (run.state.fields, "grad", restore)
+                arrival[key] = (run.state.fields, mode, restore)
 
 
 def _with_generator(run: Executor, node: p.With, context: Suspended) -> bool:

@@ -10,6 +10,7 @@ from torch_doctor.static.language import targets
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import grad_modes, methods
 from torch_doctor.static.values import (
+    Autocast,
     Bound,
     ClassValue,
     Context,
@@ -87,7 +88,7 @@ def decorated(run: Executor, function: Value, decorator: p.Expr) -> Value:
             return _styled(function, style=_STYLES[name])
         if isinstance(decorator, p.Attribute) and decorator.name in ("setter", "getter", "deleter"):
             return function
-        if isinstance(applied, Context):
+        if isinstance(applied, (Context, Autocast)):
             return _styled(function, context=applied)
         context = grad_modes.grad_context(run, name) if name else None
         if context is not None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import blend
 from torch_doctor.static.frame import Frame, Landing
 from torch_doctor.static.machine import DEPTH, RECURSIONS
-from torch_doctor.static.training import roles
+from torch_doctor.static.training import autocasting, roles
 from torch_doctor.static.values import (
     NOTHING,
     Args,
+    Autocast,
     Content,
     Context,
     FunctionValue,
@@ -84,10 +85,12 @@ def enter(
         run.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer[1], name=function.node.name)
     run.frame = frame
     run.iteration = run.loop = None
-    grad = run.grad
+    grad, autocast = run.grad, autocasting.current(run)
     for context in function.contexts:
         if isinstance(context, Context):
             run.set_grad(context.name, context.enabled, function.node)
+        elif isinstance(context, Autocast):
+            autocasting.enter(run, context)
     run.stack.append(function)
     frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
     mode_tests = run.mode_tests
@@ -98,7 +101,9 @@ def enter(
     run.dead_end = not alive
     if not alive:
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
-    if function.contexts and alive:
+    if any(isinstance(context, Autocast) for context in function.contexts):
+        autocasting.leave(run, autocast, node)
+    if alive and any(isinstance(context, Context) for context in function.contexts):
         run.set_grad("decorator", grad, function.node, leave=True)
     run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop = outer
     if not quiet:

@@ -10,6 +10,7 @@ from torch_doctor.static.language import operators, outside
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import (
+    autocasting,
     built_in_forward,
     initialising,
     library_outputs,
@@ -78,6 +79,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         inputs=_input_fact(run, values),
         output=TensorFact(),
         given=blend(value.flow for value in values).graph_forwards if run.grad is not False else frozenset(),
+        autocast=autocasting.current(run),
     )
     output = _outer(run, module, args, keywords, node)
     # A custom module may have shown only now that it reads its mode.

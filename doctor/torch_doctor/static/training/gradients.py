@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import broadcasts, parameters
+from torch_doctor.static.training import autocasting, broadcasts, parameters
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -76,6 +76,7 @@ def backward(
         scaled=flow.scaled,
         divided=flow.divided,
         retained_at=_retained_at(run, keywords, node),
+        autocast=autocasting.current(run),
     )
 
 

@@ -12,6 +12,7 @@ from torch_doctor.static.training import (
     checkpoints,
     construction,
     copies,
+    devices,
     framework_calls,
     functional_dropout,
     grad_modes,
@@ -119,6 +120,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return module_methods.of_base(
             run, args[0], name.rpartition(".")[2], args[1:], keywords, node, run.text_of_argument(node, 0)
         )
+    if name == "torch.device":
+        return devices.made(args, keywords)
     known = functions.FUNCTIONS.get(name)
     if name in functional_dropout.ALWAYS_ON:
         functional_dropout.called(run, name, args, keywords, node)

@@ -11,6 +11,7 @@ from torch_doctor.static.iteration import WALKED
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
+    devices,
     forwards,
     framework_calls,
     loading,
@@ -72,7 +73,8 @@ def module_method(
                 run.heap.set(thing.fields, "#frozen", frozen)
         return of
     if name in MOVES or name in ("share_memory", "compile", "to_empty", "set_swish"):
-        run.emit(Moved, node, module=of.id, name=receiver, device="")
+        device, dtype = devices.moved_to(name, args, keywords)
+        run.emit(Moved, node, module=of.id, name=receiver, device=device, dtype=dtype)
         return of
     if name == "state_dict":
         return snapshots.state_of(run, of, node, receiver)

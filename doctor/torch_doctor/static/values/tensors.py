@@ -132,3 +132,18 @@ class Context(Value):
         self.name = name
         self.enabled = enabled
         self.previous = previous
+
+
+class Autocast(Value):
+    """An autocast for a type of device in a dtype ("" where they are not known); `enabled` None when that is not known.
+
+    `born` is where it was made.
+    """
+
+    __slots__ = ("born", "device", "dtype", "enabled")
+
+    def __init__(self, born: Site, device: str, dtype: str, *, enabled: Tri) -> None:
+        self.born = born
+        self.device = device
+        self.dtype = dtype
+        self.enabled = enabled

@@ -6,6 +6,8 @@ are None where the witness does not know.
 """
 
 from torch_doctor.trace.events.course import (
+    AutocastEntered,
+    AutocastExited,
     BatchTaken,
     CallEntered,
     CallExited,
@@ -63,6 +65,8 @@ from torch_doctor.trace.events.update import (
 
 __all__ = [
     "NO_EVENTS",
+    "AutocastEntered",
+    "AutocastExited",
     "Averaged",
     "Backward",
     "BatchTaken",

@@ -61,6 +61,24 @@ class CallExited(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class AutocastEntered(Event):
+    """`torch.autocast` begins: what runs on this type of `device` computes in `dtype` (torch's name; "": not known).
+
+    `within` is the module whose forward enters it, 0 outside of any.
+    """
+
+    device: str
+    dtype: str
+    enabled: Tri
+    within: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class AutocastExited(Event):
+    """The autocast that was entered last is left."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class GradModeEntered(Event):
     """`no_grad`, `inference_mode`, `enable_grad`, `set_grad_enabled(...)` begins; `context` is its torch name."""
 

@@ -224,9 +224,13 @@ class ModeSet(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Moved(Event):
-    """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped."""
+    """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped.
+
+    `device` is the type of the device it goes to, `dtype` the dtype it gets, "" where it gets none or that is not known.
+    """
 
     module: int
     name: str
     device: str
     used: bool = True
+    dtype: str = ""

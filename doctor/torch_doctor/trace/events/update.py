@@ -20,7 +20,7 @@ class Forward(Event):
     `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `inputs` describes the first
     tensor argument, `output` the result. `given` are the `Forward` events whose graph came in with any argument, as far as the
     static witness knows. `used` is False when the result is dropped: the call was made for what it does on
-    the way.
+    the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
     """
 
     module: int
@@ -34,6 +34,7 @@ class Forward(Event):
     output: TensorFact
     used: bool = True
     given: frozenset[int] = NO_EVENTS
+    autocast: int | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -111,6 +112,7 @@ class Backward(Event):
     `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs. `scaled`: the loss
     went through a gradient scaler. `divided`: it was divided or multiplied after it was computed, by anything but a scaler.
     `retained_at` is the argument `retain_graph=True`, where it was given and nothing differentiates the gradients again.
+    `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
     """
 
     name: str
@@ -127,6 +129,7 @@ class Backward(Event):
     scaled: Tri = None
     divided: Tri = None
     retained_at: Site | None = None
+    autocast: int | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

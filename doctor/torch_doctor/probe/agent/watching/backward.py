@@ -185,6 +185,7 @@ class Watcher:
             scaled=scaled,
             divided=divided,
             retained_at=self._retained_at(here.site, keywords),
+            autocast=self._watch.autocasting.current,
         )
         self._watch.gradients.filled(got, here)
         recorder.happened(here, trained=True)

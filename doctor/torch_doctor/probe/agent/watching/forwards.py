@@ -33,6 +33,7 @@ class Watcher:
         parallel = watch.torch.nn.parallel
         self._shells = (parallel.DataParallel, parallel.DistributedDataParallel)
         self.calling: list[Any] = []
+        self.running: Any = None  # the whole module that was called last
 
     def install(self) -> None:
         """Wraps `nn.Module.__call__`, and `model.forward` where it is called by name."""
@@ -96,6 +97,7 @@ class Watcher:
         if watch.instruments:
             watch.tell("before_forward", meant, arguments, keywords, here)
         recorder.inside, recorder.around = 1, here
+        self.running = meant
         try:
             output = watch.plain_tensors.follow(module, call, arguments, keywords)
         finally:
@@ -131,6 +133,7 @@ class Watcher:
             "grad": bool(self._torch.is_grad_enabled()),
             "trainable": any(each.requires_grad for each in family.parameters),
             "inputs": fact,
+            "autocast": self._watch.autocasting.current,
         }
 
     def _name(self, site: int) -> str:

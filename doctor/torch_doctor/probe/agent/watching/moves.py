@@ -1,0 +1,59 @@
+"""Moves of whole modules to devices and dtypes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .watch import Watch
+
+DTYPES = {"half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64"}
+DEVICES = ("cuda", "cpu", "xpu")
+METHODS = ("to", *DTYPES, *DEVICES)
+
+
+class Watcher:
+    """Wraps these methods of `nn.Module`; a move within a move is part of it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._recorder = watch.recorder
+        self._deep = False
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        for name in METHODS:
+            self._watch.patches.replace(self._torch.nn.Module, name, self._moving(name))
+
+    def _moving(self, name: str) -> Any:
+        recorder = self._recorder
+
+        def wrap(original: Any) -> Any:
+            def move(module: Any, *arguments: Any, **keywords: Any) -> Any:
+                if self._deep or recorder.quiet or recorder.inside or recorder.rests():
+                    return original(module, *arguments, **keywords)
+                self._deep = True
+                try:
+                    recorder.safely(self._told, module, name, arguments, keywords)
+                    return original(module, *arguments, **keywords)
+                finally:
+                    self._deep = False
+
+            return move
+
+        return wrap
+
+    def _told(self, module: Any, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        recorder = self._recorder
+        here = recorder.here()
+        if here.frame is None:
+            return
+        device, dtype = name if name in DEVICES else "", DTYPES.get(name, "")
+        if name == "to":
+            place, kind, *_ = self._torch._C._nn._parse_to(*arguments, **keywords)
+            device = "" if place is None else str(place.type)
+            dtype = "" if kind is None else str(kind).removeprefix("torch.")
+        number = self._watch.modules.tell(module, here)
+        owner = recorder.owner(here.site, *METHODS)
+        recorder.event("Moved", here, module=number, name=owner, device=device, dtype=dtype)

@@ -1,0 +1,63 @@
+"""Mixed precision: `torch.autocast` as a context and as a decorator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.training import devices
+from torch_doctor.static.values import Args, Autocast, Const, Either, Keywords, Value
+from torch_doctor.trace import AutocastEntered, AutocastExited
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site, Tri
+
+DEFAULTS = {"cuda": "float16", "cpu": "bfloat16", "xpu": "float16", "mps": "float16"}
+"""What autocast computes in where it is not told (https://docs.pytorch.org/docs/stable/amp.html)."""
+STATE = "autocast"
+
+
+def context(name: str, args: Args, keywords: Keywords, born: Site) -> Autocast:
+    """What calling autocast makes, by the name that the script calls it by: the older ones know their device."""
+    older = next((device for device in ("cuda", "cpu") if f".{device}.amp." in name), "")
+    given = dict(zip(("enabled", "dtype") if older else ("device_type", "dtype", "enabled"), args, strict=False))
+    given |= keywords
+    device = older or devices.device_of(given.get("device_type"))
+    dtype = given.get("dtype")
+    default = dtype is None or (isinstance(dtype, Const) and dtype.value is None)
+    computes = DEFAULTS.get(device, "") if default and "**" not in given else devices.dtype_of(dtype)
+    flag = given.get("enabled", Const(value=True))
+    enabled = bool(flag.value) if isinstance(flag, Const) and "**" not in given else None
+    return Autocast(born, device, computes, enabled=enabled)
+
+
+def chosen(value: Value) -> Autocast | None:
+    """The context that is entered: of several that a test chose between, the only autocast, which may be off then."""
+    if isinstance(value, Either):
+        found = [option for _, option in value.options if isinstance(option, Autocast)]
+        return Autocast(found[0].born, found[0].device, found[0].dtype, enabled=None) if len(found) == 1 else None
+    return value if isinstance(value, Autocast) else None
+
+
+def enter(run: Executor, made: Autocast) -> object:
+    """Begin it, and return what held before."""
+    before: object = run.state.fields.get(STATE)
+    within = run.modules_called[0].id if run.modules_called else 0
+    enabled: Tri = made.enabled
+    fields = {"device": made.device, "dtype": made.dtype, "enabled": enabled, "within": within}
+    event = run.emit(AutocastEntered, made.born, **fields)
+    run.heap.set(run.state.fields, STATE, event.index)
+    return before
+
+
+def leave(run: Executor, before: object, node: p.Node) -> None:
+    """End it."""
+    run.heap.set(run.state.fields, STATE, before)
+    run.emit(AutocastExited, node)
+
+
+def current(run: Executor) -> int | None:
+    """The number of the event with which the autocast began that holds now; None where there is none."""
+    found = run.state.fields.get(STATE)
+    return found if isinstance(found, int) else None

@@ -1,0 +1,58 @@
+"""Devices and dtypes that a script names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.values import Const, Either, Lib, Plain, Value
+
+if TYPE_CHECKING:
+    from torch_doctor.static.values import Args, Keywords
+
+DEVICE = "device"
+"""Begins the symbol of a device; then comes its type."""
+NAMED = {"cuda": "cuda", "cpu": "cpu", "xpu": "xpu", "mps": "mps"}
+"""Methods that move to a device of this type."""
+DTYPES = {
+    **{name: name for name in ("float16", "bfloat16", "float32", "float64")},
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+}
+"""Dtypes by their names in torch, and by those of the methods that convert to them."""
+
+
+def device_of(value: Value | None) -> str:
+    """The type of a device, "" where it is not known; what is one or the other is "cuda" where it may be that."""
+    if isinstance(value, Const) and isinstance(value.value, str):
+        return value.value.partition(":")[0]
+    if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
+        return "cuda"
+    if isinstance(value, Either):
+        types = {device_of(option) for _, option in value.options}
+        return "cuda" if "cuda" in types else types.pop() if len(types) == 1 else ""
+    symbol: Any = value.symbol if isinstance(value, Plain) else ()
+    if len(symbol) == 3 and symbol[0] == "." and symbol[2] == "type":  # noqa: PLR2004 - `device.type`
+        symbol = symbol[1]
+    return str(symbol[1]) if symbol and symbol[0] == DEVICE else ""
+
+
+def made(args: Args, keywords: Keywords) -> Plain:
+    """What `torch.device` returns."""
+    name = device_of(args[0] if args else keywords.get("device", keywords.get("type")))
+    return Plain((DEVICE, name)) if name else Plain()
+
+
+def dtype_of(value: Value | None) -> str:
+    """A dtype by torch's name without the `torch.`, "" where it is not known."""
+    return DTYPES.get(value.name.removeprefix("torch."), "") if isinstance(value, Lib) else ""
+
+
+def moved_to(method: str, args: Args, keywords: Keywords) -> tuple[str, str]:
+    """Where a move goes, and to which dtype; "" for what stays, or is not known."""
+    if method != "to":
+        return NAMED.get(method, ""), DTYPES.get(method, "")
+    given = [*args, *(keywords[name] for name in ("device", "dtype") if name in keywords)]
+    devices, dtypes = [device_of(value) for value in given], [dtype_of(value) for value in given]
+    return next(filter(None, devices), ""), next(filter(None, dtypes), "")

@@ -1,0 +1,114 @@
+"""TDR806: backward inside of autocast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import AutocastEntered, Backward
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class BackwardInAutocast(Rule):
+    """`backward()` runs inside of the autocast block.
+
+    ## Why is this bad?
+    Autocast is for the forward pass and the loss. A backward pass computes each operation in the dtype that its forward
+    had, so that autocast has nothing to add; what runs in it beside that, hooks, custom functions and gradient
+    penalties, is cast a second time. torch's documentation advises against it.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for step in range(10):
+        x = torch.randn(16, 4)
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = model(x).square().mean()
+            loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for step in range(10):
+        x = torch.randn(16, 4)
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    Autocast is on when `backward()` is called.
+
+    ## Fix safety
+    Safe: the backward pass moves behind the block, and computes the same.
+
+    ## When it stays silent
+    For `torch.autograd.grad`, whose gradients are part of a loss, and where autocast is switched off.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/amp.html#autocasting
+    """
+
+    code = "TDR806"
+    name = "backward-in-autocast"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every backward pass within an autocast that is on."""
+        found = ((backward, self._around(trace, backward)) for backward in trace.of(Backward))
+        yield from first_per_site(self._report(backward, around) for backward, around in found if around is not None)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether this backward pass ran outside of any autocast."""
+        passes = at(trace, finding.site, Backward)
+        off = any(self._entered(trace, each) is not None for each in passes)
+        return "autocast is switched off in this run" if off else bool(passes)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of these passes ran with autocast on."""
+        passes = at(trace, finding.site, Backward)
+        within = sum(self._around(trace, each) is not None for each in passes)
+        yield fact(f"{within} of {count(len(passes), 'call')} run with autocast on", within, "calls")
+
+    def _entered(self, trace: Trace, backward: Backward) -> AutocastEntered | None:
+        around = trace.at(backward.autocast) if backward.autocast is not None else ()
+        return next((event for event in around if isinstance(event, AutocastEntered)), None)
+
+    def _around(self, trace: Trace, backward: Backward) -> AutocastEntered | None:
+        entered = self._entered(trace, backward) if backward.through == "backward" else None
+        return entered if entered is not None and entered.enabled is not False else None
+
+    def _report(self, backward: Backward, around: AutocastEntered) -> Finding:
+        return self.finding(
+            backward.site,
+            message(
+                "`{name}.backward()` runs inside of autocast, which is for the forward pass only",
+                name=owner(backward.name, "backward", "loss"),
+            ),
+            help="end the autocast block before the backward pass",
+            trail=(Step(around.site, "autocast begins here"),),
+        )

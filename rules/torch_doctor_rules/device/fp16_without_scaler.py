@@ -1,0 +1,121 @@
+"""TDR805: float16 training without gradient scaling."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import AutocastEntered, Backward, Moved
+from torch_doctor_rules.precision import HALF, Precision
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Stepped, Trace
+
+
+class Fp16WithoutScaler(Rule):
+    """A model trains in float16 and nothing scales its gradients.
+
+    ## Why is this bad?
+    float16 knows no number below 6e-8. Gradients are often smaller than that, become zero on their way through the
+    layers, and what they would have changed is not learned: training stalls or gets worse without any message. A
+    gradient scaler multiplies the loss so that they fit, and divides before the step.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for step in range(10):
+        x = torch.randn(16, 4, device="cuda")
+        optimizer.zero_grad()
+        with torch.autocast("cuda"):
+            loss = model(x).square().mean()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scaler = torch.amp.GradScaler(device, enabled=device == "cuda")
+
+    for step in range(10):
+        x = torch.randn(16, 4, device=device)
+        optimizer.zero_grad()
+        with torch.autocast(device):
+            loss = model(x).square().mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    ```
+
+    ## How the probe confirms it
+    A forward runs in an autocast to float16, or with float16 weights, its loss goes backward without having been scaled,
+    and a plain step applies the gradients. Where the CPU stands in for the GPU, autocast computes in float32 and is
+    still on by name.
+
+    ## When it stays silent
+    In bfloat16, which has the range of float32; for inference; where a gradient scaler or a framework takes part (TDR109
+    says when it is used wrongly), the loss is multiplied by hand, or the dtype is not known.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling
+    - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#typical-mixed-precision-training
+    """
+
+    code = "TDR805"
+    name = "fp16-without-scaler"
+    level = Level.ERROR
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every autocast or conversion to float16 that is trained through without scaling."""
+        yield from first_per_site(self._report(*found) for found in Precision(trace).unscaled())
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether a loss went backward from there, in another precision or scaled."""
+        halved = (move for move in at(trace, finding.site, Moved) if move.dtype)
+        begun: list[AutocastEntered | Moved] = [*at(trace, finding.site, AutocastEntered), *halved]
+        if not begun:
+            return False
+        if any(each.enabled is False for each in at(trace, finding.site, AutocastEntered)):
+            return "autocast is switched off in this run"
+        if any(each.dtype != HALF for each in begun):
+            return "this run computes in another dtype, as it has no GPU" if begun[0].device == "cpu" else True
+        return Precision(trace).scaled or "no step applied gradients that had gone through it"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many backward passes were scaled."""
+        passes = at(trace, finding.trail[0].site, Backward)
+        scaled = sum(bool(each.scaled) for each in passes)
+        yield fact(f"{scaled} of {count(len(passes), 'backward pass', 'backward passes')} are scaled", scaled, "passes")
+
+    def _report(self, begin: AutocastEntered | Moved, backward: Backward, step: Stepped) -> Finding:
+        if isinstance(begin, Moved):
+            text = message(
+                "`{name}` trains in float16 without a gradient scaler: small gradients vanish", name=begin.name
+            )
+        else:
+            text = "training in float16 autocast without a gradient scaler: small gradients vanish"
+        return self.finding(
+            begin.site,
+            text,
+            help="scale the loss with `torch.amp.GradScaler`, or train in `torch.bfloat16`",
+            trail=(
+                Step(backward.site, "the loss goes backward as it is"),
+                Step(step.site, "its gradients are applied here"),
+            ),
+        )

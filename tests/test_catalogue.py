@@ -43,6 +43,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR118": ("parameter-without-gradient", "E", "P", "-"),
     "TDR119": ("parameter-never-updated", "E", "P", "-"),
     "TDR120": ("non-finite-value", "E", "P", "-"),
+    "TDR121": ("exploding-or-vanishing-gradient", "W", "P", "-"),
     "TDR122": ("optimizer-rebuilt-in-loop", "W", "SP", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),

@@ -1,0 +1,142 @@
+"""TDR121: gradients that grow beyond all bounds, or that never come to the first layers."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import Backward, Clipped
+from torch_doctor_rules.shown import count, fact, numbers, short
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site, Trace
+
+PASSES = 3  # backward passes that have to agree
+GROWTH, LARGE = 1000.0, 1e4
+VANISHED = 1e-8  # of the last layer's gradient
+
+
+class Course(NamedTuple):
+    """The backward passes of one line and what was measured of each: norms that explode, or ratios that vanish."""
+
+    backward: Backward
+    values: list[float]
+    explodes: bool
+
+
+class ExplodingOrVanishingGradient(Rule):
+    """Gradients grow a thousandfold within a few updates, or next to nothing of them comes to the first layers.
+
+    ## Why is this bad?
+    Exploding gradients throw the weights farther with each update, until they are no numbers. Where gradients vanish, the
+    first layers keep their random weights, and the rest of the model learns from noise.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = 10 * torch.randn(64, 8)
+    y = x.sum(1, keepdim=True)
+    model = nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    for _ in range(5):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    x = torch.randn(64, 8)
+    y = x.sum(1, keepdim=True)
+    model = nn.Linear(8, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x), y).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It measures the gradients of the first backward passes. They explode when the norm of all grows with every pass, to over
+    10,000 and over 1,000 times the first. They vanish when in every pass, in a model of at least four layers, the norm of
+    both the first two is below 1e-8 of the last one's, and not zero.
+
+    ## When it stays silent
+    Where anything clips gradients, under a gradient scaler, for fewer than three passes, where data or weights are made up,
+    and where another finding explains it.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.clip_grad_norm_.html
+    - https://docs.pytorch.org/docs/stable/nn.init.html
+    """
+
+    code = "TDR121"
+    name = "exploding-or-vanishing-gradient"
+    level = Level.WARNING
+    witness = "P"
+    needs = frozenset({"norms"})
+    voided_by = frozenset({"values", "weights", "files"})
+    explained_by = frozenset({"TDR101", "TDR118", "TDR120", "TDR213", "TDR309", "TDR312", "TDR313"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every line whose gradients explode or vanish."""
+        for course in _courses(trace):
+            loss = owner(course.backward.name, "backward", "loss")
+            if course.explodes:
+                text = "gradients of `{loss}` explode: each update throws the weights farther"
+                remedy = (
+                    "lower the learning rate, scale the inputs and targets, or clip gradients with `clip_grad_norm_`"
+                )
+            else:
+                text = "gradients of `{loss}` vanish on their way: the first layers do not learn"
+                remedy = "use ReLU-like activations, normalisation or residual connections, and initialise for them"
+            yield self.finding(course.backward.site, message(text, loss=loss), help=remedy)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """The norms, or their ratio."""
+        for course in _courses(trace):
+            if course.backward.site != finding.site:
+                continue
+            first, last = course.values[0], course.values[-1]
+            passes = count(len(course.values), "backward pass", "backward passes")
+            if course.explodes:
+                text = f"the gradient norm grows from {short(first)} to {short(last)} in {passes}"
+                yield fact(text, last, "", course.backward)
+            else:
+                most = max(course.values)
+                text = f"the first layers' gradient norm is at most {short(most)} of the last one's in {passes}"
+                yield fact(text, most, "", course.backward)
+
+
+def _courses(trace: Trace) -> list[Course]:
+    """The lines whose gradients explode or vanish, none where something clips."""
+    if trace.of(Clipped):
+        return []
+    backwards: dict[Site, list[Backward]] = {}
+    for event in trace.of(Backward):
+        if event.through == "backward" and not event.inputs_only:
+            backwards.setdefault(event.site, []).append(event)
+    return [course for passes in backwards.values() if (course := _course(trace, passes)) is not None]
+
+
+def _course(trace: Trace, passes: list[Backward]) -> Course | None:
+    norms = [value for _, value in numbers(trace, "gradient norm", *passes)]
+    if len(norms) < PASSES:
+        return None
+    rising = all(earlier < later for earlier, later in pairwise(norms))
+    if rising and norms[0] > 0 and norms[-1] > LARGE and norms[-1] > GROWTH * norms[0]:
+        return Course(passes[0], norms, explodes=True)
+    ratios = [value for _, value in numbers(trace, "gradient norm of the first layers by the last's", *passes)]
+    vanish = len(ratios) == len(norms) and max(ratios) < VANISHED
+    return Course(passes[0], ratios, explodes=False) if vanish else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Forward, Handed, Loaded, ModeSet, OptimizerBuilt, Source, Trace
+from torch_doctor.trace import Forward, Handed, Loaded, ModeSet, ModuleBuilt, OptimizerBuilt, Source, Trace
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
 from torch_doctor_rules.passes import Passes
 from torch_doctor_rules.precedence import uncalled
@@ -115,12 +115,16 @@ class ModeUnsetAfterLoad(Rule):
 
 
 def _forwards(passes: Passes, load: Loaded) -> list[Forward]:
-    """What the module, or a part of it, was called for after the load."""
+    """The calls of the module, or of a part of it, after the load; one where a class stands is no call in the script."""
     parts = passes.family.within((load.module,)) if load.module else frozenset()
+    built = {each.site for each in passes.trace.of(ModuleBuilt)}
     return [
         each
         for each in passes.trace.of(Forward)
-        if each.module in parts and each.index > load.index and passes.trace.together(load, each)
+        if each.module in parts
+        and each.index > load.index
+        and each.site not in built
+        and passes.trace.together(load, each)
     ]
 
 

@@ -88,6 +88,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR602": ("state-dict-alias", "E", "SP", "safe"),
     "TDR603": ("unsafe-load", "W", "S", "unsafe"),
     "TDR604": ("load-without-map-location", "A", "S", "unsafe"),
+    "TDR605": ("resume-without-optimizer", "W", "SP", "-"),
     "TDR606": ("load-result-misused", "E", "SP", "safe"),
     "TDR607": ("mode-unset-after-load", "E", "SP", "unsafe"),
     "TDR608": ("checkpoint-round-trip", "E", "P", "-"),

@@ -10,10 +10,13 @@ from torch_doctor.static.training import snapshots
 from torch_doctor.static.values import (
     NOTHING,
     Args,
+    Const,
     Either,
     Keywords,
     Mapping,
     Module,
+    Optimizer,
+    Plain,
     Sequence,
     Tensor,
     Tool,
@@ -27,6 +30,10 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Tri
+
+OPTIMIZER_STATE = "optimizer state"
+"""`made_by` of the tensors in an optimizer's state."""
 
 
 def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -41,6 +48,8 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
         names=tuple(name for name, _ in found),
         buffer=_buffer((*args[position + 1 :], keywords.get("f"))),
         states=snapshots.states_in(run, value).taken,
+        keys=_keys(value),
+        optimizer=_optimizer_in(value),
     )
     return NOTHING
 
@@ -84,8 +93,35 @@ def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa
             yield from _whole_modules(item, name, depth - 1)
 
 
-def state_dict(run: Executor, node: p.Node) -> Value:
+def _keys(value: Value) -> tuple[str, ...]:
+    """The strings under which a dict has something."""
+    if not isinstance(value, Mapping):
+        return ()
+    return tuple(key[1] for key in value.fields if isinstance(key, tuple) and isinstance(key[1], str))
+
+
+def _optimizer_in(value: Value, depth: int = snapshots.DEEP) -> Tri:
+    """Whether an optimizer, or its state, is in what is saved; None where something of it is not known."""
+    if isinstance(value, Tensor):
+        return value.made_by == OPTIMIZER_STATE
+    if isinstance(value, Optimizer):
+        return True
+    if isinstance(value, (Const, Plain, Module)):
+        return False
+    if isinstance(value, Either):
+        inner = [option for _, option in value.options]
+    elif depth and isinstance(value, Mapping):
+        inner = [item for item in value.fields.values() if isinstance(item, Value)]
+    elif depth and isinstance(value, Sequence):
+        inner = list(value.content.all())
+    else:
+        return None
+    found = {_optimizer_in(item, depth - 1) for item in inner}
+    return True if True in found else None if None in found else False
+
+
+def state_dict(run: Executor, node: p.Node, made_by: str = "") -> Value:
     """A state dict: tensors without a graph under names that are not known."""
     mapping: Mapping = run.own(Mapping(run.site(node)))
-    mapping.fields["rest"] = Tensor()
+    mapping.fields["rest"] = Tensor(made_by=made_by)
     return mapping

@@ -69,7 +69,7 @@ def optimizer_method(
         of.whole = of.whole and whole
         return NOTHING
     if name == "state_dict":
-        return checkpoints.state_dict(run, node)
+        return checkpoints.state_dict(run, node, checkpoints.OPTIMIZER_STATE)
     if name == "load_state_dict":
         return loading.loaded(run, of, args, keywords, node, receiver)
     if name in ("train", "eval"):

@@ -42,7 +42,7 @@ class Saved(Event):
 
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
     buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
-    may be in it.
+    may be in it. `keys` are the strings of a dict that is saved; `optimizer` tells whether an optimizer's state is in it.
     """
 
     what: str
@@ -50,6 +50,8 @@ class Saved(Event):
     names: tuple[str, ...] = ()
     buffer: int = 0
     states: frozenset[int] = NO_EVENTS
+    keys: tuple[str, ...] = ()
+    optimizer: Tri = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

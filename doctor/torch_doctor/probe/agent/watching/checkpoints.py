@@ -140,8 +140,22 @@ class Watcher:
             names=names,
             buffer=self._buffer(target),
             states=self._states(saved),
+            keys=[key for key in saved if isinstance(key, str)][:WIDEST] if isinstance(saved, dict) else [],
+            optimizer=self._has_optimizer(saved, DEEPEST),
         )
         self._watch.tell("on_save", saved, target, here, event)
+
+    def _has_optimizer(self, value: Any, depth: int) -> bool:
+        """Whether an optimizer or its state is in what is saved."""
+        if isinstance(value, dict):
+            inner = list(value.values())
+            if {"state", "param_groups"} <= value.keys():
+                return True
+        else:
+            inner = list(value) if isinstance(value, (list, tuple)) else []
+            if isinstance(value, self._watch.torch.optim.Optimizer):
+                return True
+        return depth > 0 and any(self._has_optimizer(each, depth - 1) for each in inner[:WIDEST])
 
     def _modules_in(self, value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
         """The module objects in what is saved, each with the key that it lies under."""

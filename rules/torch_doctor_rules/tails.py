@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import BatchTaken, BranchKind, LoaderBuilt, LoopKind, Stepped
+from torch_doctor.trace import BatchTaken, BranchKind, GaveUp, Handed, LoaderBuilt, LoopKind, Stepped
 from torch_doctor_rules.accumulation import Accumulation
 
 if TYPE_CHECKING:
@@ -86,7 +86,14 @@ class Tails:
             own = self._guard(step, frozenset())
             if gradients.may_concern(step, modules) and (own is None or own.site != guard):
                 return True
-        return any(gradients.may_have_touched(event, modules) for event in trace.after(window.step))
+        return any(  # who gets the model alone cannot step it
+            isinstance(event, GaveUp)
+            or (
+                isinstance(event, Handed)
+                and any(gradients.may_own(optimizer, modules) for optimizer in event.optimizers)
+            )
+            for event in trace.after(window.step)
+        )
 
 
 def _batch(event: Event) -> Scope | None:

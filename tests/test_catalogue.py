@@ -96,6 +96,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR702": ("eval-loader-shuffled", "A", "S", "safe"),
     "TDR706": ("augmented-evaluation", "E", "SP", "-"),
     "TDR708": ("train-data-evaluated", "E", "SP", "-"),
+    "TDR710": ("sampler-epoch-not-set", "E", "SP", "unsafe"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "P", "-"),

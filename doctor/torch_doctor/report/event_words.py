@@ -138,6 +138,10 @@ class Words:
         return "put something in random order"
 
     @_said.register
+    def _(self, _: t.EpochSet) -> str:
+        return "tell a sampler its epoch"
+
+    @_said.register
     def _(self, event: t.BatchTaken) -> str:
         return f"take a batch from {_name(event.name)}"
 

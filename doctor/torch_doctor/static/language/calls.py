@@ -13,6 +13,7 @@ from torch_doctor.static.training import (
     autocasting,
     forwards,
     library_calls,
+    loaders,
     loading,
     methods,
     named_forwards,
@@ -131,6 +132,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if run.overwritten:
         overwriting.called(run, func, node)
     settings.seeded(run, func, name, keywords, node)
+    if name.endswith(".set_epoch"):
+        loaders.epoch_set(run, func, node)
     if run.load_reports:
         func = loading.meant(run, func, "", node)
     if isinstance(func, UnknownAttribute):

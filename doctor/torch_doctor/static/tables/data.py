@@ -38,6 +38,15 @@ LOADER_PARAMETERS: dict[str, tuple[str, ...]] = {
 }
 """The positional parameters of loaders that take, and mean, what `DataLoader` does: without `shuffle` the stored order."""
 
+DISTRIBUTED_SAMPLERS = frozenset(
+    {
+        "torch.utils.data.DistributedSampler",
+        "torch.utils.data.distributed.DistributedSampler",
+        "torch.utils.data.sampler.DistributedSampler",
+    }
+)
+"""Samplers that shuffle by a seed and their epoch, which somebody has to tell them."""
+
 SUBSETS = frozenset({"torch.utils.data.Subset"})
 CONCATENATIONS = frozenset({"torch.utils.data.ConcatDataset", "torch.utils.data.StackDataset"})
 SPLITS = frozenset({"torch.utils.data.random_split"})

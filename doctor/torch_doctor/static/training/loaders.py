@@ -12,9 +12,11 @@ from torch_doctor.static.training import rows
 from torch_doctor.static.values import (
     Args,
     Const,
+    Either,
     Instance,
     Keywords,
     Loader,
+    Method,
     Object,
     Plain,
     Sequence,
@@ -23,11 +25,14 @@ from torch_doctor.static.values import (
     Tool,
     Value,
 )
-from torch_doctor.trace import LoaderBuilt, Tri
+from torch_doctor.trace import EpochSet, LoaderBuilt, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+
+SHUFFLE = 3
+"""The place of `shuffle` among the arguments of `DistributedSampler`."""
 
 
 def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -55,6 +60,7 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         workers=_number(given.get("num_workers"), default=None if parameters is None or open_ else 0),
         batch=_number(size, default=None if parameters is None or open_ else 1),
         batches=None if parameters is None or open_ else _batches(given),
+        sampler=_distributed(given.get("sampler")) or _distributed(given.get("batch_sampler")),
     )
     return loader
 
@@ -95,6 +101,25 @@ def _sampled(given: Keywords, *, open_: bool) -> Tri:
     if not values:
         return None if open_ else False
     return True if all(isinstance(value, (Tool, Instance, Sequence)) for value in values) else None
+
+
+def _distributed(value: Value | None) -> int:
+    """The distributed sampler that shuffles, on some path at least: the value itself, or what it makes batches of."""
+    if isinstance(value, Either):
+        return next((number for _, option in value.options if (number := _distributed(option))), 0)
+    if not isinstance(value, Tool):
+        return 0
+    if canonical(value.name) in data.DISTRIBUTED_SAMPLERS:
+        shuffle = value.keywords.get("shuffle", value.args[SHUFFLE] if len(value.args) > SHUFFLE else None)
+        return value.id if shuffle is None or (isinstance(shuffle, Const) and shuffle.value) else 0
+    inner = value.keywords.get("sampler", value.args[0] if value.args else None)
+    return _distributed(inner) if value.name.endswith(".BatchSampler") else 0
+
+
+def epoch_set(run: Executor, func: Value, node: p.Node) -> None:
+    """`sampler.set_epoch(epoch)`."""
+    of = func.of if isinstance(func, Method) else None
+    run.emit(EpochSet, node, sampler=of.id if isinstance(of, Tool) else 0)
 
 
 def _number(value: Value | None, *, default: int | None) -> int | None:

@@ -17,7 +17,7 @@ from torch_doctor.trace.events.course import (
     LoopExited,
     LoopIterated,
 )
-from torch_doctor.trace.events.data import DatasetBuilt, LoaderBuilt, Reordered
+from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, LoaderBuilt, Reordered
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
@@ -77,6 +77,7 @@ __all__ = [
     "Clipped",
     "ConstantWeights",
     "DatasetBuilt",
+    "EpochSet",
     "Event",
     "Forward",
     "ForwardByName",

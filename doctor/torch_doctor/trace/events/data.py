@@ -44,7 +44,8 @@ class LoaderBuilt(Event):
     `shuffle` and `drop_last` as they hold, given or by default; None when not known. `said`: the call itself gives
     `shuffle`. `sampled`: a sampler or batch sampler decides the order. `full`: one batch holds the whole dataset.
     `workers` is the number of worker processes and `batch` that of the rows in a batch, None when not known.
-    `batches` is how many batches one pass through it gives, None when not known.
+    `batches` is how many batches one pass through it gives, None when not known. `sampler` is the distributed sampler that
+    shuffles its rows, on some path at least; 0 where there is none.
     """
 
     loader: int
@@ -58,3 +59,11 @@ class LoaderBuilt(Event):
     workers: int | None = None
     batch: int | None = None
     batches: int | None = None
+    sampler: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class EpochSet(Event):
+    """`sampler.set_epoch(...)`: the next pass gets an order of its own; `sampler` is 0 where it is not known which."""
+
+    sampler: int

@@ -29,6 +29,7 @@ class Watcher:
         self._watch.patches.replace(data.DataLoader, "__init__", self._building)
         self._watch.patches.replace(data.DataLoader, "__iter__", self._starting)
         self._watch.patches.replace(data.dataloader._BaseDataLoaderIter, "__next__", self._taking)
+        self._watch.patches.replace(data.distributed.DistributedSampler, "set_epoch", self._telling)
         for name in NOISE:
             self._watch.patches.replace(torch, name, self._drawing(name))
         self._watch.patches.replace(type(torch.autograd.Variable), "__call__", self._wrapping)
@@ -75,7 +76,30 @@ class Watcher:
             batch=loader.batch_size if isinstance(getattr(loader, "batch_size", None), int) else None,
             workers=int(getattr(loader, "num_workers", 0)),
             batches=_length(loader, data),
+            sampler=self._distributed(loader),
         )
+
+    def _distributed(self, loader: Any) -> int:
+        """The number of the distributed sampler that shuffles its rows."""
+        kind = self._watch.torch.utils.data.distributed.DistributedSampler
+        for sampler in (getattr(loader, "sampler", None), getattr(loader.batch_sampler, "sampler", None)):
+            if isinstance(sampler, kind) and sampler.shuffle:
+                number: int = self._recorder.references.number(sampler)
+                return number
+        return 0
+
+    def _telling(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def set_epoch(self: Any, *arguments: Any, **keywords: Any) -> Any:
+            if not recorder.quiet:
+                recorder.safely(told, self)
+            return original(self, *arguments, **keywords)
+
+        def told(sampler: Any) -> None:
+            recorder.event("EpochSet", recorder.here(), sampler=recorder.references.number(sampler))
+
+        return set_epoch
 
     # --- taking ---
 

@@ -1,0 +1,133 @@
+"""TDR710: a distributed sampler that is never told its epoch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import BatchTaken, EpochSet, GaveUp, LoaderBuilt, Owned
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Scope, Trace
+
+
+class SamplerEpochNotSet(Rule):
+    """The training loader has a `DistributedSampler` whose `set_epoch` is never called.
+
+    ## Why is this bad?
+    The sampler shuffles by a seed and the number of the epoch, and it learns that number from `set_epoch` alone. Without
+    it every epoch has the same order and the same batches, on every process, as if nothing were shuffled.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
+    sampler = DistributedSampler(data, num_replicas=2, rank=0)
+    loader = DataLoader(data, batch_size=8, sampler=sampler)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(10):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+
+    torch.manual_seed(0)
+    data = TensorDataset(torch.randn(64, 4), torch.randn(64, 1))
+    sampler = DistributedSampler(data, num_replicas=2, rank=0)
+    loader = DataLoader(data, batch_size=8, sampler=sampler)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(10):
+        sampler.set_epoch(epoch)
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    A second pass over the loader begins, and `set_epoch` of its sampler was never called.
+
+    ## Fix safety
+    Unsafe: `sampler.set_epoch(epoch)` changes the order of training on purpose.
+
+    ## When it stays silent
+    Where the sampler does not shuffle, the loader only evaluates or is gone through once, anything called `set_epoch` is
+    called, or a framework owns the loop.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+    """
+
+    code = "TDR710"
+    name = "sampler-epoch-not-set"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every loop that goes through a training loader again and again, whose sampler is never told."""
+        told = {event.sampler for event in trace.of(EpochSet)}
+        sampled = [event for event in trace.of(LoaderBuilt) if event.sampler and not told & {event.sampler, 0}]
+        if not sampled or any(isinstance(event, (Owned, GaveUp)) for event in trace.events):
+            return
+        loaders, seen = Loaders(trace), set()
+        for loader in sampled:
+            epochs = self._epochs(trace, loader)
+            if epochs is not None and epochs.site not in seen and loaders.trains(loader.loader):
+                seen.add(epochs.site)
+                text = "no `set_epoch` for the sampler of `{name}`: every epoch has the same order"
+                yield self.finding(
+                    epochs.site,
+                    message(text, name=loaders.name(loader)),
+                    help="call `sampler.set_epoch(epoch)` at the beginning of every epoch",
+                    trail=[Step(loader.site, "the loader with the distributed sampler is built here")],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - loops write no place of their own
+        """Whether some loader with such a sampler was gone through twice, and its sampler was told."""
+        told = {event.sampler for event in trace.of(EpochSet)}
+        again = [event for event in trace.of(LoaderBuilt) if event.sampler and self._epochs(trace, event) is not None]
+        return any(event.sampler in told for event in again)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as above
+        """How often its sampler was told."""
+        for loader in trace.of(LoaderBuilt):
+            if loader.sampler and self._epochs(trace, loader) is not None:
+                passes = len({event.scope.iterations()[-1].loop for event in self._taken(trace, loader)})
+                calls = sum(event.sampler == loader.sampler for event in trace.of(EpochSet))
+                text = f"{count(calls, 'call')} of `set_epoch` in {count(passes, 'pass', 'passes')} over the loader"
+                yield fact(text, calls, "calls", loader)
+                return
+
+    def _taken(self, trace: Trace, loader: LoaderBuilt) -> list[BatchTaken]:
+        taken = [event for event in trace.of(BatchTaken) if event.loader == loader.loader]
+        return [event for event in taken if event.scope.iterations()]
+
+    def _epochs(self, trace: Trace, loader: LoaderBuilt) -> Scope | None:
+        """The loop that a second pass over the loader lies in, with the first."""
+        taken = self._taken(trace, loader)
+        for first in taken[:1]:
+            for second in taken:
+                epochs = trace.common_loop(first, second)
+                inner = first.scope.iterations()[-1].loop
+                if epochs is not None and epochs.loop != inner and not trace.same_iteration(first, second):
+                    return epochs
+        return None

@@ -83,5 +83,15 @@ data.map(encode)
     assert read(script) == {"utterance": "text", "intent": "class:2"}
 
 
+def test_what_goes_to_a_tokenizer_is_text_whatever_it_is_called(read: Callable[[str], dict[str, str]]) -> None:
+    script = """
+def encode(rows):
+    targets = rows["label"]
+    return {"x": tokenizer(rows["category"]), "y": tokenizer(targets), "z": rows["topic"]}
+data.map(encode)
+"""
+    assert read(script) == {"label": "text", "category": "text", "topic": "class:2"}
+
+
 def test_what_is_read_of_other_things_is_no_column(read: Callable[[str], dict[str, str]]) -> None:
     assert read('config["depth"]\nfor batch in loader:\n    print(batch["pixels"], data["train"])\n') == {}

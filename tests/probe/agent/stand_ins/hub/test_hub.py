@@ -68,6 +68,7 @@ parts = train.train_test_split(test_size=2000)
 assert len(parts["train"]) + len(parts["test"]) == 1024
 assert len(list(load_dataset("c4", "en", split="train", streaming=True).take(3))) == 3
 assert len(train.map(lambda row: {"n": len(row["text"])}, num_proc=4)["n"]) == 1024
+assert len(train.filter(lambda row: True, num_proc=1)) == 1024
 """)
 
 

@@ -218,6 +218,8 @@ class _Reader:
         lowered = name.lower()
         words = lowered.replace("-", "_").replace(" ", "_").split("_")
         compared = self._compared(name)
+        if self._is_tokenized(name) and not set(words) & {*TOKENS, *CHATS}:
+            return "long" if lowered in PASSAGES else "text"
         if compared:
             return f"words:{','.join(compared)}"
         if lowered in ("translation", "answers"):
@@ -246,6 +248,20 @@ class _Reader:
             if isinstance(value, ast.Constant) and isinstance(value.value, int) and value.value > 1:
                 return value.value
         return 2
+
+    def _is_tokenized(self, column: str) -> bool:
+        """Whether values of a column go to a tokenizer, at once or by a name."""
+        names: set[str] = set()
+        given: list[ast.expr] = []
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and self._is_column(node.value, column):
+                names.update(targets(node))
+            elif isinstance(node, ast.Call) and "tokeniz" in spelled(node.func).lower():
+                given += node.args
+        return any(self._is_column(each, column) or (isinstance(each, ast.Name) and each.id in names) for each in given)
+
+    def _is_column(self, node: ast.expr, column: str) -> bool:
+        return isinstance(node, ast.Subscript) and self._is_held(node.value) and column in self.words(node.slice)
 
     def _compared(self, column: str) -> list[str]:
         """The strings that values of a column are compared with."""

@@ -265,9 +265,8 @@ def _in_this_process(method: Callable[..., Any], teller: Teller) -> Any:
 
     @functools.wraps(method)
     def called(self: Any, *arguments: Any, **keywords: Any) -> Any:
-        if keywords.get("num_proc") not in (None, 0, 1):
+        if keywords.pop("num_proc", None) not in (None, 0, 1):  # for some versions, one is another process
             teller.stand_in("num_proc", "processes that prepare data", "this one alone", [])
-            keywords["num_proc"] = None
         return method(self, *arguments, **keywords)
 
     return called

@@ -102,6 +102,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR802": ("batch-on-other-device", "E", "P", "-"),
     "TDR805": ("fp16-without-scaler", "E", "SP", "-"),
     "TDR806": ("backward-in-autocast", "W", "SP", "safe"),
+    "TDR808": ("timing-without-synchronize", "W", "S", "unsafe"),
     "TDR807": ("outdated-api", "W", "S", "safe"),
     "TDR803": ("move-result-discarded", "E", "P", "-"),
 }

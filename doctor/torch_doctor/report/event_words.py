@@ -328,6 +328,14 @@ class Words:
         return "end of autocast"
 
     @_said.register
+    def _(self, _: t.ClockRead) -> str:
+        return "read the clock"
+
+    @_said.register
+    def _(self, event: t.Timed) -> str:
+        return f"measure a time{', in which something may wait for the GPU' * event.waits}"
+
+    @_said.register
     def _(self, event: t.GradModeEntered) -> str:
         return f"{short(event.context)}: {_autograd(event.enabled)}"
 

@@ -76,6 +76,10 @@ class Machine:
         self.stack: list[FunctionValue] = []
         self.modules_called: list[Module] = []
         self.mode_tests = 0  # branches being executed that may have asked for the mode of a module
+        self.clocks = False  # a clock has been read
+        self.waits = 0  # calls since then that may wait for the GPU
+        self.copies = 0  # and those that copy to a device
+        self.waiting: set[int] = set()  # modules whose forward may
         self.only_types = 0  # calls being evaluated that ask for the type of something
         self.outdated: set[tuple[int, Site, str]] = set()  # uses that were told: the trace, the place and the name
         self.arms = 0  # arms of branches, decided ones too, that are being executed

@@ -20,6 +20,7 @@ from torch_doctor.static.training import (
     overwriting,
     rows,
     settings,
+    timing,
     unknown_methods,
 )
 from torch_doctor.static.values import (
@@ -103,7 +104,11 @@ def _called(run: Executor, func: Value, node: p.Call) -> Value:
         else:
             keywords["**"] = Unknown(value.flow, held((value,)))
     spelling = run.text(node.func)
-    return run.resolve(run.call(func, tuple(args), keywords, node, spelling))
+    before = run.waits
+    result = run.resolve(run.call(func, tuple(args), keywords, node, spelling))
+    if run.clocks:
+        timing.called(run, func, (tuple(args), keywords), before)
+    return result
 
 
 def _super(run: Executor, node: p.Call) -> Value:

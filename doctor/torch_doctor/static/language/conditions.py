@@ -82,6 +82,7 @@ def decide(run: Executor, node: p.Expr) -> Decision:
 
 
 def _decision(run: Executor, value: Value, *, negated: bool = False) -> Decision:
+    run.waits += isinstance(value, Tensor)
     truth = truth_of(run, value)
     if truth is not None:
         return truth is not negated, {}, {}, None

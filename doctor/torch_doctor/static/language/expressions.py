@@ -73,6 +73,7 @@ def _opaque(run: Executor, _: p.Opaque) -> Value:
 
 def _text(run: Executor, node: p.Text) -> Value:
     values = [run.evaluate(part) for part in node.parts]
+    run.waits += not all(isinstance(value, (Const, Plain)) for value in values)
     if values and all(isinstance(value, Plain) for value in values):
         return Plain(("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
     return Plain()

@@ -12,7 +12,7 @@ from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import keeping, plain_tensors, sharing, sums
+from torch_doctor.static.training import keeping, plain_tensors, sharing, sums, timing
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -65,6 +65,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         if made is not None:
             return made
     if all(isinstance(value, (Const, Plain)) for value in operands):
+        if op == "-" and run.clocks and len(operands) > 1:
+            timing.difference(run, operands[0], operands[1], node)
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         return plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
     flow = recorded(run, blend(value.flow for value in operands))

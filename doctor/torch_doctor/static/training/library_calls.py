@@ -27,6 +27,7 @@ from torch_doctor.static.training import (
     rows,
     settings,
     tensors,
+    timing,
 )
 from torch_doctor.static.values import (
     PACKED,
@@ -120,6 +121,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return module_methods.of_base(
             run, args[0], name.rpartition(".")[2], args[1:], keywords, node, run.text_of_argument(node, 0)
         )
+    if name in timing.CLOCKS:
+        return timing.read(run, node)
     if name == "torch.device":
         return devices.made(args, keywords)
     known = functions.FUNCTIONS.get(name)

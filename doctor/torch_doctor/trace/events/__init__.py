@@ -11,11 +11,13 @@ from torch_doctor.trace.events.course import (
     BatchTaken,
     CallEntered,
     CallExited,
+    ClockRead,
     GradModeEntered,
     GradModeExited,
     LoopEntered,
     LoopExited,
     LoopIterated,
+    Timed,
 )
 from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, LoaderBuilt, Reordered
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
@@ -75,6 +77,7 @@ __all__ = [
     "CallEntered",
     "CallExited",
     "Clipped",
+    "ClockRead",
     "ConstantWeights",
     "DatasetBuilt",
     "EpochSet",
@@ -130,6 +133,7 @@ __all__ = [
     "Stepped",
     "Summed",
     "TensorFact",
+    "Timed",
     "Trail",
     "Unreadable",
     "Unscaled",

@@ -92,3 +92,22 @@ class GradModeExited(Event):
 
     context: str
     enabled: Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ClockRead(Event):
+    """The wall clock is read."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Timed(Event):
+    """Two readings of a clock, the `ClockRead` events `first` and `last`, are subtracted.
+
+    `waits`: something was called between them that may wait for the GPU. `copies`: something was copied to a device, and
+    may have waited for what was queued before.
+    """
+
+    first: int
+    last: int
+    waits: bool
+    copies: bool = False

@@ -1,0 +1,108 @@
+"""Clocks that a script reads, and whether what it calls between two readings may wait for the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import functions, losses, training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.methods import MOVES
+from torch_doctor.static.training import devices
+from torch_doctor.static.values import (
+    Bound,
+    ClassValue,
+    Const,
+    Either,
+    FunctionValue,
+    Lib,
+    Method,
+    Module,
+    Optimizer,
+    ParameterValue,
+    Plain,
+    Tensor,
+    Unknown,
+    UnknownAttribute,
+    Value,
+)
+from torch_doctor.trace import ClockRead, Timed
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.values import Args, Keywords
+
+CLOCKS = frozenset(f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic") for unit in ("", "_ns"))
+CLOCK = "clock"
+"""Begins the symbol of what a clock said; then comes the number of the event, and how many calls that may wait were before."""
+WAITING = frozenset(
+    ("cpu", "nonzero", "unique", "unique_consecutive", "masked_select", "argwhere", "bincount", "tensor")
+)
+"""Methods and functions that return tensors and wait for those that they are given."""
+
+
+def read(run: Executor, node: p.Node) -> Plain:
+    """A clock is read."""
+    run.clocks = True
+    event = run.emit(ClockRead, node)
+    return Plain((CLOCK, event.index, run.waits, run.copies))
+
+
+def difference(run: Executor, left: Value, right: Value, node: p.Node) -> None:
+    """Two readings are subtracted."""
+    if not (isinstance(left, Plain) and isinstance(right, Plain) and left.symbol[0] == right.symbol[0] == CLOCK):
+        return
+    first, last = right.symbol, left.symbol
+    waits, copies = first[2] != last[2], first[3] != last[3]
+    run.emit(Timed, node, first=first[1], last=last[1], waits=waits, copies=copies)
+
+
+def called(run: Executor, func: Value, given: tuple[Args, Keywords], before: int) -> None:
+    """Count a call that may wait for the GPU; a forward of which that was seen once does so each time."""
+    if isinstance(func, Module):
+        if run.waits != before:
+            run.waiting.add(func.id)
+        elif func.id in run.waiting:
+            run.waits += 1
+        return
+    if isinstance(func, (Method, UnknownAttribute)) and func.name in MOVES and not isinstance(func.of, Module):
+        run.copies += 1
+    if _may_wait(func, (*given[0], *given[1].values())):
+        run.waits += 1
+
+
+def _may_wait(func: Value, values: Args) -> bool:  # noqa: PLR0911 - one line per sort of callable
+    if isinstance(func, (FunctionValue, ClassValue)):
+        return False  # what it calls was looked at
+    if isinstance(func, Bound):
+        return False
+    if isinstance(func, Method):
+        if isinstance(func.of, (Optimizer, Module)):
+            return False
+        if isinstance(func.of, (Tensor, ParameterValue)):
+            return _method_waits(func.name, func.of, values)
+        return not isinstance(func.of, (Const, Plain)) or _any_tensor(values)
+    if isinstance(func, UnknownAttribute):
+        return not (func.name in ("to", "cuda") and not func.of.flow.forwards)
+    if isinstance(func, Lib):
+        name = canonical(func.name)
+        known = functions.FUNCTIONS.get(name)
+        if known is not None:
+            return known.result == "plain" or name.rpartition(".")[2] in WAITING
+        if name in losses.LOSSES or name in training.GRAD_MODES or name in training.AUTOCASTS or name in CLOCKS:
+            return False
+        return _any_tensor(values) or name.endswith("synchronize")
+    return True
+
+
+def _method_waits(name: str, of: Value, values: Args) -> bool:
+    if name in ("backward", "detach", "requires_grad_", "cuda", "contiguous"):
+        return False
+    if name == "to":
+        return bool(of.flow.forwards) and not all(devices.dtype_of(value) for value in values)
+    known = functions.METHODS.get(name)
+    return known is None or known.result == "plain" or name in WAITING
+
+
+def _any_tensor(values: Args) -> bool:
+    return any(not isinstance(value, (Const, Plain, Lib)) or isinstance(value, (Unknown, Either)) for value in values)

@@ -1,0 +1,113 @@
+"""TDR808: a clock that does not wait for the GPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import ClockRead, Forward, GaveUp, Moved, Owned, Timed
+from torch_doctor_rules.family import Family
+from torch_doctor_rules.sites import first_per_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class TimingWithoutSynchronize(Rule):
+    """Work on the GPU is timed with a clock that does not wait for it.
+
+    ## Why is this bad?
+    A call that computes on the GPU returns as soon as the work is queued. A clock that is read then tells how long it
+    took to queue the work, which has little to do with how long the work takes: models look many times faster than they
+    are, and what really is slow is charged to whatever waits next.
+
+    ## Example
+    ```python
+    import time
+
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1).cuda().eval()
+    x = torch.randn(16, 4, device="cuda")
+    with torch.no_grad():
+        start = time.perf_counter()
+        model(x)
+        print(time.perf_counter() - start)
+    ```
+
+    ## Use instead
+    ```python
+    import time
+
+    import torch
+    from torch import nn
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = nn.Linear(4, 1).to(device).eval()
+    x = torch.randn(16, 4, device=device)
+    with torch.no_grad():
+        start = time.perf_counter()
+        model(x)
+        if device == "cuda":
+            torch.cuda.synchronize()
+        print(time.perf_counter() - start)
+    ```
+
+    ## How the probe confirms it
+    It does not: without a GPU nothing is queued, and with one the time differs from run to run.
+
+    ## Fix safety
+    Unsafe: waiting for the GPU at each step makes the script slower.
+
+    ## When it stays silent
+    Where anything between the two readings may wait for the GPU: `torch.cuda.synchronize()`, `.item()`, `.cpu()`, a tensor
+    that is printed or tested, a call that cannot be followed; for a loop that copies each batch to the GPU, which waits for
+    the batch before; for models that nothing moves to a GPU; and for frameworks
+    that own the loop.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+    - https://docs.pytorch.org/docs/stable/generated/torch.cuda.synchronize.html
+    """
+
+    code = "TDR808"
+    name = "timing-without-synchronize"
+    level = Level.WARNING
+    witness = "S"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every second reading of a clock after work on the GPU for which nothing waits."""
+        if any(trace.of(Timed)) and not trace.of(Owned):
+            yield from first_per_site(self._reports(trace))
+
+    def _reports(self, trace: Trace) -> Iterator[Finding]:
+        family = Family(trace)
+        on_gpu = family.within(move.module for move in trace.of(Moved) if move.device == "cuda" and move.module)
+        for timed in trace.of(Timed):
+            ends = [event for event in trace.at(timed.first, timed.last) if isinstance(event, ClockRead)]
+            if timed.waits or len(ends) != 2:  # noqa: PLR2004 - the first and the last
+                continue
+            first, last = ends
+            if any(trace.between(first, last, GaveUp)):
+                continue
+            queued = (
+                each
+                for each in trace.between(first, last, Forward)
+                if each.module in on_gpu and trace.implies(last, each)
+            )
+            around = last.scope.iterations()
+            work = [each for each in queued if not timed.copies or each.scope.iterations() == around]
+            if work:
+                yield self.finding(
+                    last.site,
+                    "the clock is read while the GPU may still be working: the time is too short",
+                    help="call `torch.cuda.synchronize()` before the clock is read",
+                    trail=(
+                        Step(first.site, "the time begins here"),
+                        Step(work[-1].site, "the work is queued here"),
+                    ),
+                )

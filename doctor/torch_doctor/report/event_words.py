@@ -313,6 +313,10 @@ class Words:
         return f"seed random numbers with {_name(event.function)}"
 
     @_said.register
+    def _(self, event: t.FiniteChecked) -> str:
+        return f"look for NaN or Inf with {_name(event.function)}"
+
+    @_said.register
     def _(self, _: t.RunAsScript) -> str:
         return "the file is run as a script"
 

@@ -137,6 +137,7 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
     if run.overwritten:
         overwriting.called(run, func, node)
     settings.seeded(run, func, name, keywords, node)
+    settings.checked(run, func, name, node)
     if name.endswith(".set_epoch"):
         loaders.epoch_set(run, func, node)
     if run.load_reports:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.tables import settings
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Args, Const, Keywords, Lib, Tool, Value
-from torch_doctor.trace import Seeded, SettingSet, Tri
+from torch_doctor.trace import FiniteChecked, Seeded, SettingSet, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -33,6 +33,13 @@ def seeded(run: Executor, func: Value, spelling: str, keywords: Keywords, node: 
     name = func.name if isinstance(func, Lib) else spelling
     if "seed" in name.lower() or "seed" in spelling.lower() or any("seed" in each for each in keywords):
         run.emit(Seeded, node, function=name)
+
+
+def checked(run: Executor, func: Value, spelling: str, node: p.Node) -> None:
+    """A call that tests for NaN or Inf, or may do so: what it is called says so."""
+    last = (func.name if isinstance(func, Lib) else spelling).rpartition(".")[2].lower()
+    if any(word in last for word in ("nan", "finite", "isinf")):
+        run.emit(FiniteChecked, node, function=spelling)
 
 
 def called(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value | None:

@@ -38,7 +38,7 @@ from torch_doctor.trace.events.modules import (
     Registered,
     Repeated,
 )
-from torch_doctor.trace.events.settings import RunAsScript, Seeded, SettingSet
+from torch_doctor.trace.events.settings import FiniteChecked, RunAsScript, Seeded, SettingSet
 from torch_doctor.trace.events.sight import GaveUp, Handed, OutdatedUsed, Owned, Unreadable
 from torch_doctor.trace.events.sums import Averaged, Summed
 from torch_doctor.trace.events.update import (
@@ -82,6 +82,7 @@ __all__ = [
     "DatasetBuilt",
     "EpochSet",
     "Event",
+    "FiniteChecked",
     "Forward",
     "ForwardByName",
     "FunctionalDropout",

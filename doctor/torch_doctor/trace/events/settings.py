@@ -34,3 +34,10 @@ class Seeded(Event):
 @dataclass(slots=True, kw_only=True, eq=False)
 class RunAsScript(Event):
     """`if __name__ == "__main__":`, where the file is run and not imported."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class FiniteChecked(Event):
+    """Something was tested for NaN or Inf, or may have been: `function` is what was called."""
+
+    function: str

@@ -1,0 +1,107 @@
+"""TDR904: a long training loop that would go on with NaN."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Level, Rule
+from torch_doctor.trace import Backward, FiniteChecked, GaveUp, Handed, LoopKind, Owned, ScalerBuilt, SettingSet
+from torch_doctor_rules.gradients import fills
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+EPOCHS_AND_BATCHES = 2
+
+
+class NoFiniteCheck(Rule):
+    """Epochs of training go by, and nothing looks whether the loss is still a number.
+
+    ## Why is this bad?
+    One NaN or Inf in a gradient makes every parameter NaN with the next step, and no later step mends it: the run goes on
+    for hours or days, and its checkpoints are overwritten by useless ones.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(100):
+        for x, y in loader:
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(100):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            if not torch.isfinite(loss):
+                raise RuntimeError(f"the loss is {loss.item()} in epoch {epoch}")
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It does not: a few steps do not show what comes after days.
+
+    ## When it stays silent
+    Where anything is tested for NaN or Inf, a gradient scaler skips such steps, anomaly detection is on, the loss goes into
+    a function that is out of sight, or a framework owns the loop; and for loops that are not epochs of batches.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.isfinite.html
+    """
+
+    code = "TDR904"
+    name = "no-finite-check"
+    level = Level.ADVICE
+    witness = "S"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first backward pass of a long loop in which nothing is tested."""
+        if any(self._guards(event) for event in trace.events) or not any(Loaders(trace).training()):
+            return
+        handed = frozenset[int]().union(*(event.forwards for event in trace.of(Handed)))
+        for backward in trace.of(Backward):
+            loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
+            batches = any(scope.loop_kind is LoopKind.BATCHES for scope in loops)
+            seen = backward.forwards | backward.loss.forwards
+            unguarded = backward.scaled is not True and not handed & seen
+            if fills(backward) and batches and len(loops) >= EPOCHS_AND_BATCHES and unguarded:
+                yield self.finding(
+                    backward.site,
+                    message(
+                        "nothing looks whether `{name}` is finite: after one NaN the run is lost", name=backward.name
+                    ),
+                    help="stop, or skip the step, unless `torch.isfinite(loss)`",
+                )
+                return
+
+    def _guards(self, event: object) -> bool:
+        """Whether it looks at the numbers, or may do so unseen."""
+        if isinstance(event, ScalerBuilt):
+            return event.enabled is not False
+        if isinstance(event, SettingSet):
+            return event.setting == "torch.autograd.set_detect_anomaly" and event.value is not False
+        return isinstance(event, (FiniteChecked, Owned, GaveUp))

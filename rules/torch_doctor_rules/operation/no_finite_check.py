@@ -87,8 +87,7 @@ class NoFiniteCheck(Rule):
             loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
             batches = any(scope.loop_kind is LoopKind.BATCHES for scope in loops)
             seen = backward.forwards | backward.loss.forwards
-            unguarded = backward.scaled is not True and not handed & seen
-            if fills(backward) and batches and len(loops) >= EPOCHS_AND_BATCHES and unguarded:
+            if fills(backward) and batches and len(loops) >= EPOCHS_AND_BATCHES and not handed & seen:
                 yield self.finding(
                     backward.site,
                     message(

@@ -54,9 +54,7 @@ from torch_doctor.static.values import (
     plain_from,
     unpacked,
 )
-from torch_doctor.trace import (
-    ScalerBuilt,
-)
+from torch_doctor.trace import FiniteChecked, ScalerBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -179,6 +177,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in training.BACKWARDS or name in training.DISTRIBUTED_BACKWARD:
         return gradients.backward_function(run, name, args, keywords, node)
     if name in training.SCALED_LOSSES and args:
+        run.emit(FiniteChecked, node, function=spelling)  # it skips the steps whose gradients overflow
         return args[0]
     if name in training.PREPARES:
         return construction.arguments_again(run, args[:2], node)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any, Final
 
+    from torch_doctor.static.flow import Flow
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.training.loading import LoadReport
     from torch_doctor.static.training.module_parts import Inside
@@ -65,7 +66,7 @@ class Executor(Machine):
         self.iteration: Landing | None = None
         self.loop: Landing | None = None
         self.inside: dict[int, tuple[int, Inside]] = {}
-        self.remembered: dict[Any, tuple[Any, int]] = {}
+        self.remembered: dict[Any, tuple[Value, int, Flow]] = {}
         self.applied: tuple[int, list[Value]] | None = None  # what an item of a data set is made with, on every path
         self.items: dict[int, Value] = {}  # what the project's data sets give, by their numbers
         self.played: dict[Symbol, Value] = {}  # what an unknown value turned out to be, by use

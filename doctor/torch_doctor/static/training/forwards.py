@@ -17,6 +17,7 @@ from torch_doctor.static.training import (
     modes,
     module_parts,
     plain_tensors,
+    remembering,
     tensors,
 )
 from torch_doctor.static.values import (
@@ -184,9 +185,10 @@ def _followed(
         tuple(keywords),
         *map(_shape, values),
     )
+    given = blend(value.flow for value in values)
     remembered = run.remembered.get(key)
     if remembered is not None:
-        return remembered[0]  # type: ignore[no-any-return]  # a value
+        return remembering.of_other_arguments(run, remembered[0], remembered[2], given)
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
     run.modules_called.append(module)
@@ -197,7 +199,7 @@ def _followed(
     run.mode_tests = tests
     run.modules_called.pop()
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
-        run.remembered[key] = (result, number)
+        run.remembered[key] = (result, number, given)
     return result
 
 

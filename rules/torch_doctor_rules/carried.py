@@ -37,5 +37,5 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
 
 
 def _gets(forward: Forward, earlier: Forward) -> bool:
-    """Whether a module is given what it returned itself before."""
-    return forward.module == earlier.module and earlier.index in forward.given
+    """Whether a module is given what it returned itself before, surely with its graph."""
+    return forward.module == earlier.module and earlier.index in forward.given and forward.inputs.graph is True

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
@@ -51,6 +52,12 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_TYPES = {
+    "torch.Tensor": "tensor",
+    "torch.autograd.Variable": "tensor",
+    **{f"builtins.{name}": name for name in ("list", "tuple", "set", "dict")},
+}
+"""Types that are told apart where `type(...)` is compared."""
 _FIRST_PASS = {("==", 0): True, ("<=", 0): True, ("<", 1): True, (">", 0): False, (">=", 1): False}
 """Comparisons of a loop's counter that tell its first pass (True) or the later ones (False)."""
 
@@ -196,6 +203,10 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         return Const(first is _FIRST_PASS[op, right.value]), negated  # type: ignore[attr-defined]
     if op in ("is", "==") and isinstance(right, Const) and right.value is None and _never_none(left):
         return Const(value=False), negated
+    if op in ("is", "==") and isinstance(left, Lib) and isinstance(right, Lib):
+        names = [_TYPES.get(canonical(value.name)) for value in (left, right)]
+        if None not in names:
+            return Const(names[0] == names[1]), negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
         return Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node)), negated
     return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated

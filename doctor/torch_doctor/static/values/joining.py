@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.flow import alternatives, blend
+from torch_doctor.static.flow import alternatives
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.reach import held
@@ -118,7 +119,7 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
         return result  # type: ignore[no-any-return]  # join of two values is a value
     if all(isinstance(value, Params) for value in found):
         return Params(frozenset().union(*(value.modules for value in found)), whole=False)
-    return Unknown(blend(value.flow for value in found), held(found))
+    return Unknown(reduce(alternatives, (value.flow for value in found)), held(found))
 
 
 def _join_content(left: Content, right: Content) -> Content:

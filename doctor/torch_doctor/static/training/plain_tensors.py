@@ -64,7 +64,7 @@ def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p
     births = (
         (run.site(node),) if run.modules_called and not brought else ()
     )  # data from elsewhere is no work of forward's
-    if "device" in keywords or "**" in keywords or short.endswith("_like"):
+    if {"device", "out", "**"} & set(keywords) or short.endswith("_like"):
         return None
     if any(isinstance(value, (Tensor, Unknown) if short in _SHARING else Tensor) for value in given):
         return None

@@ -267,10 +267,8 @@ def call_function(
     if run.straight and args:
         initialising.computed(run, name, args[0], result)
     if isinstance(result, Tensor) and short in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
-        result = Tensor(
-            result.flow, result.kind, result.made_at, result.made_by or name, result.trail, result.scalar, result.meta
-        )
-        if result.kind is Kind.UNKNOWN:
+        result = result.with_made(result.made)
+        if result.kind is Kind.UNKNOWN or not result.made_by:
             result.made_by = name
     if made is not None and isinstance(result, Tensor):
         result.made = made

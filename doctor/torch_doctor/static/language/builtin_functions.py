@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED
 from torch_doctor.static.language import containers, narrowing, operators, outside, streams, targets
-from torch_doctor.static.tables import libraries
+from torch_doctor.static.tables import functions, libraries
 from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     Args,
     Const,
     Content,
+    Either,
     Instance,
     Keywords,
     Lib,
@@ -92,7 +93,7 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
             return Const(len(first.content.items))
         return Plain(("len", first.id)) if isinstance(first, Object) else Plain()
     if name == "type" and len(args) == 1:
-        return first.cls if isinstance(first, (Instance, Module)) and first.cls else Plain()
+        return narrowing.type_of(first)
     if name == "id":
         return Plain()
     if name in ("float", "int", "str", "bool", "abs", "round"):
@@ -149,6 +150,13 @@ def _get_attribute(run: Executor, name: str, args: Args, node: p.Node) -> Value:
     if not isinstance(key, Const) or not isinstance(key.value, str):
         return Plain() if name == "hasattr" else Unknown()
     if name == "hasattr":
+        if isinstance(thing, Either):
+            answers = [_get_attribute(run, name, (option, key), node) for _, option in thing.options]
+            return narrowing.deciding(thing, answers) or Plain()
+        if isinstance(thing, Tensor) and key.value in functions.METHODS:
+            return Const(value=True)
+        if isinstance(thing, Const):
+            return Const(hasattr(thing.value, key.value))
         if isinstance(thing, (Instance, Module)) and thing.cls is not None and not thing.cls.opaque_base():
             if key.value in thing.fields or thing.cls.find(key.value):
                 return Const(value=True)

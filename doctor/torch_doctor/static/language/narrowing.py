@@ -34,11 +34,28 @@ if TYPE_CHECKING:
 def asked(run: Executor, value: Value, cls: Value, node: p.Node) -> Value:
     """`isinstance(value, cls)`: its outcome; what was asked about is narrowed by it."""
     outcome = is_instance(run, value, cls)
+    if isinstance(value, Either) and isinstance(outcome, Plain):
+        known = deciding(value, [is_instance(run, option, cls) for _, option in value.options])
+        if known is not None:
+            return known
     if isinstance(cls, Lib) and canonical(cls.name) == "torch.Tensor":
         to_tensor(run, value, outcome, node)
     elif isinstance(value, Either) and isinstance(outcome, Plain):
         _to_options(run, value, cls, outcome.symbol, node)
     return outcome
+
+
+def deciding(value: Either, answers: list[Value]) -> Plain | None:
+    """The test that led to the options, where it decides what is asked of them now: its outcome is the answer."""
+    answered = [bool(answer.value) if isinstance(answer, Const) else None for answer in answers]
+    if None in answered or len(set(answered)) == 1:
+        return None
+    first = answered[0]
+    for symbol, arm in value.options[0][0]:
+        told = [(symbol, arm if answer is first else not arm) for answer in answered]
+        if all(fact in facts for fact, (facts, _) in zip(told, value.options, strict=True)):
+            return Plain(symbol if arm is first else ("not", symbol))
+    return None
 
 
 def to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None:
@@ -117,6 +134,15 @@ def is_instance(run: Executor, value: Value, cls: Value) -> Value:
     if isinstance(value, ParameterValue) and value.declared and {"torch.Tensor", "torch.nn.Parameter"} & set(names):
         return Const(value=True)
     return Plain(("isinstance", _symbol_of(value), *names))
+
+
+def type_of(value: Value) -> Value:
+    """`type(value)`."""
+    if isinstance(value, (Instance, Module)) and value.cls is not None:
+        return value.cls
+    if isinstance(value, Sequence):
+        return Lib(f"builtins.{value.kind}")
+    return Lib("torch.Tensor") if isinstance(value, Tensor) else Plain()
 
 
 def _known(layer: str) -> bool:

@@ -27,7 +27,7 @@ from torch_doctor.static.values import (
     number_dtype,
     shapes,
 )
-from torch_doctor.trace import Kind, Source
+from torch_doctor.trace import Kind, Reordered, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
@@ -69,12 +69,15 @@ def _item(run: Executor, data: Value) -> Value | None:
             return Sequence("tuple", Content(tuple(rows)))
         if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
             return Sequence("tuple", Content((Unknown(), Tensor(kind=Kind.LABELS, meta=Meta("int64", ())))))
-    if isinstance(data, Instance):
-        known = run.items.get(data.id)
-        if known is None:
-            known = run.items[data.id] = _item_of_project(run, data)
-        return known
-    return None
+    return item_of_project(run, data) if isinstance(data, Instance) else None
+
+
+def item_of_project(run: Executor, data: Instance) -> Value:
+    """One item of a data set of a project's class; its `__getitem__` is looked at once."""
+    known = run.items.get(data.id)
+    if known is None:
+        known = run.items[data.id] = _item_of_project(run, data)
+    return known
 
 
 def _row(value: Value) -> Value:
@@ -94,8 +97,12 @@ def _item_of_project(run: Executor, data: Instance) -> Value:
                 run, found[0], (data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node
             )
         except OutOfBudget:
-            return Unknown()
-        return _copied(run, result)
+            result = Unknown()
+        shuffles = bool(run.trace.of(Reordered))
+        item = _copied(run, result)
+    if shuffles:
+        data.fields["#reordered"] = True  # its rows come in an order of its own
+    return item
 
 
 def _copied(run: Executor, value: Value) -> Value:

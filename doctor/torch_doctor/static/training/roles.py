@@ -72,7 +72,9 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
     born = None
     if ("zero_grad" in uses or "step" in uses) and (_OPTIMIZER_NAME.search(last) or uses & {"param_groups"}):
         return run.own(Optimizer(born, "", module_parts.with_parts(run, _modules_in(run, value)), whole=False))
-    if "step" in uses and _SCHEDULER_NAME.search(last):
+    given = [run.objects.get(number) for number in value.holds]
+    of_optimizer = not given or any(isinstance(thing, Optimizer) for thing in given)  # else it schedules something else
+    if "step" in uses and _SCHEDULER_NAME.search(last) and of_optimizer:
         return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
         run.scales = True

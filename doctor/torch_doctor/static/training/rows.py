@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting
+from torch_doctor.static.training import augmenting, datasets
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -199,6 +199,7 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
         known = False
     args, keywords = value.fields.get("#given", ((), {}))
     drew = value.fields.get("#drew") is not False
+    datasets.item_of_project(run, value)
     return _told(
         run,
         value,

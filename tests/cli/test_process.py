@@ -47,8 +47,9 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(folder: Path, write: C
 
 
 READING = """
-import sys
+import signal, sys
 from torch_doctor.cli import run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have told them to ignore it
 print("ready", flush=True)
 sys.exit(run(["scan", "-"]))
 """

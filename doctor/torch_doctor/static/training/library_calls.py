@@ -158,7 +158,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if training.loader_of(name):
         return loaders.loader_built(run, name, args, keywords, node)
     if name in models.WRAPPERS:
-        return construction.wrapped(run, name, args, keywords)
+        return construction.wrapped(run, name, args, keywords, node)
     if name in training.CLIPS:
         gradients.clipped(run, name, args, keywords, node)
         return Tensor()

@@ -67,10 +67,10 @@ class SoftmaxOverOneOutput(Rule):
     The shape of what the loss, or the softmax, is given: its class dimension has size 1.
 
     ## When it stays silent
-    When the number of classes is a setting that the source does not decide, when the softmax goes over another
-    dimension (the scores of an attention have one column, and it goes over the steps), when the scores are put
-    together to more columns before, where a test that the scores do not hang on chose the loss (a setting, which may leave it
-    out for models with one output), and within a model, where one head or one expert may be a matter of size.
+    When the number of classes is a setting that the source does not decide, when a setting decides whether the scores
+    reach the loss, when the softmax goes over another dimension (the scores of an attention have one column, and it goes
+    over the steps), when the scores are put together to more columns before, and within a model, where one head or one
+    expert may be a matter of size.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -121,5 +121,5 @@ class SoftmaxOverOneOutput(Rule):
 
 def _always(trace: Trace, loss: LossCalled) -> bool:
     """Whether the scores surely reach the loss, whatever the settings are; a run has seen that they do."""
-    forwards = [event for event in trace.at(*loss.input.forwards) if isinstance(event, Forward)]
-    return trace.observed or not forwards or any(trace.implies(forward, loss) for forward in forwards)
+    forwards = loss.input.forwards
+    return trace.observed or not forwards or any(trace.implies(forward, loss) for forward in trace.at(*forwards))

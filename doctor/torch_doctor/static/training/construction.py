@@ -91,6 +91,7 @@ def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.No
     value = args[position] if position < len(args) else keywords.get("module") or keywords.get("model")
     if name in models.PARALLEL and isinstance(value, Module):
         run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
+        return value.within(name)
     if name in models.COMPILERS and isinstance(value, Module):
         run.heap.set(value.fields, "#compiled", value=True)
     if isinstance(value, (FunctionValue, Bound, Partial, Module, Either, Unknown)):

@@ -169,6 +169,7 @@ ENDS_EARLY = {
     "TDR302/ok_data_module.py": "No module named 'lightning'",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
+    "TDR706/ok_own_transforms_in_compose.py": "No module named 'torchvision'",
     "TDR706/ok_vision.py": "No module named 'torchvision'",
     "whole/accelerate_clean.py": "No module named 'accelerate'",
     "whole/lightning_clean.py": "No module named 'pytorch_lightning'",

@@ -340,6 +340,10 @@ class Words:
         return f"measure a time{', in which something may wait for the GPU' * event.waits}"
 
     @_said.register
+    def _(self, event: t.Wrapped) -> str:
+        return f"wrap {_name(event.name)} in {short(event.wrapper)}"
+
+    @_said.register
     def _(self, event: t.GradModeEntered) -> str:
         return f"{short(event.context)}: {_autograd(event.enabled)}"
 

@@ -71,6 +71,7 @@ from torch_doctor.trace.events import (
     Timed,
     Unreadable,
     Unscaled,
+    Wrapped,
     ZeroGrad,
 )
 from torch_doctor.trace.record import Trace
@@ -193,5 +194,6 @@ __all__ = [
     "Unscaled",
     "Version",
     "Versions",
+    "Wrapped",
     "ZeroGrad",
 ]

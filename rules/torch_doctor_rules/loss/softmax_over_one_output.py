@@ -67,9 +67,10 @@ class SoftmaxOverOneOutput(Rule):
     The shape of what the loss, or the softmax, is given: its class dimension has size 1.
 
     ## When it stays silent
-    When the number of classes is a setting that the source does not decide, when the softmax goes over another
-    dimension (the scores of an attention have one column, and it goes over the steps), when the scores are put
-    together to more columns before, and within a model, where one head or one expert may be a matter of size.
+    When the number of classes is a setting that the source does not decide, when a setting decides whether the scores
+    reach the loss, when the softmax goes over another dimension (the scores of an attention have one column, and it goes
+    over the steps), when the scores are put together to more columns before, and within a model, where one head or one
+    expert may be a matter of size.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -91,7 +92,7 @@ class SoftmaxOverOneOutput(Rule):
         told = set()
         for loss in trace.of(LossCalled):
             made = constant.get(loss.input.made_at) if loss.input.made_at is not None else None
-            if one_class(loss):
+            if one_class(loss) and _always(trace, loss):
                 told.add(loss.input.made_at)
                 text = "`{loss}` compares one class only: the loss is always 0, and so are its gradients"
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP)
@@ -116,3 +117,9 @@ class SoftmaxOverOneOutput(Rule):
             yield fact(f"the loss is given {shown(loss.input)}", classes(loss.input), "classes", loss)
         for event in at(trace, finding.site, Normalised)[:1]:
             yield fact(f"the softmax goes over {event.size} of {shown(event.input)}", event.size, "numbers", event)
+
+
+def _always(trace: Trace, loss: LossCalled) -> bool:
+    """Whether the scores surely reach the loss, whatever the settings are; a run has seen that they do."""
+    forwards = loss.input.forwards
+    return trace.observed or not forwards or any(trace.implies(forward, loss) for forward in trace.at(*forwards))

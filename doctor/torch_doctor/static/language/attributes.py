@@ -260,6 +260,9 @@ def _of_instance(run: Executor, value: Instance, name: str, node: p.Node) -> Val
 
 
 def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value:  # noqa: C901, PLR0911 - the ways to find it, in order
+    if name == "module" and value.shell:
+        inner = run.objects.get(value.id)
+        return inner if isinstance(inner, Module) else value
     found = value.fields.get(name)
     if isinstance(found, ParameterValue) and found.home is not None:
         plain_tensors.read(run, found, node)

@@ -17,6 +17,14 @@ if TYPE_CHECKING:
 
 # Wrappers ------------------------------------------------------------------------------------------------------------
 
+PARALLEL = frozenset(
+    (
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.distributed.fsdp.FullyShardedDataParallel",
+    )
+)
+"""Wrappers that train a module in several processes, or on several devices."""
 WRAPPERS: dict[str, Position] = {
     "torch.nn.DataParallel": 0,
     "torch.nn.parallel.DistributedDataParallel": 0,

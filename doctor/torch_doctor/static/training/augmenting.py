@@ -8,7 +8,7 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Const, FunctionValue, Instance, Plain, Sequence, Tool, Value
+from torch_doctor.static.values import Const, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +26,8 @@ def augments(run: Executor, value: Tool | Instance) -> Trail:
     applied = list(_applied(run, value)) if isinstance(value, Instance) else _given(value)
     found: dict[int, tuple[object, str]] = {}
     for transform in applied:
-        for thing, name in _random_in(run, transform):
+        seen = isinstance(run.resolve(transform), Instance)  # it was called, and drew random numbers
+        for thing, name in _random_in(run, transform, seen=seen):
             if thing.born is not None:
                 found.setdefault(thing.id, (thing.born, name))
     return tuple(found.values())  # type: ignore[arg-type]  # sites, as checked
@@ -58,7 +59,9 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
     yield from applied[1]
 
 
-def _random_in(run: Executor, value: Value, depth: int = DEEPEST) -> Iterator[tuple[Tool | Instance, str]]:
+def _random_in(
+    run: Executor, value: Value, depth: int = DEEPEST, *, seen: bool = False
+) -> Iterator[tuple[Tool | Instance, str]]:
     """The random transforms that a transform consists of."""
     value = run.resolve(value)
     if isinstance(value, Tool):
@@ -72,5 +75,21 @@ def _random_in(run: Executor, value: Value, depth: int = DEEPEST) -> Iterator[tu
     elif isinstance(value, Sequence) and depth:
         for item in value.content.items:
             yield from _random_in(run, item, depth - 1)
-    elif isinstance(value, Instance):  # it was seen to draw random numbers
+    elif isinstance(value, Instance) and (seen or _draws(run, value)):
         yield value, value.cls.name
+
+
+def _draws(run: Executor, value: Instance) -> bool:
+    """Whether a transform of a project's class, which a library's calls, surely draws random numbers: it is run aside."""
+    found = value.cls.find("__call__") or value.cls.find("forward")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return False
+    before = run.draws
+    with run.aside(STEPS):
+        try:
+            invocation.enter(run, found[0], (value, Unknown()), {}, found[0].node)
+        except OutOfBudget:
+            return False
+        drew = run.draws > before
+    run.draws = before
+    return drew

@@ -28,6 +28,7 @@ from torch_doctor.trace import (
     ModuleBuilt,
     OptimizerBuilt,
     SchedulerBuilt,
+    Wrapped,
 )
 
 if TYPE_CHECKING:
@@ -84,10 +85,13 @@ def optimizer_in(run: Executor, numbers: frozenset[int]) -> int:
     return min((number for number in numbers if isinstance(run.objects.get(number), Optimizer)), default=0)
 
 
-def wrapped(run: Executor, name: str, args: Args, keywords: Keywords) -> Value:
+def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """What a wrapper returns: the module it was given."""
     position = models.WRAPPERS[name]
     value = args[position] if position < len(args) else keywords.get("module") or keywords.get("model")
+    if name in models.PARALLEL and isinstance(value, Module):
+        run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
+        return value.within(name)
     if name in models.COMPILERS and isinstance(value, Module):
         run.heap.set(value.fields, "#compiled", value=True)
     if isinstance(value, (FunctionValue, Bound, Partial, Module, Either, Unknown)):

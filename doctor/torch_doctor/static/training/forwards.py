@@ -81,6 +81,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         output=TensorFact(),
         given=blend(value.flow for value in values).graph_forwards if run.grad is not False else frozenset(),
         autocast=autocasting.current(run),
+        wrapped=bool(module.shell),
     )
     output = _outer(run, module, args, keywords, node)
     # A custom module may have shown only now that it reads its mode.

@@ -23,6 +23,7 @@ from torch_doctor.static.training import (
     module_building,
     module_methods,
     outdated,
+    parameters,
     places,
     rows,
     settings,
@@ -37,6 +38,7 @@ from torch_doctor.static.values import (
     Content,
     Either,
     FunctionValue,
+    Grads,
     Keywords,
     Lib,
     Mapping,
@@ -158,7 +160,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if training.loader_of(name):
         return loaders.loader_built(run, name, args, keywords, node)
     if name in models.WRAPPERS:
-        return construction.wrapped(run, name, args, keywords)
+        return construction.wrapped(run, name, args, keywords, node)
     if name in training.CLIPS:
         gradients.clipped(run, name, args, keywords, node)
         return Tensor()
@@ -215,6 +217,8 @@ def _applied(run: Executor, name: str, args: Args, node: p.Node) -> Value:
 def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
     if len(args) == 1 and isinstance(args[0], Plain) and args[0].tells_version:
         return plain_from(args)  # `packaging.version.parse(torch.__version__)`
+    if name.startswith("torch.distributed.") and args and isinstance(args[0], Grads):
+        parameters.gradients_changed(run, args[0], node)  # they become those of all processes
     if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
         return _applied(run, name, args, node)
     if name in libraries.RANGES:

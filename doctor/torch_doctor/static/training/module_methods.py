@@ -74,7 +74,8 @@ def module_method(
         return of
     if name in MOVES or name in ("share_memory", "compile", "to_empty", "set_swish"):
         device, dtype = devices.moved_to(name, args, keywords)
-        run.emit(Moved, node, module=of.id, name=receiver, device=device, dtype=dtype)
+        if name not in ("share_memory", "compile", "set_swish"):
+            run.emit(Moved, node, module=of.id, name=receiver, device=device, dtype=dtype)
         return of
     if name == "state_dict":
         return snapshots.state_of(run, of, node, receiver)

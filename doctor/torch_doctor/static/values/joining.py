@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import alternatives
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
+from torch_doctor.static.values.objects import Module
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making, number
 from torch_doctor.static.values.tensors import Params, Tensor
@@ -80,6 +81,8 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         return left
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:
         return left
+    if isinstance(left, Module) and isinstance(right, Module) and left.id == right.id:
+        return left if left.shell else right  # where a test decides whether it is wrapped, both are meant
     if isinstance(left, Params) and isinstance(right, Params):
         return left if left.modules == right.modules else Params(left.modules | right.modules, whole=False)
     return _options(left, right, symbol)

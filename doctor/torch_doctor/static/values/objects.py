@@ -54,9 +54,10 @@ class Module(Object):
 
     `sensitive` and `training` are what is known where its insides are not in sight. Fields beginning with "#" are not
     attributes: "#mode" (stamp, training), "#frozen", "#registered", "#initialised", "#early", "#reads_mode", "#compiled".
+    `shell` is the wrapper (its torch name) that this name of the module goes through, "" for the module itself.
     """
 
-    __slots__ = ("cls", "given", "layer", "name", "sensitive", "settings", "table")
+    __slots__ = ("cls", "given", "layer", "name", "sensitive", "settings", "shell", "table")
 
     def __init__(
         self,
@@ -76,6 +77,14 @@ class Module(Object):
         self.name = name
         self.given: tuple[Value, ...] = ()  # the constructor's arguments, of a layer; `settings` are those with names
         self.settings: dict[str, Value] = {}
+        self.shell = ""
+
+    def within(self, shell: str) -> Module:
+        """The same module, called through a wrapper."""
+        module = Module(self.born, cls=self.cls, layer=self.layer, table=self.table, sensitive=self.sensitive)
+        module.id, module.fields = self.id, self.fields
+        module.name, module.given, module.settings, module.shell = self.name, self.given, self.settings, shell
+        return module
 
     @property
     def class_name(self) -> str:

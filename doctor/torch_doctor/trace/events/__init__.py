@@ -37,6 +37,7 @@ from torch_doctor.trace.events.modules import (
     PlainTensorUsed,
     Registered,
     Repeated,
+    Wrapped,
 )
 from torch_doctor.trace.events.settings import FiniteChecked, RunAsScript, Seeded, SettingSet
 from torch_doctor.trace.events.sight import GaveUp, Handed, OutdatedUsed, Owned, Unreadable
@@ -138,5 +139,6 @@ __all__ = [
     "Trail",
     "Unreadable",
     "Unscaled",
+    "Wrapped",
     "ZeroGrad",
 ]

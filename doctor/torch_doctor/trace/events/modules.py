@@ -234,3 +234,12 @@ class Moved(Event):
     device: str
     used: bool = True
     dtype: str = ""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Wrapped(Event):
+    """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name)."""
+
+    module: int
+    name: str
+    wrapper: str

@@ -21,6 +21,7 @@ class Forward(Event):
     tensor argument, `output` the result. `given` are the `Forward` events whose graph came in with any argument, as far as the
     static witness knows. `used` is False when the result is dropped: the call was made for what it does on
     the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
+    `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP.
     """
 
     module: int
@@ -34,6 +35,7 @@ class Forward(Event):
     output: TensorFact
     used: bool = True
     given: frozenset[int] = NO_EVENTS
+    wrapped: bool = False
     autocast: int | None = None
 
 

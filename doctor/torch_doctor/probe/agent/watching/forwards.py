@@ -94,6 +94,8 @@ class Watcher:
         if here.frame is None:
             return call(module, *arguments, **keywords)
         before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])
+        if before is not None:
+            before["wrapped"] = meant is not module
         if watch.instruments:
             watch.tell("before_forward", meant, arguments, keywords, here)
         recorder.inside, recorder.around = 1, here

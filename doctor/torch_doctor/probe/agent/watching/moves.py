@@ -23,8 +23,32 @@ class Watcher:
 
     def install(self) -> None:
         """Puts the wrappers in place."""
+        for wrapper in (self._torch.nn.DataParallel, self._torch.nn.parallel.DistributedDataParallel):
+            self._watch.patches.replace(wrapper, "__init__", self._wrapping(wrapper))
         for name in METHODS:
             self._watch.patches.replace(self._torch.nn.Module, name, self._moving(name))
+
+    def _wrapping(self, wrapper: type) -> Any:
+        recorder = self._recorder
+
+        def wrap(original: Any) -> Any:
+            def built(shell: Any, module: Any, *arguments: Any, **keywords: Any) -> None:
+                original(shell, module, *arguments, **keywords)
+                if not recorder.quiet and not recorder.inside:
+                    recorder.safely(self._wrapped, wrapper, module)
+
+            return built
+
+        return wrap
+
+    def _wrapped(self, wrapper: type, module: Any) -> None:
+        recorder = self._recorder
+        here = recorder.here()
+        if here.frame is not None:
+            number = self._watch.modules.tell(module, here)
+            name = recorder.argument(here.site, 0, "module")
+            known = f"torch.nn.{'' if wrapper is self._torch.nn.DataParallel else 'parallel.'}{wrapper.__name__}"
+            recorder.event("Wrapped", here, module=number, name=name, wrapper=known)
 
     def _moving(self, name: str) -> Any:
         recorder = self._recorder
@@ -54,6 +78,7 @@ class Watcher:
             place, kind, *_ = self._torch._C._nn._parse_to(*arguments, **keywords)
             device = "" if place is None else str(place.type)
             dtype = "" if kind is None else str(kind).removeprefix("torch.")
-        number = self._watch.modules.tell(module, here)
+        shells = (self._torch.nn.DataParallel, self._torch.nn.parallel.DistributedDataParallel)
+        number = self._watch.modules.tell(module.module if isinstance(module, shells) else module, here)
         owner = recorder.owner(here.site, *METHODS)
         recorder.event("Moved", here, module=number, name=owner, device=device, dtype=dtype)

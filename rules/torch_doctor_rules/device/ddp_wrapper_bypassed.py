@@ -1,0 +1,134 @@
+"""TDR811: training goes around the wrapper that synchronises gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward, Clipped, Forward, GaveUp, Owned, Stepped, Wrapped
+from torch_doctor_rules.family import Family
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+WRAPPER = "torch.nn.parallel.DistributedDataParallel"
+
+
+class DdpWrapperBypassed(Rule):
+    """Training forwards go to the module inside of `DistributedDataParallel`, and gradients are not synchronised.
+
+    ## Why is this bad?
+    The wrapper's own forward prepares the averaging of gradients between the processes. A forward of `ddp.module`, or of
+    the model by its old name, computes the same and prepares nothing: each process trains a model of its own on its part
+    of the data, they drift apart, and what is saved is the model of one of them.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.distributed.init_process_group("nccl")
+    model = nn.Linear(4, 1).cuda()
+    ddp = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
+
+    for step in range(10):
+        loss = model(torch.randn(16, 4).cuda()).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    model = nn.Linear(4, 1)
+    ddp = DistributedDataParallel(model)
+    optimizer = torch.optim.SGD(ddp.parameters(), lr=0.1)
+
+    for step in range(10):
+        loss = ddp(torch.randn(16, 4)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    torch.distributed.destroy_process_group()
+    ```
+
+    ## How the probe confirms it
+    After the model was wrapped, a forward that is trained through is called on the module itself.
+
+    ## Fix safety
+    Unsafe: gradients become those of all processes, and the model trains differently.
+
+    ## When it stays silent
+    For evaluation, saving and whatever else needs `.module` without training; where a test decides whether the model is
+    wrapped; where the wrapper takes part in the same step; and where the script changes the gradients itself, as
+    `all_reduce` by hand does.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    - https://docs.pytorch.org/docs/stable/notes/ddp.html
+    """
+
+    code = "TDR811"
+    name = "ddp-wrapper-bypassed"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+    only_confirms = True  # gradients that are averaged by hand leave no event in a run
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every training forward around a wrapper that is there."""
+        wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
+        by_hand = any(clip.manual for clip in trace.of(Clipped))
+        if wraps and not by_hand and not any(trace.of(kind) for kind in (Owned, GaveUp)):
+            yield from first_per_site(self._reports(trace, wraps))
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether this forward goes through the wrapper."""
+        forwards = at(trace, finding.site, Forward)
+        if forwards and not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
+            return "this run wraps no model"
+        return all(forward.wrapped for forward in forwards) or "nothing was trained by it" if forwards else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of these forwards go around the wrapper."""
+        forwards = at(trace, finding.site, Forward)
+        around = sum(not forward.wrapped for forward in forwards)
+        yield fact(f"{around} of {count(len(forwards), 'forward')} went around the wrapper", around, "forwards")
+
+    def _reports(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Finding]:
+        family = Family(trace)
+        for backward in trace.of(Backward):
+            if backward.through != "backward" or not self._applied(trace, family, backward):
+                continue
+            forwards = [each for each in trace.at(*backward.loss.graph_forwards) if isinstance(each, Forward)]
+            for wrapped in wraps:
+                of_it = [each for each in forwards if each.module == wrapped.module and each.index > wrapped.index]
+                if of_it and not any(each.wrapped for each in of_it) and trace.implies(of_it[0], wrapped):
+                    yield self._report(of_it[0], wrapped)
+
+    def _applied(self, trace: Trace, family: Family, backward: Backward) -> bool:
+        return any(
+            step.index > backward.index and not step.manual and family.related(step.modules, backward.modules)
+            for step in trace.of(Stepped)
+        )
+
+    def _report(self, forward: Forward, wrapped: Wrapped) -> Finding:
+        return self.finding(
+            forward.site,
+            message("`{name}` trains around its DDP wrapper: gradients are not synchronised", name=forward.name),
+            help="call the wrapped model",
+            trail=(Step(wrapped.site, "the model is wrapped here"),),
+        )

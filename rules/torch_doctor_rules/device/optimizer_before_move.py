@@ -1,0 +1,121 @@
+"""TDR804: the optimizer is older than the place of its parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Moved, OptimizerBuilt, Stepped, Wrapped
+from torch_doctor_rules.moves import Moves
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+SHARDED = "torch.distributed.fsdp.FullyShardedDataParallel"
+
+
+class OptimizerBeforeMove(Rule):
+    """The model is moved, or sharded, after the optimizer took its parameters.
+
+    ## Why is this bad?
+    An optimizer keeps the parameters that it was given. torch moves most of them in place, but not all and not always:
+    under `torch.__future__.set_overwrite_module_params_on_conversion`, on XLA devices and for sharded models the moved
+    model has new parameters, and the optimizer goes on with the old ones. State that was made before the move stays where
+    it was. torch's documentation asks for the move first.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+
+    for step in range(10):
+        x = torch.randn(16, 4).to(next(model.parameters()).device)
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    model = nn.Linear(4, 1)
+    model.to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for step in range(10):
+        x = torch.randn(16, 4).to(next(model.parameters()).device)
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The move happens after the construction of an optimizer that has parameters of the model, and which then steps.
+
+    ## Fix safety
+    Unsafe: the move goes before the optimizer's construction, past whatever stands between them.
+
+    ## When it stays silent
+    For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.cuda
+    """
+
+    code = "TDR804"
+    name = "optimizer-before-move"
+    level = Level.ADVICE
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every move between an optimizer's construction and its first step."""
+        yield from first_per_site(
+            self._report(event, built) for built in trace.of(OptimizerBuilt) for event in self._late(trace, built)
+        )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the move happened, with every optimizer built after it."""
+        moves = [*at(trace, finding.site, Moved), *at(trace, finding.site, Wrapped)]
+        if not moves or not trace.of(Stepped):
+            return False
+        if any(built.index < moves[0].index for built in trace.of(OptimizerBuilt)):
+            return "the model is there already, or stays on the CPU in this run"
+        return True
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many optimizers were there before."""
+        first = next(iter([*at(trace, finding.site, Moved), *at(trace, finding.site, Wrapped)]), None)
+        older = sum(first is not None and built.index < first.index for built in trace.of(OptimizerBuilt))
+        yield fact(f"{count(older, 'optimizer')} had taken parameters before the move", older, "optimizers")
+
+    def _late(self, trace: Trace, built: OptimizerBuilt) -> Iterator[Moved | Wrapped]:
+        steps = [step.index for step in trace.of(Stepped) if step.optimizer == built.optimizer]
+        moves = Moves(trace)
+        yield from (
+            move for move in moves.after(built, built.modules, anywhere=True) if steps and move.index < steps[0]
+        )
+        for wrapped in trace.of(Wrapped):
+            late = wrapped.wrapper == SHARDED and steps and built.index < wrapped.index < steps[0]
+            if late and moves.family.related((wrapped.module,), built.modules):
+                yield wrapped
+
+    def _report(self, event: Moved | Wrapped, built: OptimizerBuilt) -> Finding:
+        return self.finding(
+            event.site,
+            message("`{name}` is moved after the optimizer took its parameters", name=event.name or "model"),
+            help="move the model first, then build the optimizer",
+            trail=(Step(built.site, "the optimizer takes the parameters here"),),
+        )

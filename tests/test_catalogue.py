@@ -102,6 +102,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "P", "-"),
     "TDR804": ("optimizer-before-move", "A", "SP", "unsafe"),
+    "TDR809": ("every-rank-writes", "W", "SP", "-"),
     "TDR811": ("ddp-wrapper-bypassed", "E", "SP", "unsafe"),
     "TDR812": ("moved-after-wrap", "E", "SP", "unsafe"),
     "TDR805": ("fp16-without-scaler", "E", "SP", "-"),

@@ -344,6 +344,10 @@ class Words:
         return f"wrap {_name(event.name)} in {short(event.wrapper)}"
 
     @_said.register
+    def _(self, event: t.WriterBuilt) -> str:
+        return f"build the writer {_name(event.name)}"
+
+    @_said.register
     def _(self, event: t.GradModeEntered) -> str:
         return f"{short(event.context)}: {_autograd(event.enabled)}"
 

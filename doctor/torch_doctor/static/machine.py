@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from torch_doctor.static import program as p
 from torch_doctor.static import windows
 from torch_doctor.static.heap import Changes, Heap
-from torch_doctor.static.program.walking import asks_version
+from torch_doctor.static.program.walking import asks_version, tells_processes_apart
 from torch_doctor.static.values import (
     VERSION,
     Const,
@@ -37,7 +38,6 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.flow import Part
     from torch_doctor.static.frame import Frame, Landing
     from torch_doctor.static.imports import Imports
@@ -296,6 +296,8 @@ def _branch_kind(symbol: Symbol, node: p.Node) -> BranchKind:
         return BranchKind.VERSION
     if _mentions(symbol, "%"):
         return BranchKind.PERIODIC
+    if isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=") and not tells_processes_apart(node):
+        return BranchKind.MEASURE
     return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
 
 

@@ -72,6 +72,7 @@ from torch_doctor.trace.events import (
     Unreadable,
     Unscaled,
     Wrapped,
+    WriterBuilt,
     ZeroGrad,
 )
 from torch_doctor.trace.record import Trace
@@ -195,5 +196,6 @@ __all__ = [
     "Version",
     "Versions",
     "Wrapped",
+    "WriterBuilt",
     "ZeroGrad",
 ]

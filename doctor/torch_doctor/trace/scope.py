@@ -23,6 +23,7 @@ class BranchKind(enum.Enum):
     PERIODIC = "periodic"  # every k-th iteration: `(i + 1) % k == 0`
     VERSION = "version"  # which version of torch is there
     RAISED = "raised"  # whether an exception was caught: `except ImportError:`
+    MEASURE = "measure"  # which of two numbers is larger, where none of them tells processes apart: `loss < best`
     UNKNOWN = "unknown"
 
 

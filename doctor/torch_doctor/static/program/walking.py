@@ -33,5 +33,30 @@ def asks_version(test: Node) -> bool:
     return any(isinstance(word, str) and "version" in word.lower() for word in words)
 
 
+_APART = (
+    "rank",
+    "main",
+    "master",
+    "primary",
+    "leader",
+    "chief",
+    "proc",
+    "gpu",
+    "device",
+    "node",
+    "local",
+    "worker",
+    "host",
+    "pid",
+)
+"""Parts of names that may tell the processes of a distributed run apart."""
+
+
+def tells_processes_apart(expression: Node) -> bool:
+    """Whether a name in it may stand for something that differs between processes, as `args.local_rank` does."""
+    words = (getattr(node, "name", "") or getattr(node, "id", "") for node in walk(expression))
+    return any(isinstance(word, str) and part in word.lower() for word in words for part in _APART)
+
+
 _HERE = __name__.rpartition(".")[0]
 _NO_NODES = frozenset(("at", "name", "name_at", "names", "op", "kind", "uses", "calls"))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import conditions
 from torch_doctor.static.tables import losses
-from torch_doctor.static.training import snapshots
+from torch_doctor.static.training import paths, snapshots
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -50,6 +50,7 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
         states=snapshots.states_in(run, value).taken,
         keys=_keys(value),
         optimizer=_optimizer_in(value),
+        shared=paths.shared(run, node, position + 1, "f"),
     )
     return NOTHING
 

@@ -24,6 +24,7 @@ from torch_doctor.static.training import (
     module_methods,
     outdated,
     parameters,
+    paths,
     places,
     rows,
     settings,
@@ -56,7 +57,7 @@ from torch_doctor.static.values import (
     plain_from,
     unpacked,
 )
-from torch_doctor.trace import FiniteChecked, ScalerBuilt
+from torch_doctor.trace import FiniteChecked, ScalerBuilt, WriterBuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -239,10 +240,12 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         return plain_from(values)
     if name in data.SPLITS:
         return rows.split(run, name, args, keywords, node)
+    if name.endswith(".SummaryWriter"):
+        shared = paths.shared(run, node, 0, "log_dir", "logdir") if args or keywords else True
+        run.emit(WriterBuilt, node, name=spelling, shared=shared)
+        return run.own(Tool(run.site(node), name))
     if name.startswith(("torch.utils.data.", "torchvision.datasets")) or data.iterable(name) is not None:
         return run.own(Tool(run.site(node), name, args=args, keywords=keywords))
     if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):
         return run.own(Tool(run.site(node), name, held(values), args, keywords))
-    if name.endswith(".SummaryWriter"):
-        return run.own(Tool(run.site(node), name))
     return outside.opaque(run, Lib(name), args, keywords, node, spelling)

@@ -21,7 +21,7 @@ from torch_doctor.trace.events.course import (
 )
 from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, LoaderBuilt, Reordered
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
-from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken
+from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, WriterBuilt
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
@@ -140,5 +140,6 @@ __all__ = [
     "Unreadable",
     "Unscaled",
     "Wrapped",
+    "WriterBuilt",
     "ZeroGrad",
 ]

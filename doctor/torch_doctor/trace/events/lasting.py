@@ -43,6 +43,7 @@ class Saved(Event):
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
     buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
     may be in it. `keys` are the strings of a dict that is saved; `optimizer` tells whether an optimizer's state is in it.
+    `shared`: the path is the same in every process of a distributed run.
     """
 
     what: str
@@ -52,6 +53,15 @@ class Saved(Event):
     states: frozenset[int] = NO_EVENTS
     keys: tuple[str, ...] = ()
     optimizer: Tri = None
+    shared: Tri = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class WriterBuilt(Event):
+    """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run."""
+
+    name: str
+    shared: Tri = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

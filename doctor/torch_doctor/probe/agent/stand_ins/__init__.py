@@ -76,6 +76,7 @@ def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., N
     processes.with_torch(torch, teller)
     weights.with_torch(torch, sources, teller)
     model_hubs.with_torch(torch, teller)
+    hub.with_torch(teller, on_cpu=on_cpu)
     outputs.with_torch(torch, sources, teller)
     distributed.with_torch(torch, teller, on_cpu=on_cpu)
     run_as_written(torch, teller)

@@ -27,7 +27,7 @@ def probe(run: Any, write: Any) -> Callable[..., Any]:
 
     def probed(script: str) -> Any:
         write("train.py", script)
-        outcome = run("scan", "train.py", "--probe", "--isolated", "--probe-timeout", "300")
+        outcome = run("scan", "train.py", "--probe", "--isolated", "--device", "cpu", "--probe-timeout", "300")
         assert "fails" not in outcome.err, outcome.err
         return outcome
 
@@ -152,6 +152,17 @@ assert AutoTokenizer.from_pretrained("kept")("A bird.")["input_ids"][0] == 101
     assert "made-up vocabulary of 8192 instead of `the tokenizer of bert-base-uncased`" in outcome.err
 
 
+def test_a_model_with_a_decoder_knows_where_it_begins(probe: Callable[..., Any]) -> None:
+    probe("""
+import torch
+from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained("t5-small")
+batch = tokenizer(["the house"], text_target=["a dog"], return_tensors="pt")
+model = AutoModelForSeq2SeqLM.from_pretrained("t5-small")
+assert model(**batch).loss > 0 and model.config.eos_token_id == tokenizer.eos_token_id
+""")
+
+
 def test_a_script_that_numbers_the_layers_and_the_tokens_has_them_all(probe: Callable[..., Any]) -> None:
     probe("""
 import torch
@@ -216,7 +227,8 @@ data = load_dataset("emotion")
 tokenizer = AutoTokenizer.from_pretrained("prajjwal1/bert-tiny")
 data = data.map(lambda rows: tokenizer(rows["text"], padding="max_length", max_length=32), batched=True)
 model = AutoModelForSequenceClassification.from_pretrained("prajjwal1/bert-tiny", num_labels=6)
-Trainer(model, TrainingArguments("out", num_train_epochs=50, report_to="none"), train_dataset=data["train"]).train()
+Trainer(model, TrainingArguments("out", num_train_epochs=50, fp16=True, report_to="none"), train_dataset=data["train"]).train()
 """)
     assert "came to 6 updates" in outcome.err
+    assert "float32 instead of `fp16` (a GPU's precision)" in outcome.err
     assert "the training of transformers' Trainer ends after 3 updates an epoch and 2 epochs" in outcome.err

@@ -25,3 +25,9 @@ def prepare(sources: Sources, teller: Teller) -> None:
     downloads.prepare(sources, teller)
     models.prepare(sources, teller)
     trainers.prepare(teller)
+
+
+def with_torch(teller: Teller, *, on_cpu: bool) -> None:
+    """What depends on whether the CPU stands in for a GPU."""
+    if on_cpu:
+        trainers.on_cpu(teller)

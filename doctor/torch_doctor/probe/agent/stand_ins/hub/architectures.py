@@ -28,6 +28,7 @@ NAMED = {
     "opus-mt": "marian",
     "pegasus": "pegasus",
     "codet5": "t5",
+    "mt0-": "mt5",
     "phi-1": "phi",
     "phi-2": "phi",
 }
@@ -37,6 +38,8 @@ USUAL: dict[str, dict[str, Any]] = {
     "roberta": {"vocab_size": 50265, "max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
     "xlm-roberta": {"vocab_size": 250002, "max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
     "camembert": {"vocab_size": 32005, "max_position_embeddings": 514, "type_vocab_size": 1, "layer_norm_eps": 1e-5},
+    "t5": {"decoder_start_token_id": 0},
+    "mt5": {"decoder_start_token_id": 0},
     "longformer": {"vocab_size": 50265, "max_position_embeddings": 4098, "type_vocab_size": 1},
     "albert": {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072},
     "deberta-v2": {

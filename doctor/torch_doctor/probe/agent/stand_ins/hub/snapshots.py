@@ -82,6 +82,10 @@ class Snapshots:
         given = {**config.to_dict(), "model_type": kind}
         for key in ("id2label", "label2id", "transformers_version"):  # they follow from what the script gives
             given.pop(key, None)
+        if isinstance(given.get("vocab_size"), int):
+            layout = vocabulary.layout(kind, tokenizer_class(kind))
+            special = {f"{key}_id": place % given["vocab_size"] for key, (_, place) in layout.special.items()}
+            given.update({key: place for key, place in special.items() if given.get(key) is not None})
         _write(folder, "config.json", json.dumps(given, default=str))
         before = whole.to_dict()
         self.shrunk[folder] = ", ".join(

@@ -1,4 +1,4 @@
-"""The trainers of `transformers` and of what builds on it end as the script's own loops do: they are not its code."""
+"""The trainers of `transformers` and of what builds on it: they end as the script's own loops do, and compute on the CPU."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
+from .. import told
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from ..told import Teller
 
+PRECISIONS = ("fp16", "bf16", "tf32", "fp16_full_eval", "bf16_full_eval")
 STEPS, EPOCHS = 3, 2
 """Batches of an epoch and epochs, as `caps` has them for loops."""
 
@@ -19,6 +21,26 @@ STEPS, EPOCHS = 3, 2
 def prepare(teller: Teller) -> None:
     """Patches the trainer when it is imported."""
     after("transformers.trainer", functools.partial(_patch, teller))
+
+
+def on_cpu(teller: Teller) -> None:
+    """The CPU stands in for the GPU: there is none of a GPU's precisions."""
+    after("transformers.training_args", functools.partial(_patch_arguments, teller))
+
+
+def _patch_arguments(teller: Teller, module: ModuleType) -> None:
+    arguments: Any = module.TrainingArguments
+    finish = arguments.__post_init__
+
+    @functools.wraps(finish)
+    def finished(self: Any) -> None:
+        for name in PRECISIONS:
+            if getattr(self, name, False):
+                setattr(self, name, False)
+                teller.stand_in(name, "a GPU's precision", "float32", [told.PRECISION])
+        finish(self)
+
+    arguments.__post_init__ = finished
 
 
 def _patch(teller: Teller, module: ModuleType) -> None:

@@ -1,0 +1,120 @@
+"""TDR809: several processes write one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Level, Rule, Step
+from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
+from torch_doctor_rules.sites import first_per_site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+WRAPPER = "torch.nn.parallel.DistributedDataParallel"
+OF_ALL = frozenset((BranchKind.PERIODIC, BranchKind.MEASURE))
+"""What sends all processes the same way: the number of the epoch, and which of two numbers is larger."""
+
+
+class EveryRankWrites(Rule):
+    """Every process of a distributed run saves to the same file, or logs to the same directory.
+
+    ## Why is this bad?
+    The processes write at the same time. A checkpoint that two of them write is cut or mixed, and is often found to be
+    unreadable only when it is needed; a log directory gets each point several times. One process is enough: after a step
+    of `DistributedDataParallel` all have the same weights.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    torch.distributed.init_process_group("nccl")
+    model = DistributedDataParallel(nn.Linear(4, 1).cuda())
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(10):
+        loss = model(torch.randn(16, 4).cuda()).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    torch.save(model.module.state_dict(), "model.pt")
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.nn.parallel import DistributedDataParallel
+
+    store = torch.distributed.HashStore()
+    torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
+    model = DistributedDataParallel(nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(10):
+        loss = model(torch.randn(16, 4)).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    if torch.distributed.get_rank() == 0:
+        torch.save(model.module.state_dict(), "model.pt")
+    torch.distributed.destroy_process_group()
+    ```
+
+    ## How the probe confirms it
+    It runs one process, in which nothing can collide: what the source shows stays undecided.
+
+    ## When it stays silent
+    Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
+    where the path may differ between processes; for frameworks, which save from one process; and for scripts that wrap no
+    model in `DistributedDataParallel`.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html#save-and-load-checkpoints
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    """
+
+    code = "TDR809"
+    name = "every-rank-writes"
+    level = Level.WARNING
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every save and every writer that no test keeps from any process."""
+        if trace.observed or any(trace.of(kind) for kind in (Owned, GaveUp)):
+            return
+        wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
+        written: list[Saved | WriterBuilt] = [
+            *(saved for saved in trace.of(Saved) if not saved.buffer),
+            *trace.of(WriterBuilt),
+        ]
+        for wrapped in wraps[:1]:
+            yield from first_per_site(
+                self._report(event, wrapped)
+                for event in written
+                if event.shared and self._of_all(trace, event, wrapped)
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - the same for all
+        """Nothing collides in one process."""
+        return "the run has one process"
+
+    def _of_all(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> bool:
+        """Whether every process whose model is wrapped comes there."""
+        others = event.guards - wrapped.guards
+        kinds = ((trace.branches[branch].kind, arm) for branch, arm in others)
+        alike = all(kind in OF_ALL or (kind is BranchKind.RAISED and not arm) for kind, arm in kinds)
+        return alike and trace.together(event, wrapped)
+
+    def _report(self, event: Saved | WriterBuilt, wrapped: Wrapped) -> Finding:
+        text = "writes this file" if isinstance(event, Saved) else "logs to this directory"
+        return self.finding(
+            event.site,
+            f"every process {text} at the same time",
+            help="write from one process: `if torch.distributed.get_rank() == 0:`",
+            trail=(Step(wrapped.site, "the model is wrapped for several processes here"),),
+        )

@@ -22,6 +22,9 @@ each = pytest.mark.parametrize(
     "rule", [rule for rule in all_rules() if "P" in rule.witness], ids=lambda rule: rule.code
 )
 
+UNDECIDED = dict.fromkeys(("TDR407", "TDR804"), Verdict.UNDECIDED)
+"""Rules of whose examples a run cannot tell: sums of plain numbers, and moves that change nothing on the CPU."""
+
 pytestmark = pytest.mark.usefixtures("farm")
 
 
@@ -35,7 +38,7 @@ def probed(rule: Rule, path: Path) -> dict[str, Verdict | None]:
 @each
 def test_the_run_confirms_the_first_example(rule: Rule, write: Callable[..., Path]) -> None:
     path = write("train.py", BLOCK.findall(rule.page())[0])
-    assert probed(rule, path) == {rule.code: Verdict.CONFIRMED}
+    assert probed(rule, path) == {rule.code: UNDECIDED.get(rule.code, Verdict.CONFIRMED)}
 
 
 @each

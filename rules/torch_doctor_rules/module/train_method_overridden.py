@@ -24,48 +24,50 @@ class TrainMethodOverridden(Rule):
 
     ## Example
     ```python
+    import torch
     from torch import nn
 
 
     class Regressor(nn.Module):
         def __init__(self):
             super().__init__()
-            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
 
         def forward(self, x):
             return self.net(x)
 
-        def train(self, batches, optimizer):
-            for x, y in batches:
-                optimizer.zero_grad()
-                nn.functional.mse_loss(self(x), y).backward()
-                optimizer.step()
+        def train(self, x, optimizer):
+            optimizer.zero_grad()
+            self(x).pow(2).mean().backward()
+            optimizer.step()
 
 
     model = Regressor()
+    model.train(torch.randn(8, 4), torch.optim.SGD(model.parameters(), lr=0.1))
     ```
 
     ## Use instead
     ```python
+    import torch
     from torch import nn
 
 
     class Regressor(nn.Module):
         def __init__(self):
             super().__init__()
-            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(0.2), nn.Linear(8, 1))
+            self.net = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
 
         def forward(self, x):
             return self.net(x)
 
-        def fit(self, batches, optimizer):
-            for x, y in batches:
-                optimizer.zero_grad()
-                nn.functional.mse_loss(self(x), y).backward()
-                optimizer.step()
+        def fit(self, x, optimizer):
+            optimizer.zero_grad()
+            self(x).pow(2).mean().backward()
+            optimizer.step()
 
 
     model = Regressor()
+    model.fit(torch.randn(8, 4), torch.optim.SGD(model.parameters(), lr=0.1))
     ```
 
     ## How the probe confirms it

@@ -29,7 +29,7 @@ class ZeroInitialisedWeights(Rule):
     import torch
     from torch import nn
 
-    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 3))
+    model = nn.Sequential(nn.Linear(4, 16, bias=False), nn.Tanh(), nn.Linear(16, 3))
     for layer in model:
         if isinstance(layer, nn.Linear):
             nn.init.constant_(layer.weight, 0.1)
@@ -47,7 +47,7 @@ class ZeroInitialisedWeights(Rule):
     import torch
     from torch import nn
 
-    model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 3))
+    model = nn.Sequential(nn.Linear(4, 16, bias=False), nn.Tanh(), nn.Linear(16, 3))
     for layer in model:
         if isinstance(layer, nn.Linear):
             nn.init.xavier_uniform_(layer.weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Forward, ModeSet, Trace
+from torch_doctor.trace import Backward, Forward, ModeSet, Trace
 from torch_doctor_rules.evaluation_updates import EvaluationUpdate, EvaluationUpdates
 from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
@@ -27,11 +27,13 @@ class UpdateInEvaluation(Rule):
     ```python
     import torch
     from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
 
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    batches = {name: [(torch.randn(8, 4), torch.randn(8, 1)) for _ in range(3)] for name in ("train", "val")}
+    rows = {name: TensorDataset(torch.randn(24, 4), torch.randn(24, 1)) for name in ("train", "val")}
+    batches = {name: DataLoader(data, batch_size=8, shuffle=name == "train") for name, data in rows.items()}
     for phase in ["train", "val"]:
         model.train() if phase == "train" else model.eval()
         for x, y in batches[phase]:
@@ -45,11 +47,13 @@ class UpdateInEvaluation(Rule):
     ```python
     import torch
     from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
 
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Dropout(), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    batches = {name: [(torch.randn(8, 4), torch.randn(8, 1)) for _ in range(3)] for name in ("train", "val")}
+    rows = {name: TensorDataset(torch.randn(24, 4), torch.randn(24, 1)) for name in ("train", "val")}
+    batches = {name: DataLoader(data, batch_size=8, shuffle=name == "train") for name, data in rows.items()}
     for phase in ["train", "val"]:
         model.train() if phase == "train" else model.eval()
         for x, y in batches[phase]:
@@ -86,6 +90,9 @@ class UpdateInEvaluation(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the pass ran in evaluation mode, without such an update."""
         batches = self._evaluated(trace, finding)
+        back = frozenset[int]().union(*(event.loss.graph_forwards for event in trace.of(Backward)))
+        if any(forward.index in back for forward in batches):
+            return "these batches update the model, but nothing tells whether they are held out"
         return len(batches) > 1 or (bool(batches) and "the run ended with the first evaluation batch")
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

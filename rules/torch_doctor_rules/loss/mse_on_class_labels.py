@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from torch_doctor.trace import TensorFact
 
 
+MEASURED = ("largest whole target", "targets that are no labels")
+
+
 class MseOnClassLabels(Rule):
     """A squared or absolute error compares the scores of classes with the number of the right class.
 
@@ -94,8 +97,9 @@ class MseOnClassLabels(Rule):
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the loss was computed of something else."""
-        return bool(at(trace, finding.site, LossCalled))
+        """Whether the loss was computed of something else, as far as the run looked."""
+        losses = at(trace, finding.site, LossCalled)
+        return bool(losses) and not all(_unmeasured(trace, loss) for loss in losses)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The shapes, and the largest label."""
@@ -127,6 +131,13 @@ def _shape_of_labels(fact: TensorFact) -> bool:
     """Whether there is one number for each row."""
     shape = fact.shape
     return shape is not None and ANY not in shape and (len(shape) == 1 or (len(shape) == 2 and shape[1] == 1))  # noqa: PLR2004 - a column has two
+
+
+def _unmeasured(trace: Trace, loss: LossCalled) -> bool:
+    """Whether a run ended before it looked at what might be labels."""
+    pairs = ((loss.input, loss.target), (loss.target, loss.input))
+    might = any(_scores(scores) and _shape_of_labels(labels) for scores, labels in pairs)
+    return might and all(number(trace, claim, loss) is None for claim in MEASURED)
 
 
 def _are_labels(trace: Trace, loss: LossCalled, labels: TensorFact, count: int) -> bool:

@@ -148,8 +148,11 @@ class Watcher:
             return
         self._wholes[site] = self._wholes.get(site, 0) + 1
         with torch.no_grad():
-            if bool((few == few.round() if few.is_floating_point() else few >= 0).all()) and float(few.min()) >= 0:
+            whole = few == few.round() if few.is_floating_point() else few >= 0
+            if bool(whole.all()) and float(few.min()) >= 0:
                 recorder.measured("largest whole target", float(few.max()), site=site, about=[event])
+            else:
+                recorder.measured("targets that are no labels", int((~whole | (few < 0)).sum()), site=site, about=[event])
 
     def _measure(self, name: str, given: Any, event: int, site: int) -> None:
         """Between what the input of a loss lies that takes only some numbers, for the first calls at a place."""

@@ -152,7 +152,9 @@ class Watcher:
             if bool(whole.all()) and float(few.min()) >= 0:
                 recorder.measured("largest whole target", float(few.max()), site=site, about=[event])
             else:
-                recorder.measured("targets that are no labels", int((~whole | (few < 0)).sum()), site=site, about=[event])
+                recorder.measured(
+                    "targets that are no labels", int((~whole | (few < 0)).sum()), site=site, about=[event]
+                )
 
     def _measure(self, name: str, given: Any, event: int, site: int) -> None:
         """Between what the input of a loss lies that takes only some numbers, for the first calls at a place."""

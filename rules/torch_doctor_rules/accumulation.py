@@ -67,9 +67,10 @@ class Accumulation:
         if not backward.scope.iterations() or self._periodic(backward, frozenset()):
             return None
         batch = backward.scope.iterations()[-1]
-        inside = [event for event in trace.events if batch in event.scope.iterations()]
-        steps = [event for event in inside if isinstance(event, Stepped) and self.gradients.shared(event, backward)]
-        others = [event for event in inside if isinstance(event, (Stepped, ZeroGrad)) and event not in steps]
+        inside = [event for event in trace.of(Stepped) if batch in event.scope.iterations()]
+        steps = [event for event in inside if self.gradients.shared(event, backward)]
+        others: list[Stepped | ZeroGrad] = [event for event in inside if event not in steps]
+        others += [event for event in trace.of(ZeroGrad) if batch in event.scope.iterations()]
         rare = [step for step in steps if step.index > backward.index and self._periodic(step, backward.guards)]
         clears = [event for event in others if self.gradients.may_concern(event, backward.modules)]
         if not rare or rare != steps or not all(self._periodic(event, backward.guards) for event in clears):

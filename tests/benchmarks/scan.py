@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 TORCHFIX = "torchfix==0.7.0"
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-doctor" / "benchmarks"
 IMPORTS_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""The environment of what is measured: an editable install keeps its bytecode there, as an installed package does."""
 STAGES = ("start", "discover", "read", "parse", "execute", "judge")
 BARS = {"libcst": 3.0, "torchfix": 8.0, "memory": 500.0}
 
@@ -122,7 +124,11 @@ def run(command: Sequence[str | Path], *, text: str = "", good: tuple[int, ...] 
     """
     start = time.perf_counter()
     process = subprocess.Popen(
-        [os.fspath(part) for part in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [os.fspath(part) for part in command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=COMPILED,
     )
     assert process.stdin is not None
     assert process.stdout is not None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class Scope:
     loop: int = 0
     number: int = 0
     loop_kind: LoopKind = LoopKind.PLAIN
+    _iterations: tuple[Scope, ...] | None = field(default=None, init=False, repr=False)
 
     def chain(self) -> tuple[Scope, ...]:
         """This scope and all around it, outermost first."""
@@ -94,4 +95,8 @@ class Scope:
 
     def iterations(self) -> tuple[Scope, ...]:
         """The loop iterations that this scope lies in, outermost first, those of callers included."""
-        return tuple(scope for scope in self.chain() if scope.kind is ScopeKind.ITERATION)
+        if self._iterations is None:
+            around = () if self.parent is None else self.parent.iterations()
+            found = (*around, self) if self.kind is ScopeKind.ITERATION else around
+            object.__setattr__(self, "_iterations", found)  # once: a scope never moves, and many questions begin here
+        return self._iterations or ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.program.node import Node
@@ -20,11 +21,15 @@ def walk(*roots: object) -> Iterator[Node]:
             continue
         if isinstance(thing, Node):
             yield thing
-        if type(thing).__module__.startswith(_HERE):
-            for cls in type(thing).__mro__:
-                waiting.extend(
-                    getattr(thing, slot, None) for slot in getattr(cls, "__slots__", ()) if slot not in _NO_NODES
-                )
+        waiting.extend([getattr(thing, slot, None) for slot in _slots(type(thing))])  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _slots(cls: type) -> tuple[str, ...]:
+    """The attributes of a class of the program in which nodes may lie; none of any other class."""
+    if not cls.__module__.startswith(_HERE):
+        return ()
+    return tuple(slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ()) if slot not in _NO_NODES)
 
 
 def asks_version(test: Node) -> bool:

@@ -15,6 +15,7 @@ from torch_doctor.trace import LayerHeld
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from collections.abc import Set as AbstractSet
     from pathlib import Path
 
     from torch_doctor.static.executor import Executor
@@ -45,7 +46,9 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
     if not held or not _only_forward(cls):
         return
     layers_held = {name: at for name, at in held.items() if module.fields.get(name) is at[1] and not _is_loss(at[1])}
-    nameless = [name for name in layers_held if not _is_named(run, cls, name)]
+    imported = _imported(cls.unit.source.text)
+    read = {name for function in _methods(cls) for name in _read(function, layers_held.keys(), imported)}
+    nameless = [name for name in layers_held if name not in read and not _is_named(run, cls, name, imported)]
     if len(nameless) == len(layers_held):
         return  # a sketch, or a holder of layers that somebody else runs
     for name in nameless:
@@ -101,13 +104,9 @@ def _methods(cls: ClassValue) -> Iterator[p.Function]:
             yield from (item.function for item in each.node.body if isinstance(item, p.Define))
 
 
-def _is_named(run: Executor, cls: ClassValue, name: str) -> bool:
-    """Whether anything in the project takes the attribute, or may."""
+def _is_named(run: Executor, cls: ClassValue, name: str, imported: set[str]) -> bool:
+    """Whether anything in the project but the class's own methods takes the attribute, or may."""
     text = cls.unit.source.text
-    imported = _imported(text)
-    for function in _methods(cls):
-        if any(name in attributes for attributes in function.uses.values()) and _loads(function, name, imported):
-            return True
     if re.search(rf"['\"]{re.escape(name)}[.'\"]|[\])]\s*\.{re.escape(name)}\b", text):
         return True
     heir = re.compile(rf"class\s+(?!{cls.name}\b)\w+\([^)]*\b{cls.name}\b")
@@ -128,15 +127,20 @@ def _by_heirs(cls: ClassValue, name: str) -> bool:
     return any(name in function.uses.get("self", ()) for function in methods)
 
 
-def _loads(function: p.Function, name: str, imported: set[str]) -> bool:
-    """Whether a function reads an attribute of this name, of anything but what is imported."""
-    stored = {
-        id(target) for node in walk(function.body) if isinstance(node, p.Assign) for target in _flat(node.targets)
+def _read(function: p.Function, names: AbstractSet[str], imported: set[str]) -> set[str]:
+    """Which attributes of these names a function reads, of anything but what is imported."""
+    if not any(names & used for used in function.uses.values()):
+        return set()
+    nodes = list(walk(function.body))
+    stored = {id(target) for node in nodes if isinstance(node, p.Assign) for target in _flat(node.targets)}
+    return {
+        node.name
+        for node in nodes
+        if isinstance(node, p.Attribute)
+        and node.name in names
+        and id(node) not in stored
+        and _root(node) not in imported
     }
-    return any(
-        isinstance(node, p.Attribute) and node.name == name and id(node) not in stored and _root(node) not in imported
-        for node in walk(function.body)
-    )
 
 
 def _root(node: p.Expr) -> str:

@@ -39,9 +39,15 @@ class Precision:
 
     @property
     def scaled(self) -> bool:
-        """Whether something may scale the gradients: a scaler, a framework, or what the witness could not follow."""
+        """Whether something may scale the gradients: a scaler that is used, a framework, or what could not be followed.
+
+        A scaler that is built and then forgotten scales nothing.
+        """
         trace = self.trace
-        if any(trace.of(kind) for kind in (ScalerBuilt, ScalerUpdated, Unscaled, Owned, GaveUp)):
+        if any(trace.of(kind) for kind in (ScalerUpdated, Unscaled, Owned, GaveUp)):
+            return True
+        unknown = any(each.scaled is None for each in self._backwards)
+        if trace.of(ScalerBuilt) and (unknown or any(handed.scalers for handed in trace.of(Handed))):
             return True
         if any(clip.manual for clip in trace.of(Clipped)):  # gradients that are divided by hand
             return True
@@ -93,6 +99,8 @@ class Precision:
         for step in self.trace.of(Stepped):
             built = known.get(step.optimizer)
             applies = step.index > backward.index and not backward.modules.isdisjoint(step.modules)
+            if built is not None and not backward.scope.iterations() and built.scope in backward.scope.chain():
+                continue  # the one step of a test or a demonstration
             if applies and not step.manual and built is not None and step.optimizer not in away:
                 return step if built.class_name.startswith("torch.optim.") or self.trace.observed else None
         return None

@@ -68,8 +68,9 @@ class Fp16WithoutScaler(Rule):
     still on by name.
 
     ## When it stays silent
-    In bfloat16, which has the range of float32; for inference; where a gradient scaler or a framework takes part (TDR109
-    says when it is used wrongly), the loss is multiplied by hand, or the dtype is not known.
+    In bfloat16, which has the range of float32; for inference, and for the one step of a test; where a gradient scaler or
+    a framework takes part (TDR109 says when it is used wrongly), the loss is multiplied by hand, or the dtype is not
+    known.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#gradient-scaling

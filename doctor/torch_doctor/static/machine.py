@@ -96,6 +96,7 @@ class Machine:
         self.parts_gone_backward: set[Part] = set()
         self.namespaces: dict[str, Namespace] = {}
         self.branches: dict[Symbol, int] = {}
+        self._written: dict[p.Node, tuple[bool, bool]] = {}
         self.stamps = itertools.count(1)
         self.loop_depth = 0
         self.root_name = ""
@@ -183,9 +184,25 @@ class Machine:
         number = self.branches.get(symbol)
         if number is None:
             number = self.branches[symbol] = len(self.trace.branches)
-            kind = _branch_kind(symbol, node)
+            kind = self._kind(symbol, node)
             self.trace.branches.append(Branch(self.site(node), kind, windows.every(symbol)))
         return number
+
+    def _kind(self, symbol: Symbol, node: p.Node) -> BranchKind:
+        if symbol[0] == "raised":
+            return BranchKind.RAISED
+        written = self._written.get(node)
+        if written is None:  # a loop's test is met again and again, with other symbols
+            compares = isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=")
+            written = self._written[node] = (asks_version(node), compares and not tells_processes_apart(node))
+        asks, measures = written
+        if asks or _mentions(symbol, VERSION):
+            return BranchKind.VERSION
+        if _mentions(symbol, "%"):
+            return BranchKind.PERIODIC
+        if measures:
+            return BranchKind.MEASURE
+        return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
 
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:
         """Let the current path hold these facts from here on."""
@@ -289,22 +306,15 @@ class Machine:
         return thing
 
 
-def _branch_kind(symbol: Symbol, node: p.Node) -> BranchKind:
-    if symbol[0] == "raised":
-        return BranchKind.RAISED
-    if _mentions(symbol, VERSION) or asks_version(node):
-        return BranchKind.VERSION
-    if _mentions(symbol, "%"):
-        return BranchKind.PERIODIC
-    if isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=") and not tells_processes_apart(node):
-        return BranchKind.MEASURE
-    return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
-
-
-def _mentions(symbol: Any, word: str) -> bool:  # noqa: ANN401 - symbols nest
-    if isinstance(symbol, tuple):
-        return any(_mentions(part, word) for part in symbol)
-    return bool(symbol == word)
+def _mentions(symbol: tuple[Any, ...], word: str) -> bool:
+    waiting: list[Any] = [symbol]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif part == word:
+            return True
+    return False
 
 
 def constant(value: Value) -> object:

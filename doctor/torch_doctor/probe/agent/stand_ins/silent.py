@@ -122,8 +122,14 @@ class SilentModule(types.ModuleType):
 def made(whole: str, name: str) -> Any:
     """What stands for an attribute: a class where the name is written like one, so that it can be a base."""
     if name[:1].isupper() and not name.isupper():
-        return type(name, (Silent,), {"__module__": whole.rpartition(".")[0], "_name": whole})
+        inside = {"__module__": whole.rpartition(".")[0], "_name": whole, "__init__": _named_like_its_class}
+        return type(name, (Silent,), inside)
     return Silent(whole)
+
+
+def _named_like_its_class(self: Silent, *_: Any, **__: Any) -> None:
+    """What builds an object of a silent class: its arguments are not its name."""
+    del self
 
 
 def returned(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

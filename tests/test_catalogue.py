@@ -84,6 +84,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR502": ("graph-kept-in-container", "E", "SP", "safe"),
     "TDR503": ("retain-graph-in-loop", "W", "SP", "unsafe"),
     "TDR504": ("hidden-state-not-detached", "E", "SP", "unsafe"),
+    "TDR505": ("raw-tensor-logged", "W", "SP", "safe"),
     "TDR506": ("memory-grows-per-step", "E", "P", "-"),
     "TDR601": ("whole-model-saved", "W", "SP", "unsafe"),
     "TDR602": ("state-dict-alias", "E", "SP", "safe"),

@@ -74,7 +74,7 @@ class MemoryGrowsPerStep(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"growth"})
-    explained_by = frozenset({"TDR501", "TDR502", "TDR504"})
+    explained_by = frozenset({"TDR501", "TDR502", "TDR504", "TDR505"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line that keeps the graphs of all passes."""

@@ -167,6 +167,7 @@ def install_instruments(loops: Loops) -> None:
         ("named", lambda _, value: value),
         ("dropped", lambda _, value: value),
         ("direct", lambda _, value: value),
+        ("logs", lambda _, value: value),
         ("after", lambda *_: None),
         ("touched", lambda _: None),
     ):

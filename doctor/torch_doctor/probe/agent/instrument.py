@@ -24,6 +24,8 @@ JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"
 MOVING = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16"})
 PLAIN_NAMES = ("len", "int", "float", "str", "bool", "round", "range", "print", "input", "open", "time")
 PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join", "time")
+LOGGING = frozenset({"set_postfix", "log_metric", "log_metrics"})
+METERING, METERS = frozenset({"update", "add"}), ("timm", "torchnet", "pkbar", "livelossplot")
 COMPILED = ("jit", "guvectorize", "vectorize", "stencil", "cfunc", "kernel")  # decorators that read bytecode or source
 
 
@@ -309,7 +311,42 @@ class Instrumenter(ast.NodeTransformer):
             self.generic_visit(node)
             node.func = self._call("direct", function, key, function)
             return node
+        if isinstance(function, ast.Attribute) and self._logs(function.attr):
+            return self._logging(node, function)
         self.generic_visit(node)
+        return node
+
+    def _logs(self, method: str) -> bool:
+        """Whether it may be the method of a log or a meter that wants numbers."""
+        return method in LOGGING or (method in METERING and any(each in self._file.text for each in METERS))
+
+    def _logging(self, node: ast.Call, function: ast.Attribute) -> ast.AST:
+        """`bar.set_postfix(loss=loss)` → `logs(key, bar.set_postfix)(loss=loss)`."""
+        named: dict[str, ast.expr] = {}
+        for place, argument in enumerate(node.args):
+            if isinstance(argument, ast.Starred):
+                break
+            named |= _written_out(str(place), argument)
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                named |= _written_out(keyword.arg, keyword.value)
+            elif isinstance(keyword.value, ast.Dict):
+                named |= {
+                    name.removeprefix("."): each for name, each in _written_out("", keyword.value).items() if name
+                }
+            else:
+                named["**"] = keyword.value
+        spans = [(span_of(self._file.path, each), self._file.spelled(each)) for each in named.values()]
+        key = self._index.add(
+            "logs",
+            span_of(self._file.path, node),
+            text=self._file.spelled(function),
+            name=function.attr,
+            arguments=tuple(self._index.add("logged", span, text=text) for span, text in spans),
+            argument_names=tuple(named),
+        )
+        self.generic_visit(node)
+        node.func = self._call("logs", function, key, function)
         return node
 
     def _with(self, node: Any) -> Any:
@@ -337,6 +374,20 @@ class Instrumenter(ast.NodeTransformer):
         for part in ast.walk(made):
             ast.copy_location(part, at)
         return made
+
+
+def _written_out(name: str, value: ast.expr) -> dict[str, ast.expr]:
+    """A value under its name, and what is written out in it under the names of its parts."""
+    parts: list[tuple[object, ast.expr]] = []
+    if isinstance(value, ast.Dict):
+        pairs = zip(value.keys, value.values, strict=True)
+        parts = [(key.value, each) for key, each in pairs if isinstance(key, ast.Constant)]
+    elif isinstance(value, (ast.List, ast.Tuple)):
+        parts = list(enumerate(value.elts))
+    found = {name: value}
+    for part, each in parts:
+        found |= _written_out(f"{name}.{part}", each)
+    return found
 
 
 def _keeps_a_record(node: ast.If) -> bool:

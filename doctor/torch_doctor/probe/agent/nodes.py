@@ -22,7 +22,8 @@ class Node:
     For a loop, `first` and `last` bound its body, `over` is what it goes through. `text` is the user's expression: of what a loop
     goes through, of the holder of a kept value. `value` is the text of the kept value, `name` an
     attribute's name, `how` the way of keeping; `wraps` tells that a single thing with a name of its own is put in a list,
-    `touches` that the statement may change gradients or parameters by hand.
+    `touches` that the statement may change gradients or parameters by hand. `arguments` are the keys of a call's arguments and of
+    what is written out in them, `argument_names` say which each is: "0", "loss", "0.loss" for an item of the first, "**".
     """
 
     key: int
@@ -37,6 +38,8 @@ class Node:
     how: str = ""
     wraps: bool = False
     touches: bool = False
+    arguments: tuple[int, ...] = ()
+    argument_names: tuple[str, ...] = ()
 
 
 @dataclass

@@ -10,6 +10,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
+from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import cuts, loading, modes, module_parts, outdated, plain_tensors
 from torch_doctor.static.values import (
     VERSION,
@@ -36,6 +37,7 @@ from torch_doctor.static.values import (
     Partial,
     Plain,
     Sequence,
+    Stream,
     Super,
     Tensor,
     Tool,
@@ -177,6 +179,10 @@ def _of_optimizer(run: Executor, value: Optimizer, name: str, node: p.Node) -> V
     return Method(value, name) if name != "state" else Plain()
 
 
+def _of_stream(run: Executor, value: Stream, name: str, node: p.Node) -> Value:
+    return Method(value, name) if value.bar and name in BAR_METHODS else of_unknown(run, value, name, node)
+
+
 def _of_loader(run: Executor, value: Loader, name: str, _: p.Node) -> Value:
     found = value.fields.get(name)
     return found if isinstance(found, Value) else Method(value, name)
@@ -308,6 +314,7 @@ ATTRIBUTES: Final[dict[type[Value], Callable[[Executor, Any, str, p.Node], Value
     Unknown: of_unknown,
     UnknownAttribute: of_unknown,
     Plain: _of_plain,
+    Stream: _of_stream,
     Const: _of_const,
     Tensor: _of_tensor,
     ParameterValue: _of_parameter,

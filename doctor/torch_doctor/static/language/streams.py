@@ -121,11 +121,14 @@ def counted(run: Executor, course: Course) -> bool:
     return course.kind is not LoopKind.BATCHES and course.passes < PASSES
 
 
-def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, keywords: Keywords) -> Value:
-    """What `zip`, `enumerate`, `cycle` and their like make of what they are given: a stream of it."""
-    if passed.position >= len(args):
-        given = keywords.get("iterable") or keywords.get("sequence")
-        return stream_of(run, given) if given is not None else Stream(Plain())
+def passed_through(
+    run: Executor, passed: libraries.PassThrough, args: Args, keywords: Keywords, bar: str = ""
+) -> Value:
+    """What `zip`, `enumerate`, `cycle` and their like make of what they are given: a stream of it; perhaps a progress bar."""
+    position = passed.position
+    given = args[position] if position < len(args) else keywords.get("iterable") or keywords.get("sequence")
+    if given is None:
+        return Stream(Plain(), bar=bar)
     if passed.style == "zip":
         streams = [stream_of(run, value) for value in args]
         item = Sequence("tuple", Content(tuple(stream.item for stream in streams)))
@@ -136,7 +139,7 @@ def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, key
             content = Content(tuple(Sequence("tuple", Content(tuple(row))) for row in rows))
         loader = next((stream.loader for stream in streams if stream.loader), 0)
         return Stream(item, content, loader)
-    stream = stream_of(run, args[passed.position])
+    stream = stream_of(run, given)
     if passed.style == "enumerate":
         content = stream.content
         if content is not None and content.rest is None:
@@ -145,7 +148,7 @@ def passed_through(run: Executor, passed: libraries.PassThrough, args: Args, key
             )
         index = _index(args, keywords, of_batches=bool(stream.loader) and not stream.endless)
         return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
-    return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle")
+    return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle", bar=bar)
 
 
 def _index(args: Args, keywords: Keywords, *, of_batches: bool) -> Plain:

@@ -56,7 +56,7 @@ HARMLESS: frozenset[str] = frozenset(
             gdown boto3 s3fs fsspec huggingface_hub kaggle kagglehub IPython ipywidgets google umap imblearn
             easydict addict yacs omegaconf ml_collections munch attr attrs pydantic simple_parsing configargparse
             docopt loguru absl.logging absl.flags torch_scatter torch_sparse einops safetensors orjson ujson regex
-            six packaging tiktoken pyparsing faiss annoy
+            pkbar torchnet.meter timm.utils.metrics six packaging tiktoken pyparsing faiss annoy
             """
         ),
         # Trackers: watch adds hooks that read

@@ -37,17 +37,24 @@ def keep(
         return value
     if flow.graph is None and not (flow.forwards or flow.modules or isinstance(value, Tensor)):
         return value  # nothing says that it is a tensor
+    value = gone_backward(run, value)
+    flow = value.flow
+    event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
+    kept = frozenset((*flow.kept, *carries, event.index))
+    return reflow(run, value, replace(flow, kept=kept))
+
+
+def gone_backward(run: Executor, value: Value) -> Value:
+    """The value, with a graph where nothing but that it went backward shows that it had one."""
+    flow = value.flow
     if (
         flow.graph is None
         and flow.forwards
         and flow.forwards <= run.went_backward
         and flow.parts <= run.parts_gone_backward
     ):
-        flow = replace(flow, graph=True)  # that it went backward shows that it had a graph
-        value = reflow(run, value, flow)
-    event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
-    kept = frozenset((*flow.kept, *carries, event.index))
-    return reflow(run, value, replace(flow, kept=kept))
+        return reflow(run, value, replace(flow, graph=True))
+    return value
 
 
 def reflow(run: Executor, value: Value, flow: Flow) -> Value:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import builtin_functions, narrowing, outside, streams
-from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, training
+from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, sinks, training
 from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS
 from torch_doctor.static.training import (
     built_in_forward,
@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     gradients,
     initialising,
     loaders,
+    logged,
     loss_building,
     module_building,
     module_methods,
@@ -194,7 +195,7 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
             return launched
     passed = libraries.PASS_THROUGH.get(name)
     if passed is not None:
-        return streams.passed_through(run, passed, args, keywords)
+        return streams.passed_through(run, passed, args, keywords, name if name in sinks.BARS else "")
     framed = framework_calls.framework_call(run, name, args, keywords, node)
     if framed is not None:
         return framed
@@ -216,6 +217,8 @@ def _applied(run: Executor, name: str, args: Args, node: p.Node) -> Value:
 
 
 def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
+    if name in sinks.SINKS:
+        logged.logged(run, name, args, keywords, node, spelling)
     if len(args) == 1 and isinstance(args[0], Plain) and args[0].tells_version:
         return plain_from(args)  # `packaging.version.parse(torch.__version__)`
     if name.startswith("torch.distributed.") and args and isinstance(args[0], Grads):
@@ -223,7 +226,7 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
         return _applied(run, name, args, node)
     if name in libraries.RANGES:
-        return Stream(Plain())
+        return Stream(Plain(), bar=name if name in sinks.BARS else "")
     if name == "functools.partial" and args:
         return Partial(args[0], args[1:], keywords)
     if name == "collections.deque":

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import containers, outside
-from torch_doctor.static.training import container_methods, module_methods, optimizer_methods, parameters, tensors
+from torch_doctor.static.training import (
+    container_methods,
+    logged,
+    module_methods,
+    optimizer_methods,
+    parameters,
+    tensors,
+)
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -23,6 +30,7 @@ from torch_doctor.static.values import (
     Params,
     Plain,
     Sequence,
+    Stream,
     Tensor,
     Tool,
     Unknown,
@@ -69,6 +77,9 @@ def call_method(
             if name == "__len__"
             else Unknown()
         )
+    if isinstance(of, Stream) and of.bar:
+        logged.logged(run, f"tqdm.tqdm.{name}", args, keywords, node, spelling)
+        return Plain()
     if isinstance(of, Instance):
         return _inherited(run, of, name, args, keywords, node, spelling)
     return outside.opaque(run, Method(of, name), args, keywords, node, spelling)

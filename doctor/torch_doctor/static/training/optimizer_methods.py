@@ -16,6 +16,7 @@ from torch_doctor.static.training import (
     gradients,
     keeping,
     loading,
+    logged,
     parameters,
     settings,
 )
@@ -35,7 +36,6 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.trace import (
-    Logged,
     ScalerUpdated,
     SchedulerStepped,
     Stepped,
@@ -142,9 +142,7 @@ def tool_method(
     library = canonical(of.name)
     if libraries.harmless(library) or libraries.harmless(f"{library}.{name}"):
         values = [*args, *keywords.values()]
-        for value in values:
-            if value.flow.graph is not False and value.flow.forwards:
-                run.emit(Logged, node, value=run.fact(value), sink=f"{library}.{name}")
+        logged.logged(run, f"{library}.{name}", args, keywords, node, f"{receiver}.{name}")
         flow = blend(value.flow for value in values).cut()
         return Unknown(flow, of.holds) if flow.forwards else Plain()
     return outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")

@@ -83,11 +83,17 @@ class Mapping(Object):
 
 
 class Stream(Value):
-    """What a loop goes through: `item` for each pass, or exactly `content`; `loader` when these are a loader's batches."""
+    """What a loop goes through: `item` for each pass, or exactly `content`; `loader` when these are a loader's batches.
 
-    __slots__ = ("content", "endless", "item", "loader")
+    `bar` is the canonical name of the progress bar that it is at the same time ("": none).
+    """
 
-    def __init__(self, item: Value, content: Content | None = None, loader: int = 0, *, endless: bool = False) -> None:
+    __slots__ = ("bar", "content", "endless", "item", "loader")
+
+    def __init__(
+        self, item: Value, content: Content | None = None, loader: int = 0, *, endless: bool = False, bar: str = ""
+    ) -> None:
+        self.bar = bar
         self.item = item
         self.content = content
         self.loader = loader

@@ -30,10 +30,17 @@ class Kept(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Logged(Event):
-    """A value went to a sink that formats or plots it."""
+    """A value went to a sink: something that formats, plots or collects what it is given.
+
+    `sink` is its canonical name, `name` the user's expression for it. `keeps`: it adds up or collects the very value it gets.
+    `needs_number`: it is made for numbers, and of a tensor it makes a text or an error.
+    """
 
     value: TensorFact
     sink: str
+    name: str = ""
+    keeps: bool = False
+    needs_number: bool = False
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -48,6 +48,7 @@ WATCHERS = (
     "sharing",
     "plain_tensors",
     "keeping",
+    "logged",
     "compilers",
     "settings",
     "uncalled",

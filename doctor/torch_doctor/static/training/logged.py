@@ -1,0 +1,72 @@
+"""Values that go to a sink: a log, a plot, a progress bar, a meter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.tables.sinks import SINKS
+from torch_doctor.static.training import keeping
+from torch_doctor.static.values import Args, Const, Keywords, Mapping, Sequence, Value
+from torch_doctor.trace import Logged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.executor import Executor
+
+
+def logged(run: Executor, sink: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> None:
+    """Write which values with a graph a sink is given, each at the place where the call names it."""
+    use = SINKS.get(sink)
+    for value, at in _given(args, keywords, node):
+        if value.flow.graph is not False and value.flow.forwards:
+            run.emit(
+                Logged,
+                at,
+                value=run.fact(keeping.gone_backward(run, value), run.text(at)),
+                sink=sink,
+                name=spelling,
+                keeps=use == "keeps",
+                needs_number=use == "number",
+            )
+
+
+def _given(args: Args, keywords: Keywords, node: p.Node) -> Iterator[tuple[Value, p.Node]]:
+    """The arguments of a call, those in a dict, list or tuple one by one, each with its place."""
+    if not isinstance(node, p.Call) or any(isinstance(argument, p.Star) for argument in node.args):
+        yield from ((value, node) for value in (*args, *keywords.values()))
+        return
+    for value, argument in zip(args, node.args, strict=False):
+        yield from _within(value, argument)
+    named = {name: expression for name, expression in node.keywords if name is not None}
+    others = [expression for name, expression in node.keywords if name is None]
+    for name, value in keywords.items():
+        if name in named:
+            yield from _within(value, named[name])
+        else:
+            yield from _within(value, _item(others, name) or node)
+
+
+def _item(dicts: list[p.Expr], name: str) -> p.Expr | None:
+    """Where a keyword stands that came from one of these `**dicts`."""
+    for given in dicts:
+        for key, item in given.pairs if isinstance(given, p.Dict) else ():
+            if isinstance(key, p.Const) and key.value == name:
+                return item
+    return dicts[0] if len(dicts) == 1 else None
+
+
+def _within(value: Value, node: p.Expr | p.Node) -> Iterator[tuple[Value, p.Node]]:
+    if isinstance(value, Mapping):
+        for key, item in value.fields.items():
+            if isinstance(item, Value):
+                place = _item([node], key[1]) if isinstance(node, p.Dict) and isinstance(key, tuple) else node
+                yield from _within(item, place or node)
+    elif isinstance(value, Sequence):
+        elements = node.items if isinstance(node, p.Display) else ()
+        exact = len(elements) == len(value.content.items) and not any(isinstance(each, p.Star) for each in elements)
+        for number, item in enumerate(value.content.all()):
+            yield from _within(item, elements[number] if exact and number < len(elements) else node)
+    elif not isinstance(value, Const):
+        yield value, node

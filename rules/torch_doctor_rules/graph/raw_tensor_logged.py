@@ -1,0 +1,119 @@
+"""TDR505: a sink that wants numbers gets tensors with their graphs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Holding, Logged, Trace
+from torch_doctor_rules.leftovers import leftovers
+from torch_doctor_rules.shown import at, count, counted, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PLAIN = "logged without a graph"
+
+
+class RawTensorLogged(Rule):
+    """A log that wants numbers gets the loss tensor, with its graph.
+
+    ## Why is this bad?
+    A progress bar makes a text of whatever is no number and shows `tensor(0.6931, grad_fn=<MeanBackward0>)`; MLflow's
+    metrics are floats; a meter that adds up what it gets adds up graphs, and memory grows with every batch.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+    from tqdm import tqdm
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        bar = tqdm(loader)
+        for x, y in bar:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            bar.set_postfix(loss=loss)
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+    from tqdm import tqdm
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        bar = tqdm(loader)
+        for x, y in bar:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            bar.set_postfix(loss=loss.item())
+    ```
+
+    ## How the probe confirms it
+    What the call is given is a tensor, and a graph hangs on it; a number, or a tensor without one, refutes it.
+
+    ## Fix safety
+    Safe: `.item()` is added, and the log gets the same number.
+
+    ## When it stays silent
+    For numbers and detached values, under `no_grad`, for sinks that take tensors of one element (wandb, TensorBoard), for
+    what is formatted (`f"{loss:.4f}"`), and for a sum or list that TDR501 or TDR502 reports where it is kept.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
+    """
+
+    code = "TDR505"
+    name = "raw-tensor-logged"
+    level = Level.WARNING
+    witness = "SP"
+    fix = Fix.SAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every argument with a graph of a sink that keeps it, or needs a number."""
+        raw = [event for event in trace.of(Logged) if event.value.graph is True and (event.keeps or event.needs_number)]
+        told = {kept.site for kept in leftovers(trace, *Holding)} if raw else set()
+        for event in first_per_site(raw):
+            if any(kept.site in told for kept in trace.at(*event.value.kept)):
+                continue
+            value = event.value.name or "loss"
+            does = "keeps it" if event.keeps else "needs a number"
+            begins = [forward.site for forward in trace.at(*sorted(event.value.graph_forwards)[-1:])]
+            yield self.finding(
+                event.site,
+                message("`{value}` goes with its graph to `{sink}`, which " + does, value=value, sink=event.name),
+                help=f"log the number: `{value}.item()`",
+                trail=[Step(site, "the graph begins here") for site in begins],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool:
+        """Whether numbers were logged there, or tensors without a graph."""
+        return bool(counted(trace, finding.site, PLAIN))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often a graph was logged there."""
+        raw = at(trace, finding.site, Logged)
+        if raw:
+            yield fact(f"logged with its graph in {count(len(raw), 'call')} of the run", len(raw), "calls", raw[0])
+        else:
+            often = counted(trace, finding.site, PLAIN)
+            yield fact(f"logged {count(often, 'time')}, never with a graph", often, "times")

@@ -24,6 +24,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR902": ("cudnn-flags-clash", "W", "S", "safe"),
     "TDR903": ("debug-mode-left-on", "W", "SP", "safe"),
     "TDR904": ("no-finite-check", "A", "S", "-"),
+    "TDR905": ("sync-every-step", "A", "SP", "-"),
     "TDR101": ("missing-zero-grad", "E", "SP", "unsafe"),
     "TDR102": ("grad-cleared-before-step", "E", "SP", "unsafe"),
     "TDR103": ("step-before-backward", "E", "SP", "unsafe"),

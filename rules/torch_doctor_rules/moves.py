@@ -16,6 +16,11 @@ AWAY = "cpu"
 """Where models go to be saved, or from a device that is needed for something else."""
 
 
+def on_gpu(trace: Trace) -> frozenset[int]:
+    """The modules that are moved to a GPU, with everything in them."""
+    return Family(trace).within(move.module for move in trace.of(Moved) if move.device == "cuda" and move.module)
+
+
 class Moves:
     """The moves of one trace that may change where or in what dtype a module that trains is kept."""
 

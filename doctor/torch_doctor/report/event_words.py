@@ -340,6 +340,10 @@ class Words:
         return f"measure a time{', in which something may wait for the GPU' * event.waits}"
 
     @_said.register
+    def _(self, event: t.ValueRead) -> str:
+        return f"read the numbers of {_name(event.name)}"
+
+    @_said.register
     def _(self, event: t.Wrapped) -> str:
         return f"wrap {_name(event.name)} in {short(event.wrapper)}"
 

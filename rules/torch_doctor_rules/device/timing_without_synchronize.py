@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import ClockRead, Forward, GaveUp, Moved, Owned, Timed
-from torch_doctor_rules.family import Family
+from torch_doctor.trace import ClockRead, Forward, GaveUp, Owned, Timed
+from torch_doctor_rules.moves import on_gpu
 from torch_doctor_rules.sites import first_per_site
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ class TimingWithoutSynchronize(Rule):
             yield from first_per_site(self._reports(trace))
 
     def _reports(self, trace: Trace) -> Iterator[Finding]:
-        family = Family(trace)
-        on_gpu = family.within(move.module for move in trace.of(Moved) if move.device == "cuda" and move.module)
+        moved = on_gpu(trace)
         for timed in trace.of(Timed):
             ends = [event for event in trace.at(timed.first, timed.last) if isinstance(event, ClockRead)]
             if timed.waits or len(ends) != 2:  # noqa: PLR2004 - the first and the last
@@ -97,7 +96,7 @@ class TimingWithoutSynchronize(Rule):
             queued = (
                 each
                 for each in trace.between(first, last, Forward)
-                if each.module in on_gpu and trace.implies(last, each)
+                if each.module in moved and trace.implies(last, each)
             )
             around = last.scope.iterations()
             work = [each for each in queued if not timed.copies or each.scope.iterations() == around]

@@ -168,6 +168,7 @@ def install_instruments(loops: Loops) -> None:
         ("dropped", lambda _, value: value),
         ("direct", lambda _, value: value),
         ("logs", lambda _, value: value),
+        ("read", lambda _, value: value),
         ("after", lambda *_: None),
         ("touched", lambda _: None),
     ):

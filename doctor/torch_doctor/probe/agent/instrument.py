@@ -26,6 +26,8 @@ PLAIN_NAMES = ("len", "int", "float", "str", "bool", "round", "range", "print", 
 PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join", "time")
 LOGGING = frozenset({"set_postfix", "log_metric", "log_metrics"})
 METERING, METERS = frozenset({"update", "add"}), ("timm", "torchnet", "pkbar", "livelossplot")
+READING = frozenset({"item", "tolist", "cpu"})
+READERS = frozenset({"float", "int", "print", "str"})
 COMPILED = ("jit", "guvectorize", "vectorize", "stencil", "cfunc", "kernel")  # decorators that read bytecode or source
 
 
@@ -303,7 +305,7 @@ class Instrumenter(ast.NodeTransformer):
     # --- calls ---
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """`model.forward(x)` is a call of the model as a whole."""
+        """`model.forward(x)` is a call of the model as a whole; `x.item()` → `read(key, x).item()`, `print(x)` alike."""
         function = node.func
         if isinstance(function, ast.Attribute) and function.attr == "forward" and not _is_super(function.value):
             span, text = span_of(self._file.path, node), self._file.spelled(function.value)
@@ -313,7 +315,15 @@ class Instrumenter(ast.NodeTransformer):
             return node
         if isinstance(function, ast.Attribute) and self._logs(function.attr):
             return self._logging(node, function)
+        how = _reads(node)
+        if not how:
+            return self.generic_visit(node)
+        key = self._index.add("read", span_of(self._file.path, node), text=self._file.spelled(node), how=how)
         self.generic_visit(node)
+        if how in READING and isinstance(function, ast.Attribute):
+            function.value = self._call("read", function.value, key, function.value)
+        else:
+            node.args = [self._read(each, key) for each in node.args]
         return node
 
     def _logs(self, method: str) -> bool:
@@ -348,6 +358,20 @@ class Instrumenter(ast.NodeTransformer):
         self.generic_visit(node)
         node.func = self._call("logs", function, key, function)
         return node
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """`f"{x}"` → `f"{read(key, x)}"`."""
+        parts = [each for each in node.values if isinstance(each, ast.FormattedValue) and not _plain(each.value)]
+        if not parts:
+            return self.generic_visit(node)
+        key = self._index.add("read", span_of(self._file.path, node), text=self._file.spelled(node), how="format")
+        self.generic_visit(node)
+        for each in parts:
+            each.value = self._read(each.value, key)
+        return node
+
+    def _read(self, value: ast.expr, key: int) -> ast.expr:
+        return value if isinstance(value, ast.Starred) or _plain(value) else self._call("read", value, key, value)
 
     def _with(self, node: Any) -> Any:
         """`with torch.no_grad:`."""
@@ -487,6 +511,16 @@ def _touches(node: ast.AST) -> bool:
 
 def _in_place(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")
+
+
+def _reads(node: ast.Call) -> str:
+    """How a call may read the numbers of a tensor: by this method or function; "" where it does not."""
+    function, name = node.func, last_name(node.func)
+    if isinstance(function, ast.Attribute):
+        if name in READING and not node.args and not _is_super(function.value):
+            return name
+        return "format" if name == "format" and isinstance(function.value, ast.Constant) else ""
+    return name if name in READERS and not all(map(_plain, node.args)) else ""
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -18,6 +18,7 @@ from torch_doctor.static.training import (
     methods,
     named_forwards,
     overwriting,
+    reading,
     rows,
     settings,
     timing,
@@ -108,6 +109,8 @@ def _called(run: Executor, func: Value, node: p.Call) -> Value:
     result = run.resolve(run.call(func, tuple(args), keywords, node, spelling))
     if run.clocks:
         timing.called(run, func, (tuple(args), keywords), before)
+    if run.loop_depth:
+        reading.called(run, func, tuple(args), node)
     return result
 
 

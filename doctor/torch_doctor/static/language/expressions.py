@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
-from torch_doctor.static.training import outdated
+from torch_doctor.static.training import outdated, reading
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -73,7 +73,9 @@ def _opaque(run: Executor, _: p.Opaque) -> Value:
 
 def _text(run: Executor, node: p.Text) -> Value:
     values = [run.evaluate(part) for part in node.parts]
-    run.waits += not all(isinstance(value, (Const, Plain)) for value in values)
+    if not all(isinstance(value, (Const, Plain)) for value in values):
+        run.waits += 1
+        reading.formatted(run, tuple(values), node)
     if values and all(isinstance(value, Plain) for value in values):
         return Plain(("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
     return Plain()

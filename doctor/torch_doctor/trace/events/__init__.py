@@ -18,6 +18,7 @@ from torch_doctor.trace.events.course import (
     LoopExited,
     LoopIterated,
     Timed,
+    ValueRead,
 )
 from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, LoaderBuilt, Reordered
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
@@ -139,6 +140,7 @@ __all__ = [
     "Trail",
     "Unreadable",
     "Unscaled",
+    "ValueRead",
     "Wrapped",
     "WriterBuilt",
     "ZeroGrad",

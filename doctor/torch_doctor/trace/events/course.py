@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.event import Event, TensorFact
 
 if TYPE_CHECKING:
     from torch_doctor.trace.scope import LoopKind
@@ -111,3 +111,17 @@ class Timed(Event):
     last: int
     waits: bool
     copies: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ValueRead(Event):
+    """The numbers of a tensor became Python's, in a loop: whoever reads those of a tensor on a GPU waits until they are there.
+
+    `how` is what reads them: the method (`item`, `tolist`, `cpu`), the function (`float`, `print`, ...), or `format`.
+    `name` is the user's expression. `on_gpu` is where the tensor is, as a run with a GPU shows it; None where that is not known.
+    """
+
+    name: str
+    how: str
+    value: TensorFact
+    on_gpu: Tri = None

@@ -55,6 +55,7 @@ WATCHERS = (
     "flags",
     "unfinished",
     "overwriting",
+    "reading",
 )
 """The modules of this package that watch something, in the order in which they are installed."""
 

@@ -1,0 +1,52 @@
+"""Numbers of tensors that Python reads within loops: who reads those of a tensor on a GPU waits for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import Either, Lib, Method, Tensor, UnknownAttribute
+from torch_doctor.trace import ValueRead
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.values import Args, Value
+
+METHODS = frozenset(("item", "tolist", "cpu"))
+"""Methods of a tensor that copy its numbers from the GPU; `numpy` refuses to."""
+FUNCTIONS = frozenset(f"builtins.{name}" for name in ("float", "int", "print", "str"))
+FORMATTED = "format"
+
+
+def called(run: Executor, func: Value, args: Args, node: p.Node) -> None:
+    """Write that a call reads a tensor that a forward computed."""
+    if isinstance(func, (Method, UnknownAttribute)):
+        if func.name in METHODS and (isinstance(func, UnknownAttribute) or _is_tensor(func.of)):
+            _told(run, func.of, func.name, node)
+        elif func.name == FORMATTED:
+            formatted(run, args, node)
+    elif isinstance(func, Lib) and func.name in FUNCTIONS:
+        _first(run, args, func.name.rpartition(".")[2], node)
+
+
+def formatted(run: Executor, values: Args, node: p.Node) -> None:
+    """Write that text is made of a tensor that a forward computed."""
+    if run.loop_depth:
+        _first(run, values, FORMATTED, node)
+
+
+def _first(run: Executor, values: Args, how: str, node: p.Node) -> None:
+    read = next((value for value in values if _is_tensor(value) and value.flow.forwards), None)
+    if read is not None:
+        _told(run, read, how, node)
+
+
+def _is_tensor(value: Value) -> bool:
+    if isinstance(value, Either):
+        return all(isinstance(option, Tensor) for _, option in value.options)
+    return isinstance(value, Tensor)
+
+
+def _told(run: Executor, value: Value, how: str, node: p.Node) -> None:
+    if value.flow.forwards:
+        run.emit(ValueRead, node, name=run.text(node), how=how, value=run.fact(value))

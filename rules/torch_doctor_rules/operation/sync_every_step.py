@@ -1,0 +1,116 @@
+"""TDR905: the CPU waits for the GPU at every step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import ValueRead
+from torch_doctor_rules.moves import on_gpu
+from torch_doctor_rules.reads import Reads
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site, Trace
+
+
+class SyncEveryStep(Rule):
+    """Every step of the training loop waits for the GPU, because a number is read from it.
+
+    ## Why is this bad?
+    The CPU queues work for the GPU and runs ahead of it, so that the next batch is ready when the GPU is. `.item()`,
+    `.cpu()` or a tensor that is printed needs a number that is not there yet: the CPU waits until all that is queued is
+    done, and the GPU then waits for the CPU. Small models lose a large part of their speed that way.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = 0.0
+    for x, y in loader:
+        loss = nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.item()
+    print(total / len(loader))
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randn(64, 1)), batch_size=16, shuffle=True)
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    total = torch.zeros((), device=device)
+    for x, y in loader:
+        loss = nn.functional.mse_loss(model(x.to(device)), y.to(device))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        total += loss.detach()
+    print(total.item() / len(loader))
+    ```
+
+    ## How the probe confirms it
+    The number is read in a loop that trains a model on a GPU; the CPU may stand in for it.
+
+    ## When it stays silent
+    Where the number is read every few steps, or after the loop; where the step is tested for NaN or Inf, which needs it at
+    once; where each step takes all the data, so that it is an epoch; in evaluation; for numbers that do not come from the
+    forward that is trained, as the actions of an agent; and for models of which nothing shows that they are on a GPU. Of
+    several reads in one loop the first is reported.
+
+    ## References
+    - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
+    - https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
+    """
+
+    code = "TDR905"
+    name = "sync-every-step"
+    level = Level.ADVICE
+    witness = "SP"
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first read in every loop that trains."""
+        loops: set[Site] = set()
+        for read, batch in Reads(trace).at_every_step() if trace.of(ValueRead) else ():
+            if batch.site not in loops:
+                loops.add(batch.site)
+                yield self.finding(
+                    read.site,
+                    message("`{name}` makes the CPU wait for the GPU at every step", name=read.name),
+                    help="sum up on the GPU with `.detach()`, and read the number every hundred steps or after the loop",
+                    trail=[Step(batch.site, "in every pass of this loop")],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the number was read from a tensor that surely was on the CPU, though there is a GPU."""
+        reads = at(trace, finding.site, ValueRead)
+        if not reads:
+            return False
+        if all(read.on_gpu is False for read in reads):
+            return True
+        return (
+            "the run does not show the number to be read at every step" if on_gpu(trace) else "nothing is on a GPU here"
+        )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How often the number was read."""
+        times = len(at(trace, finding.site, ValueRead))
+        yield fact(f"read {count(times, 'time')} in the steps that were run", times, "times")

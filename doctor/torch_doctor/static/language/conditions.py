@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts
+from torch_doctor.static.training import cuts, plain_tensors
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -208,7 +208,8 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         if None not in names:
             return Const(names[0] == names[1]), negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
-        return Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node)), negated
+        answer = Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node))
+        return answer.with_made(plain_tensors.combined(run, op, (left, right), node)), negated
     return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated
 
 

@@ -102,7 +102,7 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
             found.append(made)
         elif _is_tensor(value):
             foreign = True
-            beside = value if isinstance(value, (Tensor, ParameterValue, Params)) else beside
+            beside = value if _is_beside_the_model(value) else beside
         elif isinstance(value, Unknown):
             unsure = True  # it may be a number
     if not found:
@@ -114,8 +114,10 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
             _used(run, made, node)
             if beside is not None:
                 places.met(run, made, beside, name, node)
-    if foreign or unsure:
+    if foreign:
         return None
+    if unsure:
+        return Made(0, sized=False)  # nothing may be said of where it is, but it is not known to be elsewhere
     maker = found[0].maker if all(made.maker == found[0].maker for made in found) else 0
     homes = tuple(dict.fromkeys(home for made in found for home in made.homes))
     births = tuple(dict.fromkeys(site for made in found for site in made.births))
@@ -168,6 +170,13 @@ def _is_tensor(value: Value) -> bool:
         return value.made is None
     if isinstance(value, Unknown):
         return bool(value.flow.forwards or value.flow.modules) or value.flow.source is not Source.UNKNOWN
+    return isinstance(value, (ParameterValue, Params))
+
+
+def _is_beside_the_model(value: Value) -> bool:
+    """Whether something is surely where a module's parameters or its inputs are: it is of them, or computed of them."""
+    if isinstance(value, Tensor):
+        return value.flow.graph is True or bool(value.flow.forwards) or value.flow.source in (Source.LOADER, Source.NOISE)
     return isinstance(value, (ParameterValue, Params))
 
 

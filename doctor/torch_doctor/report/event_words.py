@@ -138,6 +138,15 @@ class Words:
         return "put something in random order"
 
     @_said.register
+    def _(self, event: t.Fitted) -> str:
+        what = "a statistic" if event.function == "statistic" else short(event.function).rpartition(".")[2]
+        return f"fit {what} on rows{_in_brackets([event.name])}"
+
+    @_said.register
+    def _(self, event: t.RowsSplit) -> str:
+        return f"split rows by {event.by.rpartition('.')[2]}{_in_brackets(['fitted on before'] * bool(event.fits))}"
+
+    @_said.register
     def _(self, _: t.EpochSet) -> str:
         return "tell a sampler its epoch"
 

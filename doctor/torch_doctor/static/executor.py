@@ -25,7 +25,7 @@ from torch_doctor.static.language import (
 )
 from torch_doctor.static.machine import Machine
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import datasets
+from torch_doctor.static.training import datasets, splitting
 from torch_doctor.static.values import Namespace, Tool, Value
 from torch_doctor.trace import Scope, ScopeKind, Trace
 
@@ -85,6 +85,7 @@ class Executor(Machine):
         self.scales = any(isinstance(thing, Tool) and thing.name in training.SCALERS for thing in objects.values())
         self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
         self.default_device = False  # tensors are made somewhere else than on the CPU
+        self.rows = splitting.Rows()
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

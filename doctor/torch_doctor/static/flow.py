@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     Part = tuple[frozenset[int], Hashable]
 
 NONE: frozenset[Any] = frozenset()
+PART = -1
+"""Stands, among the events of a flow's rows, for rows that were left out."""
 _STRENGTH = {Source.UNKNOWN: 0, Source.NOISE: 1, Source.DATA: 2, Source.LOADER: 3}
 
 
@@ -28,7 +30,8 @@ class Flow:
     computed from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
     multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, that are in
     it, each by its forwards and its place: what is known of one tells nothing of the others. `sums` are the
-    events that added up what is surely in it.
+    events that added up what is surely in it. `rows` are the events that fitted something on the rows in it, or split these
+    rows, and `PART` where some rows were left out otherwise.
     """
 
     graph: Tri = False
@@ -43,12 +46,21 @@ class Flow:
     divided: Tri = False
     parts: frozenset[Part] = NONE
     sums: frozenset[int] = NONE
+    rows: frozenset[int] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
         if self.graph is False and not self.kept:
             return self
-        return Flow(False, self.forwards, source=self.source, loader=self.loader, cuts=self.cuts, sums=self.sums)
+        return Flow(
+            False,
+            self.forwards,
+            source=self.source,
+            loader=self.loader,
+            cuts=self.cuts,
+            sums=self.sums,
+            rows=self.rows,
+        )
 
     def part(self, place: Hashable) -> Flow:
         """What one of several parts of a forward's output carries, where nobody knows what the output is.
@@ -90,6 +102,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 _either(result.divided, flow.divided),
                 result.parts | flow.parts,
                 result.sums | flow.sums,
+                result.rows | flow.rows,
             )
     return result or EMPTY
 

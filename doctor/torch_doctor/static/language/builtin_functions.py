@@ -85,7 +85,10 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
         targets.set_attribute(run, first, text, args[2], node, attribute)
         return NOTHING
     if name in ("map", "filter"):
-        return _mapped(run, name, args, node)
+        run.rows.samples += 1
+        mapped = _mapped(run, name, args, node)
+        run.rows.samples -= 1
+        return mapped
     if name in ("sum", "max", "min"):
         return _reduced(run, name, args, node)
     if name == "len":

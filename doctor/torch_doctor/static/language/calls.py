@@ -11,6 +11,7 @@ from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
     autocasting,
+    fitting,
     forwards,
     library_calls,
     loaders,
@@ -152,7 +153,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
             outside.call_back(run, value, node)
         if name.rpartition(".")[2] in REORDERING_METHODS:
             rows.reordered(run, node)
-        return plain_from((func, *args))
+        known = fitting.method(run, func, args, keywords, node) if isinstance(func, Plain) else None
+        return known or plain_from((func, *args))
     func = run.resolve(func)
     if isinstance(func, FunctionValue):
         return invocation.called(run, func, args, keywords, node)

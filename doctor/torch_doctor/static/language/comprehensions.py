@@ -33,8 +33,10 @@ def _comprehension(run: Executor, node: p.Comprehension) -> Value:
     outer = run.frame
     frame = inner_frame(run)
     run.frame = frame
+    run.rows.samples += 1
     items: list[Value] = []
     exact = _clause(run, node, 0, items)
+    run.rows.samples -= 1
     run.frame = outer
     if node.kind == "dict":
         mapping: Mapping = run.own(Mapping(run.site(node), outer.what))

@@ -9,7 +9,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import conditions, invocation
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import module_parts, plain_tensors
+from torch_doctor.static.training import module_parts, plain_tensors, splitting
 from torch_doctor.static.values import (
     Args,
     Const,
@@ -128,11 +128,12 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
         item = Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
         item.made = plain_tensors.of_item(value, key, node)
-        return item
+        return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
     if isinstance(value, Plain):
-        return plain_from((value,), ("[]", value.symbol, conditions.symbol_of(key)), size=size_in(value, key))
+        plain = plain_from((value,), ("[]", value.symbol, conditions.symbol_of(key)), size=size_in(value, key))
+        return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
     if isinstance(value, Instance):
         return item_of_instance(run, value, key, node)
     if isinstance(value, Lib):
@@ -141,7 +142,8 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         flow = value.flow
         if isinstance(key, Const) and isinstance(key.value, str):
             flow = flow.part(key.value)
-        return Unknown(flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
+        item_ = Unknown(flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
+        return splitting.taken(run, value, key, node, item_) if splitting.are_rows(run, value) else item_
     return Unknown(value.flow, held((value,)))
 
 

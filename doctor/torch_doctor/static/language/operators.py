@@ -12,7 +12,7 @@ from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import keeping, plain_tensors, sharing, sums, timing
+from torch_doctor.static.training import fitting, keeping, plain_tensors, sharing, sums, timing
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -68,7 +68,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         if op == "-" and run.clocks and len(operands) > 1:
             timing.difference(run, operands[0], operands[1], node)
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
-        return plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
+        plain = plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
+        return fitting.combined(run, op, operands, plain)
     flow = recorded(run, blend(value.flow for value in operands))
     if op in "*/" and flow.graph is not False:
         flow = divided(flow)
@@ -86,10 +87,10 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         made.made = plain_tensors.combined(run, op, operands, node)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made.made_by = "gradient"
-        return made
+        return fitting.combined(run, op, operands, made)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
-    return Unknown(flow, holds)
+    return fitting.combined(run, op, operands, Unknown(flow, holds))
 
 
 def divided(flow: Flow) -> Flow:
@@ -103,7 +104,7 @@ def recorded(run: Executor, flow: Flow) -> Flow:
     if grad is True or flow.graph is False:
         return flow
     if grad is False:
-        return Flow(False, flow.forwards, source=flow.source, loader=flow.loader, cuts=flow.cuts, sums=flow.sums)
+        return flow.cut()
     return replace(flow, graph=None)
 
 

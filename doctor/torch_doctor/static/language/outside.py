@@ -63,9 +63,9 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
     flows = operators.recorded(run, flows) if flows.graph is not False else flows
     if not values and isinstance(func, Unknown):
         flows = blend((func.flow, UNSEEN))
-    return Unknown(
-        flows if flows.graph is not False or flows.forwards or flows.source.value != "unknown" else UNSEEN, holds
-    )
+    if flows.graph is False and not flows.forwards and flows.source.value == "unknown":
+        flows = replace(UNSEEN, rows=flows.rows) if flows.rows else UNSEEN
+    return Unknown(flows, holds)
 
 
 def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value], node: p.Node) -> None:

@@ -16,6 +16,7 @@ from torch_doctor.static.training import (
     parameters,
     plain_tensors,
     settings,
+    splitting,
     sums,
 )
 from torch_doctor.static.values import (
@@ -86,6 +87,10 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         if isinstance(holder, Lib):
             settings.item_set(run, holder, key, value, node)
         set_item(run, holder, key, value, node, target)
+        if isinstance(holder, Plain) and value.flow.rows:
+            changed = splitting.stored(run, holder, value, target)
+            if changed is not None and isinstance(changed[0], (p.Name, p.Attribute)):
+                bind(run, *changed, node)
     elif isinstance(target, p.Display):
         for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
             bind(run, part.value if isinstance(part, p.Star) else part, item, node)

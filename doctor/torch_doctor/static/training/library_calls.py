@@ -13,6 +13,7 @@ from torch_doctor.static.training import (
     construction,
     copies,
     devices,
+    fitting,
     framework_calls,
     functional_dropout,
     grad_modes,
@@ -29,6 +30,7 @@ from torch_doctor.static.training import (
     places,
     rows,
     settings,
+    splitting,
     tensors,
     timing,
 )
@@ -239,8 +241,12 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         return Plain(("flag", name))
     root = name.partition(".")[0]
     values = [*args, *keywords.values()]
+    if root in fitting.ROOTS and (made := fitting.of_library(run, name, args, keywords, node)) is not None:
+        return made
     if root in _PLAIN_ROOTS and libraries.harmless(name):
         return plain_from(values)
+    if name in data.SUBSETS and len(args) > 1:
+        splitting.indexed(run, args[0], args[1])
     if name in data.SPLITS:
         return rows.split(run, name, args, keywords, node)
     if name.endswith(".SummaryWriter"):

@@ -8,7 +8,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import TENSORS
-from torch_doctor.static.training import rows
+from torch_doctor.static.training import rows, splitting
 from torch_doctor.static.values import (
     Args,
     Const,
@@ -45,6 +45,9 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
     for key, value in given.items():
         loader.fields[key] = value
     dataset = given.get("dataset")
+    sampler = given.get("sampler")
+    if isinstance(sampler, Tool) and sampler.args and dataset is not None:
+        splitting.indexed(run, dataset, sampler.args[0])
     size = given.get("batch_size")
     run.emit(
         LoaderBuilt,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets
+from torch_doctor.static.training import augmenting, datasets, splitting
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -63,6 +63,7 @@ def reordered(run: Executor, node: p.Node) -> None:
 def split(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """What `random_split` returns: as many subsets as it is given lengths."""
     whole = args[0] if args else keywords.get("dataset", Unknown())
+    splitting.dataset_split(run, name, whole, node)
     lengths = args[1] if len(args) > 1 else keywords.get("lengths")
     content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
     count = len(content.items) if content.rest is None else 0

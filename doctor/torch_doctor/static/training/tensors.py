@@ -10,8 +10,9 @@ from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import containers, operators, outside, targets
 from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
+from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import broadcasts, cuts, gradients, initialising, parameters, plain_tensors
+from torch_doctor.static.training import broadcasts, cuts, fitting, gradients, initialising, parameters, plain_tensors
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
@@ -143,6 +144,8 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         and not reduced
     ):
         return Unknown(flow, first.holds)
+    if short in STATISTICS and first is not None:
+        fitting.statistic(run, first, values[1:], keywords, tensor, node)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
         if known.indices:
             along = making("argmax", values, keywords) if short in ("max", "min", "median", "mode") else None

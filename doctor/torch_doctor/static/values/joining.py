@@ -55,7 +55,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
     ):
         return left
     if isinstance(left, Plain) and isinstance(right, Plain):
-        if left.flow.sums != right.flow.sums:
+        if left.flow.sums != right.flow.sums or left.flow.rows != right.flow.rows:
             return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
         return right if isinstance(right, Number) and not isinstance(left, Number) else left
     if (

@@ -105,7 +105,8 @@ def plain_from(
         symbol = fresh_symbol(VERSION)
     cuts = flow.cuts.union(*(value.flow.cuts for value in values))
     sums = flow.sums.union(*(value.flow.sums for value in values))
-    return Number(Flow(cuts=cuts, sums=sums), symbol, size) if cuts or sums else Plain(symbol, size)
+    rows = flow.rows.union(*(value.flow.rows for value in values))
+    return Number(Flow(cuts=cuts, sums=sums, rows=rows), symbol, size) if cuts or sums or rows else Plain(symbol, size)
 
 
 NUMBERS = {bool: "bool", int: "int64", float: "floating"}

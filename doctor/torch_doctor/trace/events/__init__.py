@@ -20,7 +20,7 @@ from torch_doctor.trace.events.course import (
     Timed,
     ValueRead,
 )
-from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, LoaderBuilt, Reordered
+from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, Fitted, LoaderBuilt, Reordered, RowsSplit
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, WriterBuilt
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
@@ -85,6 +85,7 @@ __all__ = [
     "EpochSet",
     "Event",
     "FiniteChecked",
+    "Fitted",
     "Forward",
     "ForwardByName",
     "FunctionalDropout",
@@ -124,6 +125,7 @@ __all__ = [
     "Registered",
     "Reordered",
     "Repeated",
+    "RowsSplit",
     "RunAsScript",
     "Saved",
     "ScalerBuilt",

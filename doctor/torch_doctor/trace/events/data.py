@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event, Trail
+from torch_doctor.trace.events.event import NO_EVENTS, Event, Trail
 
 if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
@@ -67,3 +67,25 @@ class EpochSet(Event):
     """`sampler.set_epoch(...)`: the next pass gets an order of its own; `sampler` is 0 where it is not known which."""
 
     sampler: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Fitted(Event):
+    """Something was fitted on rows of which none were left out in sight: an estimator, or a statistic that normalises them.
+
+    `function` is the estimator's dotted name, "statistic" for a mean, a maximum and the like. `name` is the user's text.
+    """
+
+    function: str
+    name: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RowsSplit(Event):
+    """Rows were split into parts, by the function `by` ("slices" where they were sliced on both sides of one bound).
+
+    `fits` are the `Fitted` events that saw the rows of all parts, and whose result is in at least one of them.
+    """
+
+    by: str
+    fits: frozenset[int] = NO_EVENTS

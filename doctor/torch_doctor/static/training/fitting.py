@@ -1,0 +1,185 @@
+"""What is learned from rows before the model sees them: by estimators, and by statistics that normalise rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import PART
+from torch_doctor.static.tables import fitting
+from torch_doctor.static.training import splitting
+from torch_doctor.static.values import (
+    Args,
+    Const,
+    Keywords,
+    Lib,
+    Plain,
+    Sequence,
+    Symbol,
+    Unknown,
+    Value,
+    fresh_symbol,
+    plain_from,
+)
+from torch_doctor.trace import Fitted, RowsSplit
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+ESTIMATOR, SPLITTER, STATISTIC = "estimator", "splitter", "statistic"
+"""Begin the symbols of what is built to be fitted, of what splits, and of a number that was computed of many rows."""
+DEEP = 3
+"""How far into pipelines their estimators are looked for, and into a number what it was computed of."""
+ROOTS = ("sklearn", "numpy")
+"""The libraries that have such functions."""
+
+
+def built(name: str, args: Args, keywords: Keywords) -> Plain | None:
+    """An estimator or splitter of a library; None for anything else."""
+    if name in fitting.ESTIMATORS or (name in fitting.COMPOSED and any(map(_estimates, (*args, *keywords.values())))):
+        return Plain((ESTIMATOR, fresh_symbol(), name))
+    return Plain((SPLITTER, fresh_symbol(), name)) if name in fitting.SPLITTERS else None
+
+
+def _estimates(value: Value, depth: int = DEEP) -> bool:
+    if isinstance(value, Sequence):
+        return depth > 0 and any(_estimates(item, depth - 1) for item in value.content.all())
+    return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR
+
+
+def method(run: Executor, func: Plain, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """A method of what is no tensor, where it fits, splits or chooses rows; None where it does nothing of the sort."""
+    symbol = func.symbol
+    if symbol[0] != ".":
+        return None
+    _, of, name = symbol
+    if of[0] == ESTIMATOR:
+        return _estimated(run, of, name, args, keywords, node)
+    if of[0] == SPLITTER and name == "split":
+        given = args[0] if args else keywords.get("X", Plain())
+        event = splitting.made(run, of[2], (given,), node)
+        return splitting.with_rows(plain_from(()), frozenset((event.index,)))
+    if name in fitting.CHOOSING:
+        share = keywords.get("frac")
+        whole = name == "sample" and isinstance(share, Const) and share.value == 1
+        return None if whole else splitting.with_rows(plain_from((func, *args)), func.flow.rows | {PART})
+    return _statistic(run, func, splitting.stem(of), args, keywords, node) if name in fitting.STATISTICS else None
+
+
+def _estimated(run: Executor, of: Symbol, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    rows = args[0] if args else next(iter(keywords.values()), Plain())
+    state = run.state.fields
+    if name in ("fit", "fit_transform"):
+        fit = _fitted(run, of[2], rows, node)
+        run.heap.set(state, ("fitted", of), fit)
+        if name == "fit":
+            return Plain(of)
+        return splitting.with_rows(plain_from((rows,)), rows.flow.rows | ({fit.index} if fit is not None else set()))
+    if name == "transform":
+        fit = state.get(("fitted", of))
+        return _transformed(run, fit, rows) if isinstance(fit, Fitted) else None
+    return None
+
+
+def _transformed(run: Executor, fit: Fitted, rows: Value) -> Value:
+    """What an estimator makes of rows: what it was fitted on is in it, and known to the split that they are a part of."""
+    for event in run.trace.at(*rows.flow.rows):
+        if isinstance(event, RowsSplit) and run.rows.fits.get(fit.index) in run.rows.splits.get(event.index, ()):
+            event.fits |= {fit.index}
+    return splitting.with_rows(plain_from((rows,)), rows.flow.rows | {fit.index})
+
+
+def _fitted(run: Executor, function: str, rows: Value, node: p.Node | Site, name: str = "") -> Fitted | None:
+    """Say that something was fitted on rows; None where they are a part of the rows, or one of many samples."""
+    if run.modules_called or run.rows.samples or not _whole(run, rows):
+        return None
+    spelling = name or (run.text(node) if isinstance(node, p.Node) else "")
+    event: Fitted = run.emit(Fitted, node, function=function, name=spelling)
+    run.rows.fits[event.index] = splitting.root_of(run, rows)
+    return event
+
+
+def _whole(run: Executor, rows: Value) -> bool:
+    """Whether nothing shows that these are only a part of the rows."""
+    found = splitting.rows_in(rows)
+    return PART not in found and not any(isinstance(event, RowsSplit) for event in run.trace.at(*found - {PART}))
+
+
+# --- statistics ---
+
+
+def statistic(run: Executor, of: Value, args: Args, keywords: Keywords, result: Value, node: p.Node) -> None:
+    """Note that a tensor was computed of rows, as their mean or the like; `args` are those after the rows."""
+    if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(args, keywords):
+        run.rows.statistics[id(result)] = (result, run.site(node), splitting.root_of(run, of), run.text(node))
+
+
+def _statistic(
+    run: Executor, rows: Value, symbol: Symbol, args: Args, keywords: Keywords, node: p.Node
+) -> Value | None:
+    """The same for an array; None where it is over no rows, or over a part of them."""
+    if not splitting.are_rows(run, rows) or PART in rows.flow.rows or not _over_rows(args, keywords):
+        return None
+    return splitting.with_rows(plain_from((), (STATISTIC, run.site(node), symbol, run.text(node))), rows.flow.rows)
+
+
+def _over_rows(args: Args, keywords: Keywords) -> bool:
+    """Whether a statistic is over rows: with no axis, or the first among them."""
+    axis = keywords.get("axis", keywords.get("dim", args[0] if args else None))
+    if axis is None or (isinstance(axis, Const) and axis.value in (None, 0)):
+        return True
+    return isinstance(axis, Sequence) and any(isinstance(i, Const) and i.value == 0 for i in axis.content.items)
+
+
+def combined(run: Executor, op: str, operands: tuple[Value, ...], result: Value) -> Value:
+    """The difference or quotient of rows and a statistic of the same rows: they are normalised by it."""
+    if op not in "-/" or len(operands) != 2 or run.modules_called:  # noqa: PLR2004 - the rows and the statistic
+        return result
+    found = _statistic_in(run, operands[1])
+    if found is None or found[1] != splitting.root_of(run, operands[0]):
+        return result
+    site, _, text = found
+    known = run.rows.sites.get(site)
+    fit = (
+        next((event for event in run.trace.at(known) if isinstance(event, Fitted)), None) if known is not None else None
+    )
+    if fit is None or fit.scope is not run.scope:
+        fit = _fitted(run, STATISTIC, operands[0], site, text)
+    if fit is None:
+        return result
+    run.rows.sites[site] = fit.index
+    return splitting.with_rows(result, result.flow.rows | {fit.index})
+
+
+def _statistic_in(run: Executor, value: Value) -> tuple[Site, Symbol, str] | None:
+    """Where a value was computed of rows, and of which."""
+    if isinstance(value, Plain):
+        return _in_symbol(value.symbol, DEEP)
+    known = run.rows.statistics.get(id(value))
+    return known[1:] if known is not None else None
+
+
+def _in_symbol(symbol: Symbol, depth: int) -> tuple[Site, Symbol, str] | None:
+    if symbol[0] == STATISTIC:
+        return symbol[1], symbol[2], symbol[3]
+    if depth and symbol[0] in ("+", "-", "*"):
+        for part in symbol[1:]:
+            if isinstance(part, tuple) and (found := _in_symbol(part, depth - 1)) is not None:
+                return found
+    return None
+
+
+def of_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """What a function of numpy, scipy or sklearn gives, where it is about rows; None where it is not."""
+    if name.startswith("sklearn."):
+        made = built(name, args, keywords)
+        if made is not None:
+            return made
+        if name in fitting.SPLITS and args and not run.modules_called and not any(isinstance(v, Lib) for v in args):
+            return splitting.arrays_split(run, name, args, node)
+        return None
+    short = name.rpartition(".")[2]
+    if name.startswith("numpy.") and short in fitting.STATISTICS and args and isinstance(args[0], (Plain, Unknown)):
+        return _statistic(run, args[0], splitting.root_of(run, args[0]), args[1:], keywords, node)
+    return None

@@ -1,0 +1,219 @@
+"""How rows are split, and which rows a value shows: all of them, a part, or one after the other.
+
+A value remembers in its flow what was fitted on the rows in it, the splits that it is a part of, and `PART` where
+some rows were left out otherwise. Where a split meets what was fitted on all that it splits, its event says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import PART
+from torch_doctor.static.tables import fitting
+from torch_doctor.static.values import (
+    Args,
+    Const,
+    Content,
+    Instance,
+    Mapping,
+    Number,
+    Object,
+    Plain,
+    Sequence,
+    Symbol,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+    plain_from,
+)
+from torch_doctor.trace import Fitted, RowsSplit, Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+FEW = 100
+"""A bound of fewer rows than that is the length of a window rather than of a training set."""
+DEEP = 3
+"""How far into an object its rows are looked for, and into a bound what it is computed of."""
+
+
+class Rows:
+    """What one run keeps of rows beside its values: which rows its events were about, and what was computed of them.
+
+    `samples` counts the comprehensions and the like around, whose results are collected one by one.
+    """
+
+    def __init__(self) -> None:
+        self.fits: dict[int, Symbol] = {}
+        self.splits: dict[int, frozenset[Symbol]] = {}
+        self.statistics: dict[int, tuple[Value, Site, Symbol, str]] = {}
+        self.sites: dict[Site, int] = {}
+        self.slices: dict[Symbol, tuple[set[str], set[str]]] = {}
+        self.held: dict[int, Value] = {}
+        self.samples = 0
+
+
+def rows_in(value: Value, depth: int = DEEP) -> frozenset[int]:
+    """What is known of the rows in a value, or in a dataset that holds them."""
+    found = value.flow.rows
+    if depth:
+        if isinstance(value, (Instance, Mapping)):
+            inner = [item for item in value.fields.values() if isinstance(item, Value)]
+        elif isinstance(value, Tool):
+            inner = [*value.args, *value.keywords.values()]
+        else:
+            return found
+        found = found.union(*(rows_in(item, depth - 1) for item in inner))
+    return found
+
+
+def are_rows(run: Executor, value: Value) -> bool:
+    """Whether a value may be the rows of a dataset: it comes from no model, no loader and no generator of noise."""
+    flow = value.flow
+    sources = (Source.LOADER, Source.NOISE)
+    return not run.modules_called and not flow.forwards and flow.graph is not True and flow.source not in sources
+
+
+def with_rows(value: Value, rows: frozenset[int]) -> Value:
+    """The same value of which something is known of its rows."""
+    if rows == value.flow.rows:
+        return value
+    if isinstance(value, Plain):
+        return Number(replace(value.flow, rows=rows), value.symbol, value.size)
+    if isinstance(value, Tensor):
+        return value.with_flow(replace(value.flow, rows=rows))
+    if isinstance(value, Unknown):
+        return Unknown(replace(value.flow, rows=rows), value.holds, value.symbol)
+    return value
+
+
+def root_of(run: Executor, value: Value) -> Symbol:
+    """What identifies the rows that a value shows, whole or in part."""
+    if isinstance(value, (Plain, Unknown)):
+        return stem(value.symbol)
+    if isinstance(value, Object):
+        return ("object", value.id)
+    run.rows.held[id(value)] = value  # so that its number is not given away
+    return ("value", id(value))
+
+
+def stem(symbol: Symbol) -> Symbol:
+    """The symbol of what something is a column, a row or an attribute of."""
+    while symbol[0] in (".", "[]"):
+        symbol = symbol[1]
+    return symbol
+
+
+# --- splits ---
+
+
+def made(run: Executor, by: str, values: Args, node: p.Node) -> RowsSplit:
+    """Say that rows are split, and what was fitted on them."""
+    found = frozenset[int]().union(*(rows_in(value) for value in values))
+    event: RowsSplit = run.emit(RowsSplit, node, by=by, fits=_fits(run, found))
+    run.rows.splits[event.index] = frozenset(root_of(run, value) for value in values)
+    return event
+
+
+def _fits(run: Executor, rows: frozenset[int]) -> frozenset[int]:
+    return frozenset(event.index for event in run.trace.at(*rows - {PART}) if isinstance(event, Fitted))
+
+
+def arrays_split(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+    """What `train_test_split` returns: two parts of every array."""
+    event = made(run, name, args, node)
+    parts = [with_rows(plain_from((value,)), rows_in(value) | {event.index}) for value in args for _ in range(2)]
+    return run.own(Sequence("list", Content(tuple(parts)), run.site(node)))
+
+
+def dataset_split(run: Executor, name: str, whole: Value, node: p.Node) -> None:
+    """A dataset is split into subsets."""
+    if not run.modules_called:
+        made(run, name, (whole,), node)
+
+
+def indexed(run: Executor, of: Value, indices: Value) -> None:
+    """Rows are taken at indices: those of a part, where the indices were split before."""
+    numbers = indices.flow.rows
+    if numbers:
+        fits = _fits(run, rows_in(of))
+        for event in run.trace.at(*numbers - {PART}):
+            if isinstance(event, RowsSplit):
+                event.fits |= fits
+
+
+def taken(run: Executor, value: Value, key: Value, node: p.Index, item: Value) -> Value:
+    """An item of rows: some of them, where it is no column."""
+    place = node.key
+    if isinstance(place, p.Display) and place.items:
+        place = place.items[0]
+        key = key.content.items[0] if isinstance(key, Sequence) and key.content.items else Plain()
+    if isinstance(place, p.Slice):
+        return _sliced(run, value, place, node, item)
+    if isinstance(key, Const):
+        whole = isinstance(key.value, str) or key.value in (None, ...)
+        return item if whole else with_rows(item, value.flow.rows | {PART})
+    if isinstance(key, Sequence) and place is node.key and not any(map(_is_number, key.content.items)):
+        return item  # names of columns
+    indexed(run, value, key)
+    return with_rows(item, value.flow.rows | (key.flow.rows or {PART}))
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Const) and isinstance(value.value, (int, bool))
+
+
+def _sliced(run: Executor, value: Value, cut: p.Slice, node: p.Index, item: Value) -> Value:
+    """`rows[:n]` and `rows[n:]`: the two sides of one bound are a split."""
+    if cut.lower is None and cut.upper is None:
+        return item
+    rows = value.flow.rows | {PART}
+    root = root_of(run, value)
+    ends, starts = run.rows.slices.setdefault(root, (set(), set()))
+    texts = [run.text(bound) for bound in (cut.upper,) if bound is not None]
+    begins = [run.text(bound) for bound in (cut.lower,) if bound is not None]
+    if isinstance(cut.lower, p.Operation) and cut.lower.op == "-" and len(cut.lower.operands) > 1:
+        begins.append(run.text(cut.lower.operands[0]))  # a window reaches back over the bound
+    ends.update(texts)
+    starts.update(begins)
+    bound = next((text for text in (*texts, *begins) if text in ends and text in starts), None)
+    if bound is None or not any(_many(run.evaluate(each)) for each in (cut.lower, cut.upper) if each is not None):
+        return with_rows(item, rows)
+    event = made(run, "slices", (value,), node)
+    return with_rows(item, rows | {event.index})
+
+
+def _many(bound: Value) -> bool:
+    """Whether a bound is a share of the rows, or a great number of them."""
+    if isinstance(bound, Const):
+        return isinstance(bound.value, int) and abs(bound.value) >= FEW
+    return isinstance(bound, Plain) and _is_share(bound.symbol, DEEP)
+
+
+def _is_share(symbol: Symbol, depth: int) -> bool:
+    if symbol[0] in ("*", "/", "//"):
+        return True
+    parts = [part for part in symbol[1:] if isinstance(part, tuple) and part] if symbol[0] in ("+", "-") else []
+    return depth > 0 and any(_is_share(part, depth - 1) for part in parts)
+
+
+# --- what rows are kept in ---
+
+
+def stored(run: Executor, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr, Value] | None:
+    """A column of a table, or some of its numbers, were set: what is known of them is known of the table."""
+    rows = new.flow.rows - {PART}
+    where = target.value
+    if isinstance(where, p.Attribute) and where.name in fitting.PLACES:
+        where = where.value
+        holder_ = run.evaluate(where)
+        if not isinstance(holder_, Plain):
+            return None
+        holder = holder_
+    if rows <= holder.flow.rows:
+        return None
+    return where, with_rows(holder, holder.flow.rows | rows)

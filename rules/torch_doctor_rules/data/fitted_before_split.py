@@ -1,0 +1,98 @@
+"""TDR707: something is fitted on all rows before they are split."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Finding, Level, Rule, Step
+from torch_doctor.trace import Fitted, RowsSplit
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+
+class FittedBeforeSplit(Rule):
+    """A scaler, a vectorizer or a statistic is fitted on all rows, and only then they are split.
+
+    ## Why is this bad?
+    The rows that the model is judged on have gone into the mean, the range or the components that its inputs are made
+    with: it is told of the data that it should not know. The score comes out better than it will be on new rows, the more
+    so the fewer rows there are, and the more they drift, as prices do.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset, random_split
+
+    torch.manual_seed(0)
+    rows = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
+    normalised = (rows - rows.mean(dim=0)) / rows.std(dim=0)
+    train_set, test_set = random_split(TensorDataset(normalised, rows.sum(dim=1)), [18, 6])
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x, y in DataLoader(train_set, batch_size=6, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x).squeeze(1), y).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset, random_split
+
+    torch.manual_seed(0)
+    rows = 5 + 2 * torch.arange(96.0).view(24, 4).sin()
+    train_set, test_set = random_split(TensorDataset(rows, rows.sum(dim=1)), [18, 6])
+    seen = rows[train_set.indices]
+    mean, std = seen.mean(dim=0), seen.std(dim=0)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x, y in DataLoader(train_set, batch_size=6, shuffle=True):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model((x - mean) / std).squeeze(1), y).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    It does not: what is fitted on which rows is in the source, and a run adds nothing.
+
+    ## When it stays silent
+    Where the split is not in sight or nothing is split, for what maps each row alone or only numbers what it finds (label
+    encoders, vocabularies), for statistics over the features of a row or fitted on one sample after the other, and where
+    the rows are themselves a part of others.
+
+    ## References
+    - https://scikit-learn.org/stable/common_pitfalls.html#data-leakage
+    """
+
+    code = "TDR707"
+    name = "fitted-before-split"
+    level = Level.ERROR
+    witness = "S"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every fit whose rows are split later, in the same pass of whatever loops are around it."""
+        fits = {event.index: event for event in trace.of(Fitted)}
+        found = sorted(
+            (number, split.index)
+            for split in trace.of(RowsSplit)
+            for number in split.fits
+            if number in fits and set(fits[number].scope.iterations()) <= set(split.scope.iterations())
+        )
+        splits = {event.index: event for event in trace.of(RowsSplit)}
+        yield from first_per_site(self._report(fits[number], splits[split]) for number, split in found)
+
+    def _report(self, fit: Fitted, split: RowsSplit) -> Finding:
+        return self.finding(
+            fit.site,
+            message("`{name}` sees the rows that are kept for evaluation: the score is too good", name=fit.name),
+            help="split first, fit on the training rows alone, and apply the result to the others",
+            trail=[Step(split.site, "these rows are split into parts here")],
+        )

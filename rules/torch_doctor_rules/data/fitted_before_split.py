@@ -69,6 +69,7 @@ class FittedBeforeSplit(Rule):
     the rows are themselves a part of others.
 
     ## References
+    - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split
     - https://scikit-learn.org/stable/common_pitfalls.html#data-leakage
     """
 

@@ -66,7 +66,7 @@ def test_the_page_begins_with_one_sentence(rule: type[Rule]) -> None:
 def test_the_page_refers_to_documentation(rule: type[Rule]) -> None:
     links = rule.page().partition("## References\n")[2].splitlines()
     assert links
-    assert all(re.fullmatch(r"- https://docs\.(pytorch|python)\.org/\S+", link) for link in links)
+    assert all(re.fullmatch(r"- https://(docs\.(pytorch|python)|scikit-learn)\.org/\S+", link) for link in links)
 
 
 @EACH

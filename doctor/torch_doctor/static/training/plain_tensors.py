@@ -176,7 +176,9 @@ def _is_tensor(value: Value) -> bool:
 def _is_beside_the_model(value: Value) -> bool:
     """Whether something is surely where a module's parameters or its inputs are: it is of them, or computed of them."""
     if isinstance(value, Tensor):
-        return value.flow.graph is True or bool(value.flow.forwards) or value.flow.source in (Source.LOADER, Source.NOISE)
+        return (
+            value.flow.graph is True or bool(value.flow.forwards) or value.flow.source in (Source.LOADER, Source.NOISE)
+        )
     return isinstance(value, (ParameterValue, Params))
 
 

@@ -84,11 +84,18 @@ def _outlives(trace: Trace, earlier: object, kept: Kept) -> bool:
     return (
         batch is not None
         and batch.loop_kind is not LoopKind.COUNTED
+        and not _within_a_batch(batch)
         and not trace.same_iteration(earlier, kept)
         and trace.together(earlier, kept)
         and (batch.loop_kind is LoopKind.BATCHES or _trains(trace, batch))
         and (_survives_updates(trace, earlier, kept) if _trains(trace, batch) else _runs(trace, batch, kept))
     )
+
+
+def _within_a_batch(iteration: Scope) -> bool:
+    """Whether it is a loop over parts of one batch: what outlives only these is gone with the batch."""
+    around = () if iteration.parent is None else iteration.parent.iterations()
+    return any(scope.loop_kind is LoopKind.BATCHES for scope in around)
 
 
 def _survives_updates(trace: Trace, earlier: Kept, kept: Kept) -> bool:

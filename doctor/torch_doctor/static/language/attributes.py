@@ -86,6 +86,8 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds)
         return UnknownAttribute(value, name, value.flow if known is not None else value.flow.part(name))
+    if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same
+        return Unknown(value.flow, held((value,)), (".", (".", ("object", value.of.id), value.name), name))
     return Unknown(value.flow, held((value,)))
 
 

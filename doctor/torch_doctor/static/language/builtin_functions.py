@@ -10,6 +10,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED
 from torch_doctor.static.language import containers, narrowing, operators, outside, streams, targets
 from torch_doctor.static.tables import functions, libraries
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
     COUNTER,
@@ -163,13 +164,21 @@ def _get_attribute(run: Executor, name: str, args: Args, node: p.Node) -> Value:
         if isinstance(thing, (Instance, Module)) and thing.cls is not None and not thing.cls.opaque_base():
             if key.value in thing.fields or thing.cls.find(key.value):
                 return Const(value=True)
-            return Plain() if thing.cls.libraries() else Const(value=False)
+            return Const(value=False) if _is_empty(run, thing) or not thing.cls.libraries() else Plain()
         if isinstance(thing, Lib):
             return Plain((VERSION, thing.name, key.value))
         if isinstance(thing, Module) and key.value == "module":
             return Plain(("flag", "wrapped"))
         return Plain()
     return run.attribute(thing, key.value, node)
+
+
+def _is_empty(run: Executor, thing: Instance | Module) -> bool:
+    """Whether it is a module whose base was not initialised yet: it has no parameter, buffer or layer."""
+    if not isinstance(thing, Module) or thing not in run.building or thing.cls is None:
+        return False
+    of_torch = all(canonical(name).startswith(("torch.nn.", "builtins.")) for name in thing.cls.libraries())
+    return of_torch and "#initialised" not in thing.fields
 
 
 def _mapped(run: Executor, name: str, args: Args, node: p.Node) -> Value:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
+from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts, plain_tensors
 from torch_doctor.static.values import (
@@ -16,8 +17,10 @@ from torch_doctor.static.values import (
     Either,
     FunctionValue,
     Grads,
+    Instance,
     Lib,
     Mapping,
+    Module,
     Object,
     Optimizer,
     Params,
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.executor import Executor
 
+_NAMED = (FunctionValue, ClassValue)
 Decision = tuple[bool | None, dict[Symbol, bool], dict[Symbol, bool], Symbol | None]
 _NEGATIVE = {"!=": "==", "is not": "is", "not in": "in"}
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -184,6 +188,13 @@ def _compare(run: Executor, node: p.Compare) -> Value:
     return value
 
 
+def _is_named(value: Value, named: Value) -> Value:
+    """Whether something is a function or a class of the project, as far as its sort tells."""
+    if isinstance(value, _NAMED):
+        return Const(value is named or getattr(value, "node", None) is getattr(named, "node", named))
+    return Const(value=False) if isinstance(value, (Const, Module, Instance, Lib)) else Plain()
+
+
 def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
     """The outcome of the positive form of a comparison, and whether it is to be negated."""
     left, right = run.resolve(run.evaluate(node.left)), run.resolve(run.evaluate(node.right))
@@ -207,6 +218,10 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         names = [_TYPES.get(canonical(value.name)) for value in (left, right)]
         if None not in names:
             return Const(names[0] == names[1]), negated
+    if op in ("is", "==") and isinstance(left, Either) and isinstance(right, _NAMED):
+        answers = [_is_named(option, right) for _, option in left.options]
+        if (told := narrowing.deciding(left, answers)) is not None:
+            return told, negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
         answer = Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node))
         return answer.with_made(plain_tensors.combined(run, op, (left, right), node)), negated

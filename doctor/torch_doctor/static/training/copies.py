@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.values import (
     Content,
+    Either,
     Mapping,
     Module,
     Object,
@@ -53,6 +54,8 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
         if len(seen) == 1:
             copy.fields.pop("#registered", None)
         return copy
+    if isinstance(value, Either):
+        return Either(tuple((facts, copied(run, option, node, seen)) for facts, option in value.options))
     if isinstance(value, ParameterValue):
         leaf: ParameterValue = run.own(ParameterValue(value.born, declared=value.declared))
         seen[value.id] = leaf

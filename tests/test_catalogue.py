@@ -103,7 +103,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR710": ("sampler-epoch-not-set", "E", "SP", "unsafe"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
-    "TDR802": ("batch-on-other-device", "E", "P", "-"),
+    "TDR802": ("batch-on-other-device", "E", "SP", "-"),
     "TDR804": ("optimizer-before-move", "A", "SP", "unsafe"),
     "TDR809": ("every-rank-writes", "W", "SP", "-"),
     "TDR811": ("ddp-wrapper-bypassed", "E", "SP", "unsafe"),
@@ -112,7 +112,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR806": ("backward-in-autocast", "W", "SP", "safe"),
     "TDR808": ("timing-without-synchronize", "W", "S", "unsafe"),
     "TDR807": ("outdated-api", "W", "S", "safe"),
-    "TDR803": ("move-result-discarded", "E", "P", "-"),
+    "TDR803": ("move-result-discarded", "E", "SP", "safe"),
 }
 SECTIONS = [
     "Why is this bad?",

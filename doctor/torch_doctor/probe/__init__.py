@@ -12,7 +12,7 @@ from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import AGAIN, Request, again, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.verdicts import Judgement, judge, merged
-from torch_doctor.trace import DevicesMet, End, MoveLost, ParameterMoved
+from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
             other = launched(python.path, again(first, scratch, left), replace(limits, seconds=left))
         seen = _reader(name, names).read(other.lines)
         for event in seen.events:
-            if isinstance(event, (DevicesMet, MoveLost, ParameterMoved)):
+            if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved)):
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome

@@ -121,6 +121,21 @@ class Words:
         )
 
     @_said.register
+    def _(self, event: t.MoveLost) -> str:
+        return f"move {_name(event.name)} to {event.device or 'a device'}; the result is dropped, and the tensor stays"
+
+    @_said.register
+    def _(self, event: t.DevicesMet) -> str:
+        numbers = (
+            f"{event.elements} numbers" if event.elements else "a tensor" if event.how != "parameter" else "weights"
+        )
+        return f"{event.operation} gets {numbers} on the CPU beside some on the GPU"
+
+    @_said.register
+    def _(self, event: t.DevicesAgreed) -> str:
+        return f"{event.times} times all {event.tensors} tensors are on the GPU"
+
+    @_said.register
     def _(self, event: t.LoaderBuilt) -> str:
         order = {True: "shuffled", False: "in stored order", None: "order not known"}[event.shuffle]
         traits = ["order by a sampler" if event.sampled else order, *["short batch dropped"] * bool(event.drop_last)]

@@ -50,14 +50,3 @@ def _(event: t.MemoryGrew) -> str:
 def _(event: t.RoundTripped) -> str:
     answer = f"another answer, by up to {event.difference:.4g}" if event.difference else "the same answer"
     return f"read back what was saved of `{event.name}`: {answer}"
-
-
-@words.register
-def _(event: t.DevicesMet) -> str:
-    numbers = f"{event.elements} numbers" if event.elements else "a tensor"
-    return f"{event.operation} gets {numbers} on the CPU beside some on the GPU"
-
-
-@words.register
-def _(event: t.MoveLost) -> str:
-    return f"move `{event.name}` to {event.device}; the result is dropped, and {event.elements} numbers stay on the CPU"

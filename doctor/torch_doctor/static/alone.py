@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
-from torch_doctor.static.values import Bound, ClassValue, FunctionValue, Module, Unknown, Value
+from torch_doctor.static.values import NEW, NOWHERE, Bound, ClassValue, FunctionValue, Module, Unknown, Value
 from torch_doctor.trace import Handed
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def use_module(executor: Executor, module: Module) -> None:
         return
     found = module.cls.find("forward")
     if found is not None and isinstance(found[0], FunctionValue):
+        _moved(executor)
         args = _arguments(executor, found[0], skip=1)
         forwards.call_module(executor, module, args, {}, module.cls.node, module.cls.name)
 
@@ -66,6 +67,14 @@ def _outside(executor: Executor) -> None:
     for thing in list(executor.objects.values()):
         if isinstance(thing, Module) and "#registered" not in thing.fields:
             executor.heap.set(thing.fields, "#mode", (next(executor.stamps), None))
+    _moved(executor)
+
+
+def _moved(executor: Executor) -> None:
+    """Callers out of sight may have moved every module."""
+    for thing in list(executor.objects.values()):
+        if isinstance(thing, Module) and thing.fields["#place"] is NEW:
+            executor.heap.set(thing.fields, "#place", NOWHERE)
 
 
 def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:

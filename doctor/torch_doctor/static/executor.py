@@ -86,6 +86,15 @@ class Executor(Machine):
         self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
         self.default_device = False  # tensors are made somewhere else than on the CPU
         self.rows = splitting.Rows()
+        self.sent_away: set[object] = set()  # loaders, and sorts of data sets, of which something was moved to a device
+        self.moved: tuple[p.Node | None, Value | None] = (
+            None,
+            None,
+        )  # the last call that moved a tensor, and the tensor
+        self.lost: dict[int, tuple[Value, p.Node, str]] = {}  # what a statement moved, by id, if it is a tensor
+        self.blamed: set[object] = set()  # what was on the CPU and met something that is not
+        self.scatters = False  # the module that is being called moves what it is given itself
+        self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit
@@ -109,6 +118,7 @@ class Executor(Machine):
         self.repeated = {}
         self.built_in_forward = set()
         self.plain_tensors = set()
+        self.sent_away, self.blamed, self.lost = set(), set(), {}
         self.datasets = {}
         self.overwritten = {}
         self.load_reports = {}

@@ -14,6 +14,8 @@ from torch_doctor.trace.events import (
     ClockRead,
     ConstantWeights,
     DatasetBuilt,
+    DevicesAgreed,
+    DevicesMet,
     EpochSet,
     Event,
     FiniteChecked,
@@ -45,6 +47,7 @@ from torch_doctor.trace.events import (
     ModeSet,
     ModuleBuilt,
     Moved,
+    MoveLost,
     Normalised,
     NotCalled,
     OptimizerBuilt,
@@ -82,9 +85,7 @@ from torch_doctor.trace.record import Trace
 from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
 from torch_doctor.trace.scope import Branch, BranchKind, Every, Guards, LoopKind, Scope, ScopeKind
 from torch_doctor.trace.seen import (
-    DevicesMet,
     MemoryGrew,
-    MoveLost,
     NonFinite,
     OutputConstant,
     ParameterSeen,
@@ -113,6 +114,7 @@ __all__ = [
     "ClockRead",
     "ConstantWeights",
     "DatasetBuilt",
+    "DevicesAgreed",
     "DevicesMet",
     "End",
     "EpochSet",

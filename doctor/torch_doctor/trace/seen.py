@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events import Event
-
-if TYPE_CHECKING:
-    from torch_doctor.trace.site import Site
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -132,36 +128,3 @@ class RoundTripped(Event):
     name: str
     difference: float
     lost: tuple[str, ...] = ()
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class DevicesMet(Event):
-    """An operation, at `site`, got a tensor on the CPU and one on the GPU, and takes only one device.
-
-    `operation` is its name, `loss` whether it is a loss. `elements` counts the numbers of the tensor on the CPU, which is
-    there since `made_at`: `how` says "made" (by a function that makes tensors), "batch" (a loader gave it), "parameter" or
-    "moved" (the script wants it there). `inside`: it was made while a module was called. `given`: the module that was
-    called at `forward_site` as `name` got it. `lost`: it was moved to the GPU before, and the result was dropped.
-    `proof` is what torch says to the same operation on tensors of these devices.
-    """
-
-    operation: str
-    loss: bool
-    elements: int
-    how: str
-    proof: str
-    made_at: Site | None = None
-    inside: bool = False
-    given: bool = False
-    lost: bool = False
-    forward_site: Site | None = None
-    name: str = ""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class MoveLost(Event):
-    """A tensor on the CPU, of `elements` numbers, was moved to `device` by a statement that drops the result."""
-
-    name: str
-    device: str
-    elements: int

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import DevicesMet, Trace
-from torch_doctor_rules.shown import count, fact
+from torch_doctor.trace import DevicesAgreed, DevicesMet, Trace
+from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
@@ -53,8 +53,9 @@ class BatchOnOtherDevice(Rule):
     GPU it is the error of the operation itself.
 
     ## When it stays silent
-    For what `DataParallel` or `DistributedDataParallel` moves, for tensors whose place is not known, for scripts that
-    never ask for a GPU, and where a move whose result is dropped explains it (TDR803).
+    For what `DataParallel`, `DistributedDataParallel` or a framework that owns the loop moves; for tensors and modules
+    whose place is not known, and where each is moved under a condition of its own; for tensors without dimensions; and
+    where a move whose result is dropped explains it (TDR803).
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html
@@ -64,7 +65,7 @@ class BatchOnOtherDevice(Rule):
     code = "TDR802"
     name = "batch-on-other-device"
     level = Level.ERROR
-    witness = "P"
+    witness = "SP"
     needs = frozenset({"device"})
     explained_by = frozenset({"TDR301", "TDR302", "TDR308"})
 
@@ -89,8 +90,21 @@ class BatchOnOtherDevice(Rule):
                 trail=[] if met.made_at is None or same_place(met.made_at, site) else [Step(met.made_at, "on the CPU")],
             )
 
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether all that the call got was on the GPU."""
+        if at(trace, finding.site, DevicesAgreed):
+            return True
+        return "the script asked for no GPU, or never came here with one"
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """What torch says."""
+        """What torch says, or that nothing has to move."""
+        for agreed in at(trace, finding.site, DevicesAgreed):
+            yield fact(
+                f"{count(agreed.times, 'time')} all tensors, {agreed.tensors} of them, were on the GPU",
+                agreed.times,
+                "times",
+                agreed,
+            )
         for met in _met(trace):
             if same_place(finding.site, _call(met)):
                 text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"

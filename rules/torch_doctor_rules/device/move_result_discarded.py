@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import DevicesMet, MoveLost, Trace
-from torch_doctor_rules.shown import at, count, fact
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor.trace import DevicesAgreed, DevicesMet, Moved, MoveLost, Trace
+from torch_doctor_rules.shown import at, count, counted, fact
 from torch_doctor_rules.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Site
+
+
+NO_TENSOR = "moved and no tensor"
 
 
 class MoveResultDiscarded(Rule):
@@ -54,9 +57,13 @@ class MoveResultDiscarded(Rule):
     In a run of its own the script is told that there is a GPU. The statement's value is a tensor that would be there, its
     own tensor is one that would not.
 
+    ## Fix safety
+    Safe: the result is assigned to the name that was moved, which is what the statement was written for.
+
     ## When it stays silent
     For modules, which do move in place, and for whatever has a method `to` and is no tensor (batches of a tokenizer,
-    metrics); for a tensor that is there already; and for scripts that never ask for a GPU.
+    graphs, metrics), or is not known to be one; for a tensor that is there already, as what a model returns is; and for
+    what has no name, as in `torch.zeros(1).cuda()`, which wakes the GPU.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
@@ -65,7 +72,8 @@ class MoveResultDiscarded(Rule):
     code = "TDR803"
     name = "move-result-discarded"
     level = Level.ERROR
-    witness = "P"
+    witness = "SP"
+    fix = Fix.SAFE
     needs = frozenset({"device"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -80,8 +88,22 @@ class MoveResultDiscarded(Rule):
                     help=f"assign the result: `{lost.name} = {lost.name}.to(device)`",
                 )
 
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether what the statement moved was a module, was no tensor, or was there already."""
+        moves = at(trace, finding.site, Moved)
+        there = at(trace, finding.site, DevicesAgreed) or counted(trace, finding.site, NO_TENSOR)
+        if there or any(move.module for move in moves):
+            return True
+        return "the script asked for no GPU in this run" if moves else False
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How much stays where it is, and what becomes of it."""
+        """How much stays where it is, and what becomes of it; or that nothing has to move."""
+        if often := counted(trace, finding.site, NO_TENSOR):
+            yield fact(f"what is moved was no tensor, {count(often, 'time')}", often, "times")
+        for agreed in at(trace, finding.site, DevicesAgreed):
+            yield fact(
+                f"{count(agreed.times, 'time')} the tensor was on the GPU already", agreed.times, "times", agreed
+            )
         for lost in at(trace, finding.site, MoveLost):
             text = (
                 f"{count(lost.elements, 'number')} of `{lost.name}` stay on the CPU after the move to `{lost.device}`"

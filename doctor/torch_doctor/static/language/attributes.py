@@ -11,7 +11,7 @@ from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
-from torch_doctor.static.training import cuts, loading, modes, module_parts, outdated, plain_tensors
+from torch_doctor.static.training import cuts, loading, modes, module_parts, outdated, places, plain_tensors
 from torch_doctor.static.values import (
     VERSION,
     Bound,
@@ -50,6 +50,7 @@ from torch_doctor.static.values import (
     plain_from,
     unpacked,
 )
+from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,14 +82,21 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     if isinstance(value, Unknown):
         known = functions.ATTRIBUTES.get(name)
         if known is not None and known.result == "plain":
-            read = Making(name, (value,)) if name == "dtype" else None
+            read = Making(name, (value,)) if name == "dtype" or (name == "device" and _is_data(value)) else None
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
-            return Unknown(value.flow.cut(), value.holds)
-        return UnknownAttribute(value, name, value.flow if known is not None else value.flow.part(name))
+            return Unknown(value.flow.cut(), value.holds, place=value.place)
+        attribute = UnknownAttribute(value, name, value.flow if known is not None else value.flow.part(name))
+        attribute.place = places.part(value.place)
+        return attribute
     if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same
         return Unknown(value.flow, held((value,)), (".", (".", ("object", value.of.id), value.name), name))
     return Unknown(value.flow, held((value,)))
+
+
+def _is_data(value: Unknown) -> bool:
+    """Whether something is a tensor, or consists of tensors: its `device` is where it is, and no setting."""
+    return bool(value.place or value.flow.forwards or value.flow.source is not Source.UNKNOWN)
 
 
 def _of_plain(run: Executor, value: Plain, name: str, node: p.Node) -> Value:
@@ -114,7 +122,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
         return Plain(size=Making(name, (value,)) if name in ("shape", "dtype", "device") else None)
     if name == "grad":
         return Unknown(EMPTY)
-    return Tensor(
+    same = Tensor(
         value.flow if known.graph else cuts.cut(run, value.flow, value, name, node),
         known.of(value.kind),
         value.made_at,
@@ -123,6 +131,8 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
         value.scalar,
         making(name, (value,)),
     )
+    same.place = value.place
+    return same
 
 
 def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node) -> Value:

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, plain_tensors
+from torch_doctor.static.training import cuts, places, plain_tensors
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -223,8 +223,11 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         if (told := narrowing.deciding(left, answers)) is not None:
             return told, negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
+        places.together(run, op, (left, right), node)
         answer = Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node))
-        return answer.with_made(plain_tensors.combined(run, op, (left, right), node)), negated
+        answer.made = plain_tensors.combined(run, op, (left, right), node)
+        answer.place = places.result(run, (left, right))
+        return answer, negated
     return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated
 
 

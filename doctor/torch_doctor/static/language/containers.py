@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import conditions, invocation
-from torch_doctor.static.measuring import making
+from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import module_parts, plain_tensors, splitting
+from torch_doctor.static.training import module_parts, places, plain_tensors, splitting
 from torch_doctor.static.values import (
     Args,
     Const,
@@ -67,7 +67,9 @@ def element_of(run: Executor, value: Value) -> Value:
     value = run.resolve(value)
     if isinstance(value, Tensor):
         row = making("unbind", (value,))
-        return Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail, meta=row)
+        one_row = Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail, meta=row)
+        one_row.place = _place_of_row(value)
+        return one_row
     if isinstance(value, Params):
         one = Params(value.modules, whole=value.whole)
         if not value.named:
@@ -86,7 +88,12 @@ def element_of(run: Executor, value: Value) -> Value:
         return summary(content) if content else Unknown()
     if isinstance(value, Instance):
         return item_of_instance(run, value)
-    return Unknown(value.flow, held((value,)))
+    return Unknown(value.flow, held((value,)), place=places.part(value.place) if isinstance(value, Unknown) else None)
+
+
+def _place_of_row(tensor: Tensor) -> Value | None:
+    shape = measured(tensor).shape if tensor.place is not None else None
+    return tensor.place if shape is not None and len(shape) > 1 else None
 
 
 def _index(run: Executor, node: p.Index) -> Value:
@@ -128,6 +135,8 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
         item = Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
         item.made = plain_tensors.of_item(value, key, node)
+        taken = isinstance(node.key, (p.Slice, p.Display)) or isinstance(key, Tensor)
+        item.place = value.place if taken else _place_of_row(value)
         return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
@@ -142,7 +151,9 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         flow = value.flow
         if isinstance(key, Const) and isinstance(key.value, str):
             flow = flow.part(key.value)
-        item_ = Unknown(flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)))
+        sliced = isinstance(node.key, p.Slice)
+        place = value.place if sliced else places.part(value.place) if isinstance(key, Const) else None
+        item_ = Unknown(flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)), place)
         return splitting.taken(run, value, key, node, item_) if splitting.are_rows(run, value) else item_
     return Unknown(value.flow, held((value,)))
 

@@ -12,7 +12,7 @@ from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import fitting, keeping, plain_tensors, sharing, sums, timing
+from torch_doctor.static.training import fitting, keeping, places, plain_tensors, sharing, sums, timing
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -85,6 +85,8 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(op, operands), meta=meta)
         made.made = plain_tensors.combined(run, op, operands, node)
+        places.together(run, op, operands, node)
+        made.place = places.result(run, operands)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made.made_by = "gradient"
         return fitting.combined(run, op, operands, made)

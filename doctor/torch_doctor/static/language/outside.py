@@ -9,7 +9,7 @@ from torch_doctor.static.flow import NONE, UNSEEN, blend
 from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.tables import launchers, libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import module_parts, places
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -78,13 +78,15 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
     kept = frozenset[int]().union(*(value.flow.kept for value in values))
     scalers = _scalers_in(holders) if run.scales else NONE
     loaders = _loaders_in(holders) if run.loads else NONE
+    whole = module_parts.with_parts(run, modules)
+    places.lost_sight(run, whole, loaders)
     if optimizers or modules or forwards or kept or scalers or loaders:
         run.emit(
             Handed,
             node,
             to=to,
             optimizers=optimizers,
-            modules=module_parts.with_parts(run, modules),
+            modules=whole,
             forwards=forwards,
             kept=kept,
             scalers=scalers,

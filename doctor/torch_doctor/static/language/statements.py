@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import outside
-from torch_doctor.static.training import container_methods, not_called
+from torch_doctor.static.training import container_methods, lost_moves, not_called
 from torch_doctor.static.values import (
     NOTHING,
     Instance,
@@ -31,6 +31,8 @@ def _evaluate(run: Executor, node: p.Evaluate) -> bool:
     value = run.evaluate(node.value)
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
         outside.dropped(run, before, node.value)
+    if run.moved[0] is node.value:
+        lost_moves.dropped(run, node.value)
     if isinstance(node.value, (p.Attribute, p.Name)):
         not_called.mentioned(run, value, node.value)
     return True

@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
     module_parts,
     outdated,
     parameters,
+    places,
     plain_tensors,
     settings,
     splitting,
@@ -120,10 +121,11 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
         return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
     if isinstance(value, Unknown) and value.flow.forwards and len(targets) > 1:
-        return [Unknown(value.flow.part(place), held((value,))) for place in range(len(targets))]
+        where = places.part(value.place)
+        return [Unknown(value.flow.part(number), held((value,)), place=where) for number in range(len(targets))]
     one = containers.element_of(run, value)
     if isinstance(one, Sequence) and isinstance(value, Unknown):
-        one = Unknown(value.flow, value.holds)
+        one = Unknown(value.flow, value.holds, place=value.place)
     return [one] * len(targets)
 
 
@@ -143,8 +145,11 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
     elif isinstance(value, Either):
         for _, option in value.options:
             set_attribute(run, option, name, new, node, target)
-    elif name == "requires_grad" and isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
-        make_leaf(run, value, target.value)
+    elif name == "requires_grad":
+        if isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
+            make_leaf(run, value, target.value)
+    else:
+        places.disturbed(value)
 
 
 def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
@@ -196,6 +201,9 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
         carries = old.flow.kept if isinstance(old, Value) else frozenset[int]()
         kept = keeping.keep(run, new, Holding.STORED, run.text(target), carries, node)
         run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
+        for name, item in list(holder.fields.items()):
+            if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)) and item.place is not None:
+                run.heap.set(holder.fields, name, places.out_of_sight(item))
         _note(run, holder, node)
     elif isinstance(holder, Sequence):
         content = holder.content
@@ -209,7 +217,8 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
             run.heap.set(holder.fields, "items", Content(tuple(items), content.rest))
         else:
             everything = (*content.all(), new)
-            run.heap.set(holder.fields, "items", Content(content.items, summary(everything)))
+            items_ = tuple(map(places.out_of_sight, content.items))
+            run.heap.set(holder.fields, "items", Content(items_, summary(everything)))
         _note(run, holder, node)
     elif isinstance(holder, Module):
         module_parts.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else "?", new, node)
@@ -220,8 +229,10 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
         found = holder.cls.find("__setitem__")
         if found is not None and isinstance(found[0], FunctionValue):
             invocation.enter(run, found[0], (holder, key, new), {}, node)
-    elif isinstance(holder, Unknown) and run.modules_called:
-        plain_tensors.left(run, new, node)
+    elif isinstance(holder, Unknown):
+        places.disturbed(holder)
+        if run.modules_called:
+            plain_tensors.left(run, new, node)
 
 
 def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.tables import models, training
-from torch_doctor.static.training import copies, parameters
+from torch_doctor.static.training import copies, module_parts, parameters, places
 from torch_doctor.static.values import (
+    NEW,
+    NOWHERE,
     Args,
     Bound,
     Const,
@@ -35,6 +37,12 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace import Tri
+
+
+_IN_PLACE = frozenset(
+    ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "torch.jit.script")
+)
+"""Wrappers that leave a module where it is."""
 
 
 def optimizer_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -92,6 +100,8 @@ def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.No
     if name in models.PARALLEL and isinstance(value, Module):
         run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
         return value.within(name)
+    if isinstance(value, Module) and name not in _IN_PLACE:
+        places.lost_sight(run, module_parts.with_parts(run, frozenset((value.id,))), ())
     if name in models.COMPILERS and isinstance(value, Module):
         run.heap.set(value.fields, "#compiled", value=True)
     if isinstance(value, (FunctionValue, Bound, Partial, Module, Either, Unknown)):
@@ -104,13 +114,16 @@ def library_module(run: Executor, name: str, model: models.LibraryModel, keyword
     made: Module = run.own(Module(run.site(node), layer=name, sensitive=model.sensitive, name=name))
     made.settings = dict(keywords)
     made.fields["#mode"] = (0, model.training)
+    made.fields["#place"] = NEW if name.startswith("torchvision.") else NOWHERE  # others may be told a device
     made.fields["#initialised"] = True
     run.emit(ModuleBuilt, node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
     return made
 
 
 def arguments_again(run: Executor, args: Args, node: p.Node) -> Value:
-    """The arguments as they were given: one alone, several as a tuple."""
+    """The arguments as they were given, perhaps moved: one alone, several as a tuple."""
+    numbers = held(args)
+    places.lost_sight(run, module_parts.with_parts(run, numbers), numbers)
     if len(args) == 1 and not isinstance(args[0], Spread):
         return args[0]
     items = tuple(value for value in args if not isinstance(value, Spread))

@@ -9,15 +9,21 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
+from torch_doctor.static.training import places
 from torch_doctor.static.values import (
+    CPU,
+    IN_MEMORY,
+    NOWHERE,
     Const,
     Content,
     FunctionValue,
     Instance,
+    Lib,
     Loader,
     Making,
     Mapping,
     Meta,
+    Place,
     Plain,
     Sequence,
     Tensor,
@@ -42,9 +48,26 @@ def batch_of(run: Executor, loader: Loader) -> Value:
     flow = Flow(source=Source.LOADER, loader=loader.id)
     size = _batch_size(loader)
     data = loader.fields.get("dataset")
+    place = (
+        None if "#elsewhere" in loader.fields else Place("", "batch", loader.born, loaders=_sorts(run, loader, data))
+    )
     if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
-        return Unknown(flow)
-    return _batched(run, _item(run, data), size, flow)
+        return Unknown(flow, place=place)
+    return _batched(run, _item(run, data), size, flow, place)
+
+
+def _sorts(run: Executor, loader: Loader, data: object) -> frozenset[object]:
+    """The loader, and the class of its data set: what is moved of one pass is to be moved of the others.
+
+    Who puts items together in a way of his own may have moved them there.
+    """
+    if "collate_fn" in loader.fields or "**" in loader.fields:
+        return frozenset((loader.id,))
+    data = run.resolve(data) if isinstance(data, Value) else None
+    while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
+        data = run.resolve(data.args[0])
+    sort: object = data.cls if isinstance(data, Instance) else data.name if isinstance(data, Tool) else ""
+    return frozenset((loader.id, sort)) if sort and sort != datasets.TENSORS else frozenset((loader.id,))
 
 
 def _batch_size(loader: Loader) -> Size:
@@ -68,8 +91,20 @@ def _item(run: Executor, data: Value) -> Value | None:
             rows = [_row(value) for value in data.args]
             return Sequence("tuple", Content(tuple(rows)))
         if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
-            return Sequence("tuple", Content((Unknown(), Tensor(kind=Kind.LABELS, meta=Meta("int64", ())))))
+            image = Unknown(place=IN_MEMORY if all(map(_stays, (*data.args, *data.keywords.values()))) else None)
+            label = Tensor(kind=Kind.LABELS, meta=Meta("int64", ())).at(IN_MEMORY)
+            return Sequence("tuple", Content((image, label)))
     return item_of_project(run, data) if isinstance(data, Instance) else None
+
+
+def _stays(value: Value) -> bool:
+    """Whether a transform of images is torchvision's own: none of these moves anything."""
+    if isinstance(value, Sequence):
+        return all(map(_stays, value.content.all()))
+    if isinstance(value, Tool):
+        own = value.name.startswith("torchvision.transforms") and not value.name.endswith(".Lambda")
+        return own and all(map(_stays, (*value.args, *value.keywords.values())))
+    return isinstance(value, (Const, Plain, Lib))
 
 
 def item_of_project(run: Executor, data: Instance) -> Value:
@@ -83,7 +118,7 @@ def item_of_project(run: Executor, data: Instance) -> Value:
 def _row(value: Value) -> Value:
     if not isinstance(value, Tensor):
         return Unknown()
-    return Tensor(meta=making("unbind", (value,)))
+    return Tensor(meta=making("unbind", (value,))).at(places.of(value))
 
 
 def _item_of_project(run: Executor, data: Instance) -> Value:
@@ -117,25 +152,44 @@ def _copied(run: Executor, value: Value) -> Value:
                 mapping.fields[key] = _copied(run, item)
         return mapping
     if isinstance(value, Tensor):
-        return Tensor(kind=value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN, meta=measured(value))
+        kind = value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN
+        place = IN_MEMORY if value.made is not None else value.place
+        return Tensor(kind=kind, meta=measured(value)).at(place)
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 
-def _batched(run: Executor, item: Value | None, size: Size, flow: Flow) -> Value:
-    """What the loader makes of items: tensors become one with a dimension more, numbers a tensor."""
+def _batched(run: Executor, item: Value | None, size: Size, flow: Flow, place: Place | None) -> Value:
+    """What the loader makes of items: tensors become one with a dimension more, numbers a tensor, on the CPU.
+
+    A tensor stays where its data set has put it; `place` is where it is if nobody knows of that.
+    """
+    part = places.part(place)
     if isinstance(item, Sequence) and item.kind in ("tuple", "list"):
-        parts = tuple(_batched(run, part, size, flow) for part in item.content.items)
+        parts = tuple(_batched(run, each, size, flow, place) for each in item.content.items)
         return run.own(Sequence("tuple", Content(parts)))
     if isinstance(item, Mapping):
         mapping: Mapping = run.own(Mapping())
-        for key, part in item.fields.items():
-            mapping.fields[key] = _batched(run, part, size, flow)
+        for key, each in item.fields.items():
+            mapping.fields[key] = _batched(run, each, size, flow, place)
         return mapping
     if isinstance(item, (Const, Plain)) and number_dtype(item):
         dtype = number_dtype(item).replace("floating", "float64")
-        return Tensor(flow, Kind.LABELS if dtype == "int64" else Kind.UNKNOWN, meta=Meta(dtype, (size,)))
+        made = Tensor(flow, Kind.LABELS if dtype == "int64" else Kind.UNKNOWN, meta=Meta(dtype, (size,)))
+        return made.at(_of_item(IN_MEMORY, part))
     if isinstance(item, Tensor):
         meta = making("batch", (item,), of=size)
         labels = item.kind is Kind.UNKNOWN and measured(item) == Meta("int64", ())
-        return Tensor(flow, Kind.LABELS if labels or item.kind is Kind.LABELS else Kind.UNKNOWN, meta=meta)
-    return Unknown(flow)
+        made = Tensor(flow, Kind.LABELS if labels or item.kind is Kind.LABELS else Kind.UNKNOWN, meta=meta)
+        return made.at(_of_item(item.place, part))
+    return Unknown(
+        flow, place=part if item is None else _of_item(item.place if isinstance(item, Unknown) else None, part)
+    )
+
+
+def _of_item(own: Value | None, part: Value | None) -> Value | None:
+    """Where a batch is whose items are there: it is known of a loader's that nobody else gives."""
+    if own is None or own is NOWHERE or not isinstance(part, Place):
+        return part
+    if isinstance(own, Place) and own.device == CPU:
+        return Place(CPU, part.how, part.site, sized=True, loaders=part.loaders)
+    return None

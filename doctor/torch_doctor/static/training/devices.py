@@ -4,15 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.values import Const, Either, Lib, Plain, Value
+from torch_doctor.static.values import (
+    CPU,
+    GPU,
+    NAMED,
+    Const,
+    Either,
+    Lib,
+    ParameterValue,
+    Plain,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.values import Args, Keywords
 
 DEVICE = "device"
 """Begins the symbol of a device; then comes its type."""
-NAMED = {"cuda": "cuda", "cpu": "cpu", "xpu": "xpu", "mps": "mps"}
+METHODS = {"cuda": "cuda", "cpu": "cpu", "xpu": "xpu", "mps": "mps"}
 """Methods that move to a device of this type."""
+_STAYS = frozenset(("share_memory", "share_memory_", "pin_memory"))
 DTYPES = {
     **{name: name for name in ("float16", "bfloat16", "float32", "float64")},
     "half": "float16",
@@ -52,7 +66,38 @@ def dtype_of(value: Value | None) -> str:
 def moved_to(method: str, args: Args, keywords: Keywords) -> tuple[str, str]:
     """Where a move goes, and to which dtype; "" for what stays, or is not known."""
     if method != "to":
-        return NAMED.get(method, ""), DTYPES.get(method, "")
+        return METHODS.get(method, ""), DTYPES.get(method, "")
     given = [*args, *(keywords[name] for name in ("device", "dtype") if name in keywords)]
     devices, dtypes = [device_of(value) for value in given], [dtype_of(value) for value in given]
     return next(filter(None, devices), ""), next(filter(None, dtypes), "")
+
+
+def goal(method: str, args: Args, keywords: Keywords) -> str | Value | None:
+    """Where a move goes: CPU, GPU or NAMED, "" where that is not known, or the tensor to which it goes.
+
+    None: it only converts, and the thing stays where it is.
+    """
+    if method != "to":
+        if method in METHODS:
+            return CPU if method == "cpu" else GPU
+        return None if method in DTYPES or method in _STAYS else args[0] if method == "type_as" and args else ""
+    given = keywords.get("device", keywords.get("other", args[0] if args else None))
+    if given is None or (isinstance(given, Lib) and given.name.startswith("torch.")):
+        return None if "**" not in keywords else ""
+    return chosen(given)
+
+
+def chosen(given: Value) -> str | Value | None:
+    """What is given as a device, in the words of `goal`."""
+    name = device_of(given)
+    if name or (isinstance(given, Const) and given.value is None):
+        return CPU if name == CPU else "" if name in ("", "meta") else GPU
+    if isinstance(given, Plain):
+        if given.size is not None and given.size.name == "device":
+            return given.size.args[0]
+        return None if given.size is not None and given.size.name == "dtype" else NAMED
+    if isinstance(given, (Tensor, ParameterValue)):
+        return given
+    return (
+        NAMED if isinstance(given, Unknown) and given.flow.source is Source.UNKNOWN and not given.flow.forwards else ""
+    )

@@ -16,11 +16,13 @@ from torch_doctor.static.training import (
     library_outputs,
     modes,
     module_parts,
+    places,
     plain_tensors,
     remembering,
     tensors,
 )
 from torch_doctor.static.values import (
+    NOWHERE,
     PACKED,
     VOLATILE,
     Args,
@@ -65,7 +67,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
     sensitive, mode = modes.mode_of(run, module)
     trainable = module_parts.trainable(run, module)
     if sensitive is False and trainable is False and not _has_frozen(run, module):
-        return _outer(run, module, args, keywords, node)
+        return _called(run, module, args, keywords, node, name)
     values = [*args, *keywords.values()]
     event: Forward = run.emit(
         Forward,
@@ -83,12 +85,34 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         autocast=autocasting.current(run),
         wrapped=bool(module.shell),
     )
-    output = _outer(run, module, args, keywords, node)
+    output = _placed(run, _called(run, module, args, keywords, node, event.name), module, values)
     # A custom module may have shown only now that it reads its mode.
     event.sensitive, event.training = modes.mode_of(run, module)
     flow = blend(value.flow for value in values)
     output = marked(run, output, event.index, flow, module, trainable)
     event.output = run.fact(output)
+    return output
+
+
+def _called(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+    """Call a whole module; within, it is known where and as what it was called, and whether it moves its input itself."""
+    before = run.scatters, run.outer_call
+    run.scatters, run.outer_call = bool(module.shell), (run.site(node), name)
+    if module.cls is None and module.table is None and module.layer:
+        places.into_layer(run, module, args[0] if args else None, node)
+    output = _outer(run, module, args, keywords, node)
+    run.scatters, run.outer_call = before
+    return output
+
+
+def _placed(run: Executor, output: Value, module: Module, given: list[Value]) -> Value:
+    """An output of which nobody knows where it is: it is where the module is."""
+    if isinstance(output, (Tensor, Unknown)) and output.place is None:
+        own: Value = module.fields["#place"]
+        if own is NOWHERE and module.cls is None and not module.layer and given:
+            own = places.of(given[0])
+        if places.is_away(run, own):
+            return output.at(own) if isinstance(output, Tensor) else Unknown(output.flow, output.holds, place=own)
     return output
 
 
@@ -144,7 +168,7 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
         )
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
-    return Unknown(flow, value.holds)
+    return Unknown(flow, value.holds, place=value.place)
 
 
 def _outer(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -185,6 +209,7 @@ def _followed(
         modes.current_mode(run, module),
         tuple(keywords),
         *map(_shape, values),
+        *(_where(run, value) for value in (module, *values)),
     )
     given = blend(value.flow for value in values)
     remembered = run.remembered.get(key)
@@ -233,14 +258,21 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     first = args[0] if args else next(iter(keywords.values()), None)
     short = module.layer.rpartition(".")[2]
     meta = None if first is None else making(f"nn.{short}", (first,), None, module)
+    place = places.result(run, values[:1])
     if table.parameters:
         plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), node)
+        places.into_layer(run, module, first, node)
+        own = module.fields["#place"]
+        place = own if places.is_away(run, own) else place
     if table.kind is None:
         if isinstance(first, Tensor):
-            return first.with_flow(flow).with_meta(meta)
-        return Unknown(flow) if not isinstance(first, Unknown) else Unknown(flow, first.holds)
+            output = first.with_flow(flow).with_meta(meta)
+            output.place = place
+            return output
+        return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)
     made_at, made_by = _made(run, module, table, node)
     output = Tensor(flow, table.kind, made_at, made_by, meta=meta)
+    output.place = place
     if short in tensors.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
         dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
         tensors.normalised(run, module.layer, first, dim, made_at)
@@ -269,6 +301,12 @@ def _made(run: Executor, module: Module, table: Layer, node: p.Node) -> tuple[Si
         and run.modules_called[-1].cls is None
     )
     return (module.born if chained else run.site(node)), module.layer
+
+
+def _where(run: Executor, value: Value) -> tuple[str, ...]:
+    """The devices that a thing may be on."""
+    place = value.fields["#place"] if isinstance(value, Module) else places.of(value)
+    return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))
 
 
 def _shape(value: Value) -> Any:  # noqa: ANN401 - a key

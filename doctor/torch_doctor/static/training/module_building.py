@@ -11,6 +11,8 @@ from torch_doctor.static.tables import frameworks, layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import built_in_forward, mode_methods, modes, module_parts, sharing, unused_layers
 from torch_doctor.static.values import (
+    NEW,
+    NOWHERE,
     Args,
     ClassValue,
     Const,
@@ -82,6 +84,8 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     sensitive: Tri = False if own_base else (known.sensitive if known else None)
     module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, sensitive=sensitive))
     module.fields["#mode"] = (0, True)
+    if own_base:
+        module.fields["#place"] = NEW
     if layer in layers.LAYERS:
         _set_table(run, module, layer, (), {})
     init = cls.find("__init__")
@@ -185,6 +189,7 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
     """Construct a module of torch's own."""
     module: Module = run.own(Module(run.site(node), layer=name, sensitive=False))
     module.fields["#mode"] = (0, True)
+    module.fields["#place"] = NOWHERE if {"device", "**"} & set(keywords) else NEW
     module.fields["#initialised"] = True
     built_in_forward.layer(run, module)
     module.given = args

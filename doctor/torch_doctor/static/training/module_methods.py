@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     modes,
     module_parts,
     outdated,
+    places,
     sharing,
     snapshots,
 )
@@ -76,6 +77,7 @@ def module_method(
         device, dtype = devices.moved_to(name, args, keywords)
         if name not in ("share_memory", "compile", "set_swish"):
             run.emit(Moved, node, module=of.id, name=receiver, device=device, dtype=dtype)
+            places.module_moved(run, of, name, args, keywords, node)
         return of
     if name == "state_dict":
         return snapshots.state_of(run, of, node, receiver)

@@ -1,19 +1,273 @@
-"""Tensors that a forward makes on the CPU, and what they meet there."""
+"""Where tensors and modules are, who moves them, and what meets that has to be in one place."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.training import module_parts
-from torch_doctor.trace import DevicesMet
+from torch_doctor.static.tables import words
+from torch_doctor.static.training import devices, module_parts
+from torch_doctor.static.values import (
+    CPU,
+    GPU,
+    IN_MEMORY,
+    NAMED,
+    NOWHERE,
+    Either,
+    Module,
+    ParameterValue,
+    Place,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    unpacked,
+)
+from torch_doctor.trace import DevicesMet, Owned
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Made, Module, Value
+    from torch_doctor.static.values import Args, Facts, Keywords, Made
 
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 """Functions after which nobody can tell where a tensor is made that is told nothing."""
+TOGETHER = frozenset(
+    words(
+        """
+        + - * / // % @ == != < <= > >= & | ^ add sub subtract mul multiply div divide matmul mm bmm mv dot addmm eq ne
+        lt le gt ge cat concat concatenate stack hstack vstack where maximum minimum pow dist cosine_similarity
+        """
+    )
+)
+"""Operations that take tensors of one device only."""
+_AWAY = (GPU, NAMED)
+
+
+# --- where things are ---
+
+
+def of(value: Value | None) -> Value:
+    """Where a tensor is: a `Place`, or one of several."""
+    if isinstance(value, Either):
+        return Either(tuple((facts, of(option)) for facts, option in value.options))
+    if isinstance(value, Sequence):
+        data = unpacked(value)
+        return NOWHERE if data is value else of(data)
+    made = value.made if isinstance(value, (Tensor, ParameterValue)) else None
+    if made is not None and not (isinstance(value, ParameterValue) and value.declared):
+        return IN_MEMORY if made.sized and not made.births and not made.homes else NOWHERE  # of a forward's own: TDR801
+    return value.place or NOWHERE if isinstance(value, (Tensor, Unknown)) else NOWHERE
+
+
+def options(run: Executor, place: Value, facts: Facts = frozenset()) -> Iterator[tuple[Facts, Place]]:
+    """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
+    if isinstance(place, Either):
+        for needs, option in place.options:
+            known = dict(facts)
+            if all(run.assumed.get(symbol, known.get(symbol, arm)) is arm for symbol, arm in needs):
+                yield from options(run, option, facts | needs)
+    else:
+        yield facts, _told(run, place) if isinstance(place, Place) else NOWHERE
+
+
+def _told(run: Executor, place: Place) -> Place:
+    """What a loader gives is on the CPU where the script moves something of it."""
+    if place.loaders and not place.device and place.loaders & run.sent_away:
+        return Place(CPU, place.how, place.site, sized=place.sized, loaders=place.loaders)
+    return place
+
+
+def is_away(run: Executor, place: Value) -> bool:
+    """Whether something may be on another device than the CPU on the current path."""
+    return any(option.device in _AWAY for _, option in options(run, place))
+
+
+def part(place: Value | None) -> Value | None:
+    """Where a part of something is that is not known to be a tensor: a batch's."""
+    if not isinstance(place, Place) or place.sized:
+        return None
+    return Place(place.device, place.how, place.site, sized=True, loaders=place.loaders)
+
+
+def of_computed(
+    run: Executor, name: str, values: Args, keywords: Keywords, node: p.Node, *, made: bool, scalar: bool
+) -> Value | None:
+    """Where a function of torch puts its result: of what it is given, or `made` there where it is told, or beside another."""
+    everything = [*values, *keywords.values()]
+    if not made:
+        together(run, name, everything, node)
+        return result(run, everything, scalar=scalar)
+    if "device" in keywords:
+        goal = devices.chosen(keywords["device"])
+        if isinstance(goal, Value):
+            return of(goal)
+        return Place(goal, "moved", run.site(node), sized=True) if goal else None
+    beside = name.endswith("_like") or name.startswith("new_")
+    return of(values[0]) if beside and values else None
+
+
+# --- who moves them ---
+
+
+def moved(run: Executor, value: Value, method: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """Where the result of a move is; the move is remembered, for the case that nobody takes it."""
+    before = of(value)
+    goal = devices.goal(method, args, keywords)
+    if goal is None:
+        return before
+    if isinstance(goal, Value):
+        return of(goal)
+    if goal in _AWAY:
+        run.moved = (node, value)
+        if isinstance(before, Place):
+            run.sent_away |= before.loaders
+    if not goal:
+        return None
+    sized = isinstance(value, Tensor) or (isinstance(before, Place) and before.sized)
+    return Place(goal, "moved", run.site(node), sized=sized)
+
+
+def module_moved(run: Executor, module: Module, method: str, args: Args, keywords: Keywords, node: p.Node) -> None:
+    """A module moves in place, with all that is in it."""
+    goal = devices.goal(method, args, keywords)
+    if goal is None:
+        return
+    place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(node))
+    for each in module_parts.parts_of(run, module).parts:
+        run.heap.set(each.fields, "#place", place)
+
+
+def lost_sight(run: Executor, modules: Iterable[int], loaders: Iterable[int]) -> None:
+    """Somebody out of sight got these, and may have moved them, or what they give."""
+    for number in modules:
+        thing = run.objects.get(number)
+        if isinstance(thing, Module):
+            run.heap.set(thing.fields, "#place", NOWHERE)
+    for number in loaders:
+        thing = run.objects.get(number)
+        if thing is not None and not isinstance(thing, Module):
+            run.heap.set(thing.fields, "#elsewhere", value=True)
+
+
+def disturbed(value: Value) -> None:
+    """Parts of something were exchanged, or it moved itself: nobody knows where they are."""
+    if isinstance(value, (Unknown, Tensor)):
+        value.place = None
+    if isinstance(value, Tensor):
+        value.made = None
+
+
+def out_of_sight(value: Value) -> Value:
+    """The same value, which may be somewhere else now."""
+    if isinstance(value, Tensor):
+        return value.at(None) if value.place is not None else value
+    return Unknown(value.flow, value.holds) if type(value) is Unknown and value.place is not None else value
+
+
+# --- what meets ---
+
+
+def result(run: Executor, values: Iterable[Value], *, scalar: bool = False) -> Value | None:
+    """Where that is which torch computes of these: together with those that are on another device than the CPU."""
+    places = [of(value) for value in _tensors(values)]
+    away: list[Value] = [place for place in places if isinstance(place, Place) and place.device in _AWAY]
+    away = away or [place for place in places if is_away(run, place)]
+    if away:
+        return away[0]
+    if scalar or not places or any(not isinstance(place, Place) or place.device != CPU for place in places):
+        return places[0] if len(places) == 1 and not scalar else None
+    return places[0]
+
+
+def together(run: Executor, name: str, values: Iterable[Value], node: p.Node, *, loss: bool = False) -> None:
+    """Write that an operation gets a tensor on the CPU and one that is not there, and takes only one device."""
+    if not loss and name.rpartition(".")[2] not in TOGETHER:
+        return
+    given = list(_tensors(values))
+    places = [of(value) for value in given]
+    if sum(place is not NOWHERE for place in places) < 2:  # noqa: PLR2004 - a pair
+        return
+    for place in places:
+        for facts, away in options(run, place):
+            if away.device not in _AWAY:
+                continue
+            for other in places:
+                here = _surely_here(run, other, facts)
+                if here is not None and (away.device == GPU or here.how != "parameter"):
+                    tell(run, here, node, name.rpartition(".")[2], loss=loss)
+                    return
+
+
+def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) -> None:
+    """A layer with parameters is given a tensor."""
+    if run.scatters or given is None:
+        return
+    own, other = layer.fields["#place"], of(given)
+    if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
+        return
+    name = layer.layer.rpartition(".")[2] or layer.name
+    for facts, place in options(run, own):
+        if place.device in _AWAY and (here := _surely_here(run, other, facts)) is not None:
+            tell(run, here, node, name)
+            return
+    for facts, place in options(run, other):
+        if place.device == GPU and (here := _surely_here(run, own, facts)) is not None:
+            tell(run, here, node, name)
+            return
+
+
+def _belongs(run: Executor, layer: Module) -> bool:
+    """Whether a layer is part of the module that is called as a whole: else it does not move with it, for other reasons."""
+    return not run.modules_called or layer in module_parts.parts_of(run, run.modules_called[0]).parts
+
+
+def _surely_here(run: Executor, place: Value, facts: Facts) -> Place | None:
+    """The place, where something is on the CPU for certain as soon as these facts hold, and is no single number."""
+    found = [option for _, option in options(run, place, facts)]
+    sure = all(option.device == CPU and (option.sized or option.how == "parameter") for option in found)
+    return found[0] if found and sure else None
+
+
+def _tensors(values: Iterable[Value]) -> Iterator[Value]:
+    for value in values:
+        if isinstance(value, Sequence):
+            yield from _tensors(value.content.all())
+        elif isinstance(value, (Tensor, Unknown, Either, ParameterValue)):
+            yield value
+
+
+def tell(run: Executor, here: Place, node: p.Node, operation: str, *, loss: bool = False) -> None:
+    """Write that two devices met, once for each culprit.
+
+    Within a forward what the script has put on the CPU, or made, may be the module's own.
+    """
+    if run.modules_called and here.how in ("made", "moved"):
+        return
+    where, name = run.outer_call if run.modules_called or not loss else (None, "")
+    culprits: set[object] = set(here.loaders) or {here.site or run.site(node)}
+    if here.how == "parameter":
+        culprits = {("parameter", run.modules_called[0].id if run.modules_called else 0)}
+    if run.default_device or culprits & run.blamed or run.trace.of(Owned):
+        return
+    run.blamed |= culprits
+    run.emit(
+        DevicesMet,
+        node,
+        operation=operation,
+        loss=loss,
+        elements=0,
+        how=here.how,
+        proof="",
+        made_at=here.site,
+        given=where is not None,
+        forward_site=where,
+        name=name,
+    )
+
+
+# --- tensors that a forward makes on the CPU ---
 
 
 def met(run: Executor, made: Made, beside: Value, name: str, node: p.Node) -> None:

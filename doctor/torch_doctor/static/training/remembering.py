@@ -40,7 +40,7 @@ def _with(run: Executor, value: Value, before: Flow, now: Flow, changed: set[str
         return value if flow is value.flow else value.with_flow(flow)
     if type(value) is Unknown:
         flow = _moved(value.flow, before, now, changed)
-        return value if flow is value.flow else Unknown(flow, value.holds)
+        return value if flow is value.flow else Unknown(flow, value.holds, place=value.place)
     return value
 
 

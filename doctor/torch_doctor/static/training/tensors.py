@@ -12,7 +12,17 @@ from torch_doctor.static.measuring import making, measured, size_at, with_facts
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import broadcasts, cuts, fitting, gradients, initialising, parameters, plain_tensors
+from torch_doctor.static.training import (
+    broadcasts,
+    cuts,
+    fitting,
+    gradients,
+    initialising,
+    lost_moves,
+    parameters,
+    places,
+    plain_tensors,
+)
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
@@ -92,6 +102,11 @@ def tensor_method(
     result = computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
     if run.straight:
         initialising.computed(run, name, of, result)
+    if name in MOVES and isinstance(result, (Tensor, Unknown)):
+        place = places.moved(run, of, name, args, keywords, node)
+        if result is of or (isinstance(result, Tensor) and result.made is not None):
+            return result
+        result.place = place
     return result
 
 
@@ -131,8 +146,11 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         )
     else:
         tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
-    if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything):
+    if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything) and "device" not in keywords:
         tensor.made = plain_tensors.combined(run, name, everything, node, scalar=reduced)
+    tensor.place = places.of_computed(
+        run, name, values, keywords, node, made=known.source is not None, scalar=bool(scalar)
+    )
     marks = {v.made_by for v in values if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
     if marks and tensor.kind in (Kind.UNKNOWN, Kind.BATCH):
         tensor.made_by = marks.pop()
@@ -143,7 +161,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         and known.kind is None
         and not reduced
     ):
-        return Unknown(flow, first.holds)
+        return Unknown(flow, first.holds, place=tensor.place)
     if short in STATISTICS and first is not None:
         fitting.statistic(run, first, values[1:], keywords, tensor, node)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
@@ -292,6 +310,9 @@ def compute_loss(
         target = args[table.target] if table.target < len(args) else keywords.get(table.target_name, Unknown())
     flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
     plain_tensors.combined(run, name, (given, target), node)
+    if not name.endswith(("ctc_loss", "CTCLoss")):
+        places.together(run, name, (given, target), node, loss=True)
+    lost_moves.used(run, (given, target))
     if flow.divided is not False:
         flow = replace(flow, divided=False)
     settings = module.settings if module is not None else keywords
@@ -300,6 +321,7 @@ def compute_loss(
     if scalar is False and isinstance(given, Tensor) and given.scalar is True:
         scalar = True
     output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar, Meta("floating", ()) if scalar else None)
+    output.place = places.result(run, (given, target), scalar=scalar is not False)
     text = run.text_of_argument(node, table.input)
     spelled_target = "" if table.target is None else run.text_of_argument(node, table.target)
 

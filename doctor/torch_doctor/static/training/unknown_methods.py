@@ -9,7 +9,7 @@ from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import gradients, keeping, module_parts, rows, tensors
+from torch_doctor.static.training import gradients, keeping, module_parts, places, rows, tensors
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -69,16 +69,19 @@ def method_of_unknown(
     if name in MOVES or (known is not None and owner.flow.source.value != "unknown"):
         if known is not None and known.result == "plain":
             return Plain()
+        place = places.moved(run, owner, name, args, keywords, node) if name in MOVES else None
         if known is not None and known.kind is not None and owner.flow.forwards:
             return tensors.computed(run, name, known, (owner, *args), keywords, node, dims=len(args) + len(keywords))
         flow = owner.flow if known is None or known.graph else owner.flow.cut()
-        return Unknown(flow, owner.holds)
+        if name not in MOVES and known is not None and known.result == "tensor" and known.scalar is False:
+            place = places.result(run, (owner,))
+        return Unknown(flow, owner.holds, place=place)
     if known is not None and (owner.flow.forwards or owner.flow.graph is True):
         return tensors.computed(run, name, known, (owner, *args), keywords, node, dims=len(args) + len(keywords))
     if known is not None and known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
         return Plain()
     if known is not None and not known.graph and name == "detach":
-        return Unknown(owner.flow.cut(), owner.holds)
+        return Unknown(owner.flow.cut(), owner.holds, place=owner.place)
     values = [*args, *keywords.values()]
     if not values and known is None:
         if name == "step" and not owner.holds:

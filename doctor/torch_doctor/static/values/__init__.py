@@ -16,6 +16,7 @@ from torch_doctor.static.values.objects import (
     ParameterValue,
     Tool,
 )
+from torch_doctor.static.values.places import CPU, GPU, IN_MEMORY, NAMED, NEW, NOWHERE, Place
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import COUNTER, ORDINAL, VERSION, Facts, Symbol, fresh_symbol, hashable, latest
@@ -52,10 +53,16 @@ from torch_doctor.static.values.value import (
 
 __all__ = [
     "COUNTER",
+    "CPU",
+    "GPU",
+    "IN_MEMORY",
     "MADE_OF_GRADIENTS",
     "MISSING",
     "MOVED_PARAMETER",
+    "NAMED",
+    "NEW",
     "NOTHING",
+    "NOWHERE",
     "ORDINAL",
     "PACKED",
     "VERSION",
@@ -92,6 +99,7 @@ __all__ = [
     "ParameterValue",
     "Params",
     "Partial",
+    "Place",
     "Plain",
     "Sequence",
     "Spread",

@@ -9,6 +9,7 @@ from torch_doctor.static.flow import alternatives
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.objects import Module
+from torch_doctor.static.values.places import IN_MEMORY, NOWHERE, Place
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import LONGEST, Making, number
 from torch_doctor.static.values.tensors import Params, Tensor
@@ -71,11 +72,16 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
             both = Making("either", (left, right)) if left.meta and right.meta else None
             meta = both if both is not None and both.depth < LONGEST else None
         scalar = left.scalar if left.scalar is right.scalar else None
+        place = left.place
+        if place is not right.place or left.made is not right.made:
+            place = join(_place(left), _place(right), symbol)
         same = meta is left.meta and scalar is left.scalar and made is left.made and flow is left.flow
+        same &= place is left.place
         if same:
             return left
         both_ways = left.with_made(made, flow).with_meta(meta)
         both_ways.scalar = scalar
+        both_ways.place = place
         return both_ways
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
         return left
@@ -85,7 +91,13 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         return left if left.shell else right  # where a test decides whether it is wrapped, both are meant
     if isinstance(left, Params) and isinstance(right, Params):
         return left if left.modules == right.modules else Params(left.modules | right.modules, whole=False)
+    if isinstance(left, Place) and isinstance(right, Place) and left.same(right):
+        return left
     return _options(left, right, symbol)
+
+
+def _place(tensor: Tensor) -> Value:
+    return (IN_MEMORY if tensor.made.sized else NOWHERE) if tensor.made is not None else tensor.place or NOWHERE
 
 
 def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:

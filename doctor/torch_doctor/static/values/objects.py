@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow
+from torch_doctor.static.values.places import NOWHERE
 from torch_doctor.static.values.symbols import SERIAL
 from torch_doctor.static.values.value import Value
 
@@ -53,7 +54,8 @@ class Module(Object):
     """A module. `cls` is the project's class, `layer` the torch name with its `table` entry; neither: only its role is known.
 
     `sensitive` and `training` are what is known where its insides are not in sight. Fields beginning with "#" are not
-    attributes: "#mode" (stamp, training), "#frozen", "#registered", "#initialised", "#early", "#reads_mode", "#compiled".
+    attributes: "#mode" (stamp, training), "#place" (where its own parameters are), "#frozen", "#registered",
+    "#initialised", "#early", "#reads_mode", "#compiled".
     `shell` is the wrapper (its torch name) that this name of the module goes through, "" for the module itself.
     """
 
@@ -78,6 +80,7 @@ class Module(Object):
         self.given: tuple[Value, ...] = ()  # the constructor's arguments, of a layer; `settings` are those with names
         self.settings: dict[str, Value] = {}
         self.shell = ""
+        self.fields["#place"] = NOWHERE
 
     def within(self, shell: str) -> Module:
         """The same module, called through a wrapper."""

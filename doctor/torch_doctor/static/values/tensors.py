@@ -58,10 +58,10 @@ class Tensor(Value):
     """A tensor: what its numbers mean (`kind`, since `made_at`, by `made_by`), how it travelled (`trail`), its flow.
 
     `meta` is its dtype and shape, or how it was made, from which they follow when somebody asks; None: not known. `made` is
-    there where it was computed of numbers alone.
+    there where it was computed of numbers alone, `place` where it is known otherwise where it is.
     """
 
-    __slots__ = ("flow", "kind", "made", "made_at", "made_by", "meta", "scalar", "trail")
+    __slots__ = ("flow", "kind", "made", "made_at", "made_by", "meta", "place", "scalar", "trail")
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ class Tensor(Value):
         self.scalar = scalar
         self.meta = meta
         self.made: Made | None = None
+        self.place: Value | None = None
 
     def with_flow(self, flow: Flow) -> Tensor:
         """The same tensor with another history."""
@@ -96,6 +97,13 @@ class Tensor(Value):
         """The same tensor of which something else is known of how it was made."""
         tensor = Tensor(flow or self.flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, self.meta)
         tensor.made = made
+        tensor.place = self.place
+        return tensor
+
+    def at(self, place: Value | None) -> Tensor:
+        """The same numbers somewhere else, or where that is known otherwise."""
+        tensor = self.with_made(None)
+        tensor.place = place
         return tensor
 
 

@@ -122,14 +122,24 @@ def number_dtype(value: Value) -> str:
 
 
 class Unknown(Value):
-    """Anything at all. `flow` is what it may carry, `holds` the objects that it may hold on to."""
+    """Anything at all. `flow` is what it may carry, `holds` the objects that it may hold on to.
 
-    __slots__ = ("_symbol", "flow", "holds")
+    `place` is where it is, None where nobody knows.
+    """
 
-    def __init__(self, flow: Flow = UNSEEN, holds: frozenset[int] = frozenset(), symbol: Symbol | None = None) -> None:
+    __slots__ = ("_symbol", "flow", "holds", "place")
+
+    def __init__(
+        self,
+        flow: Flow = UNSEEN,
+        holds: frozenset[int] = frozenset(),
+        symbol: Symbol | None = None,
+        place: Value | None = None,
+    ) -> None:
         self.flow = flow
         self.holds = holds
         self._symbol = symbol
+        self.place = place
 
     @property
     def symbol(self) -> Symbol:

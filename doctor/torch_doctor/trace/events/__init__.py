@@ -21,6 +21,7 @@ from torch_doctor.trace.events.course import (
     ValueRead,
 )
 from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, Fitted, LoaderBuilt, Reordered, RowsSplit
+from torch_doctor.trace.events.devices import DevicesAgreed, DevicesMet, MoveLost
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, WriterBuilt
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
@@ -82,6 +83,8 @@ __all__ = [
     "ClockRead",
     "ConstantWeights",
     "DatasetBuilt",
+    "DevicesAgreed",
+    "DevicesMet",
     "EpochSet",
     "Event",
     "FiniteChecked",
@@ -112,6 +115,7 @@ __all__ = [
     "ModeMethod",
     "ModeSet",
     "ModuleBuilt",
+    "MoveLost",
     "Moved",
     "Normalised",
     "NotCalled",

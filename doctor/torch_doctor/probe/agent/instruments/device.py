@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..watching.watch import Watch
 
 AGENT = "torch_doctor_agent"  # in the names of the agent's own modules
+NAME = re.compile(r"""\w+(?:\.\w+|\[(?:\w+|"[^"\[]*"|'[^'\[]*')\])*""")  # `x`, `self.x`, `batch["x"]`
 MOST = 200_000  # operations that are followed
 ANYWHERE = frozenset(
     (
@@ -43,8 +45,12 @@ class Instrument(Base):
         self.given: list[Place | None] = []
         self.lost: list[Place] = []
         self._meeting = Meeting(self)
+        self._agreed: dict[int, list[int]] = {}
         self._operations = 0
-        if self.real or watch.recorder.plan.get("pretend"):
+        parallel = self.torch.nn.parallel
+        self._shells = (parallel.DataParallel, parallel.DistributedDataParallel)
+        self.active = bool(self.real or watch.recorder.plan.get("pretend"))
+        if self.active:
             places.begin()
             self._follow_parameters()
             if not self.real:
@@ -58,6 +64,32 @@ class Instrument(Base):
         self.root = module
         self.given = [self.place(tensor) for tensor in tensors((arguments, keywords))]
         self._meeting.forward = here.site
+        weight = next(iter(module.parameters()), None)
+        if weight is not None and not isinstance(module, self._shells):
+            self._agree(here.site, [self.place(weight), *self.given])
+
+    def on_loss(
+        self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
+    ) -> None:
+        """A loss is given tensors."""
+        self._agree(here.site, [self.place(tensor) for tensor in tensors((arguments, keywords)) if tensor.dim()])
+
+    def _agree(self, site: int, places: list[Place | None]) -> None:
+        """Counts a call all of whose tensors are on the GPU; one that is elsewhere makes it count no more."""
+        if not self.active or not places:
+            return
+        if all(place is not None and place.gpu for place in places):
+            self._agreed.setdefault(site, [0, 0])
+            self._agreed[site][0] += 1
+            self._agreed[site][1] = len(places)
+        else:
+            self._agreed[site] = [-MOST, 0]
+
+    def at_end(self, error: BaseException | None) -> None:
+        """Tells of the calls whose tensors are all on the GPU."""
+        for site, (times, count) in self._agreed.items():
+            if times > 0:
+                self.recorder.event("DevicesAgreed", self.recorder.here(), site=site, tensors=count, times=times)
 
     def on_batch(self, batch: Any, here: Here, event: int) -> None:
         """What a loader gives is on the CPU, unless its dataset is not."""
@@ -71,7 +103,9 @@ class Instrument(Base):
         """A statement moves a tensor that it names; on the GPU there is a copy now that nobody has."""
         result, before, tensor = places.latest
         node = self.recorder.index.nodes[key]
-        if result is not value or tensor is value or not node.text.replace(".", "").isidentifier():
+        if result is not value and places.is_gpu(value):
+            self._agree(self.recorder.index.site(key), [self.place(value)])  # it was there
+        if result is not value or tensor is value or not NAME.fullmatch(node.text):
             return
         if before is None:
             before = Place(gpu=False, how="batch")

@@ -21,6 +21,7 @@ class Watcher:
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._others: dict[int, int] = {}
+        self._moved_others: dict[int, int] = {}
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
@@ -40,6 +41,8 @@ class Watcher:
         for key, times in self._others.items():
             site = self._recorder.index.site(key)
             self._recorder.measured("named and not a method", times, "times", site=site)
+        for key, times in self._moved_others.items():
+            self._recorder.measured("moved and no tensor", times, "times", site=self._recorder.index.site(key))
 
     def _tell(self, key: int, value: Any) -> None:
         node = self._recorder.index.nodes[key]
@@ -85,6 +88,8 @@ class Watcher:
         if isinstance(value, self._torch.Tensor):
             self._recorder.safely(self._tell_dropped, key, value)
             self._watch.tell("on_dropped", key, value)
+        else:
+            self._moved_others[key] = self._moved_others.get(key, 0) + 1
         return value
 
     def _tell_dropped(self, key: int, value: Any) -> None:

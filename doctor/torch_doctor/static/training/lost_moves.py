@@ -1,0 +1,78 @@
+"""Statements that move a tensor and leave the moved one alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.tables import functions, words
+from torch_doctor.static.training import places, roles
+from torch_doctor.static.values import Tensor, Unknown
+from torch_doctor.trace import MoveLost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.values import Value
+
+_OF_OTHERS = frozenset(
+    words(
+        """
+        to cuda cpu type float double half size keys values items data max min sum mean copy_ clone contiguous
+        pin_memory
+        """
+    )
+)
+"""Methods of tensors that other things that move in place have too."""
+_OF_TENSORS = frozenset((*functions.METHODS, *functions.ATTRIBUTES))
+
+
+def dropped(run: Executor, node: p.Expr) -> None:
+    """Nobody takes the result of this call: a tensor does not move in place, other things may do so."""
+    call, value = run.moved
+    if (
+        call is not node
+        or value is None
+        or not isinstance(node, p.Call)
+        or not isinstance(node.func, p.Attribute)
+        or not _named(node.func.value)
+    ):
+        return
+    place = places.of(value)
+    name = run.text(node.func.value)
+    if value.flow.forwards or places.is_away(run, place):
+        return  # what a model returned is where the model is
+    if isinstance(value, Tensor) or _used_as_tensor(run, name):
+        _tell(run, value, node, name)
+    elif isinstance(value, Unknown):
+        run.lost[id(value)] = value, node, name
+    places.disturbed(value)
+
+
+def used(run: Executor, values: Iterable[Value]) -> None:
+    """These are tensors for certain: a loss gets them."""
+    for value in values if run.lost else ():
+        found = run.lost.pop(id(value), None)
+        if found is not None:
+            _tell(run, *found)
+
+
+def _tell(run: Executor, value: Value, node: p.Node, name: str) -> None:
+    run.emit(MoveLost, node, name=name, device="", elements=0)
+    run.lost.pop(id(value), None)
+
+
+def _named(node: p.Expr) -> bool:
+    """Whether an expression names something that is there afterwards: `x`, `self.x`, `batch["x"]`."""
+    while isinstance(node, (p.Attribute, p.Index)):
+        if isinstance(node, p.Index) and not isinstance(node.key, (p.Const, p.Name)):
+            return False
+        node = node.value
+    return isinstance(node, p.Name)
+
+
+def _used_as_tensor(run: Executor, name: str) -> bool:
+    """Whether the function takes attributes of it that tensors have, and nothing else has that moves in place."""
+    uses = {use.removesuffix("(...)") for use in roles.uses_of(run, name)}
+    return bool(uses & _OF_TENSORS - _OF_OTHERS) and uses <= _OF_TENSORS

@@ -322,6 +322,10 @@ class Words:
         return f"add to {_name(event.holder)}"
 
     @_said.register
+    def _(self, event: t.Meaned) -> str:
+        return f"mean of {_fact(event.value)}"
+
+    @_said.register
     def _(self, event: t.Averaged) -> str:
         return f"divide a sum: {_name(event.name)}"
 

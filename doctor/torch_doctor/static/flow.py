@@ -31,7 +31,8 @@ class Flow:
     multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, that are in
     it, each by its forwards and its place: what is known of one tells nothing of the others. `sums` are the
     events that added up what is surely in it. `rows` are the events that fitted something on the rows in it, or split these
-    rows, and `PART` where some rows were left out otherwise.
+    rows, and `PART` where some rows were left out otherwise. `means`: it is the mean over a batch that these events computed,
+    or a list of such means; where there are several, one of them.
     """
 
     graph: Tri = False
@@ -47,6 +48,7 @@ class Flow:
     parts: frozenset[Part] = NONE
     sums: frozenset[int] = NONE
     rows: frozenset[int] = NONE
+    means: frozenset[int] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
@@ -60,6 +62,7 @@ class Flow:
             cuts=self.cuts,
             sums=self.sums,
             rows=self.rows,
+            means=self.means,
         )
 
     def part(self, place: Hashable) -> Flow:
@@ -103,6 +106,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 result.parts | flow.parts,
                 result.sums | flow.sums,
                 result.rows | flow.rows,
+                result.means | flow.means,
             )
     return result or EMPTY
 
@@ -112,7 +116,7 @@ def alternatives(left: Flow, right: Flow) -> Flow:
     if left is right or left == right:
         return left
     merged = blend((left, right))
-    same_sums = left.sums == right.sums
+    same_sums = left.sums == right.sums and bool(left.means) == bool(right.means)
     if same_sums and (left.graph, left.scaled, left.divided) == (right.graph, right.scaled, right.divided):
         return merged
     return replace(
@@ -121,6 +125,7 @@ def alternatives(left: Flow, right: Flow) -> Flow:
         scaled=merged.scaled if left.scaled == right.scaled else None,
         divided=merged.divided if left.divided == right.divided else None,
         sums=left.sums & right.sums,
+        means=merged.means if left.means and right.means else NONE,
     )
 
 

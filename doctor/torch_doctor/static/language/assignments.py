@@ -85,7 +85,7 @@ def _augment(run: Executor, node: p.Augment) -> bool:
         if plain or old.flow.kept:
             kept = keeping.keep(run, value, Holding.ACCUMULATED, run.text(node.target), old.flow.kept, node)
             result = operators.operate(run, node.op, (old, kept), node)
-    targets.bind(run, node.target, sums.summed(run, old, result, node), node)
+    targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
     return True
 
 

@@ -11,7 +11,7 @@ from torch_doctor.static.iteration import PASSES, UNROLLED
 from torch_doctor.static.language import containers, narrowing, operators, outside, streams, targets
 from torch_doctor.static.tables import functions, libraries
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts
+from torch_doctor.static.training import cuts, sums
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
@@ -95,6 +95,8 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name == "len":
         if isinstance(first, Sequence) and first.content.rest is None and not run.loop_depth:
             return Const(len(first.content.items))
+        if isinstance(first, Stream) and first.bar and first.loader:
+            return Plain(("len", first.loader))
         return Plain(("len", first.id)) if isinstance(first, Object) else Plain()
     if name == "type" and len(args) == 1:
         return narrowing.type_of(first)
@@ -208,13 +210,14 @@ def _reduced(run: Executor, name: str, args: Args, node: p.Node) -> Value:
         stream = streams.stream_of(run, args[0]) if args else Stream(Plain())
         values = stream.content.all() if stream.content is not None else (stream.item,)
     if not values or all(isinstance(value, (Const, Plain)) for value in values):
-        return plain_from(values)
+        made = plain_from(values)
+        return sums.summed_up(run, args[0], values, made, node) if name == "sum" and values else made
     result: Value = values[0]
     for value in values[1:]:
         result = operators.operate(run, "+", (result, value), node)
     if isinstance(result, Params):
         return Tensor(Flow(graph=run.grad, modules=result.modules))
-    return result
+    return sums.summed_up(run, args[0], values, result, node) if name == "sum" else result
 
 
 def deque(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> Value:

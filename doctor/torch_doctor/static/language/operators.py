@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
@@ -61,16 +61,19 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
     if all(isinstance(value, Const) for value in operands):
         return _computed(op, [value.value for value in operands if isinstance(value, Const)])
     if isinstance(operands[0], Sequence):
-        made = _on_sequence(run, op, operands, node)
-        if made is not None:
-            return made
+        sequence = _on_sequence(run, op, operands, node)
+        if sequence is not None:
+            return sequence
     if all(isinstance(value, (Const, Plain)) for value in operands):
         if op == "-" and run.clocks and len(operands) > 1:
             timing.difference(run, operands[0], operands[1], node)
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         plain = plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
+        plain = sums.number_with(plain, operands) if op in "+-" else plain
         return fitting.combined(run, op, operands, plain)
     flow = recorded(run, blend(value.flow for value in operands))
+    if flow.means and op not in "+-":
+        flow = replace(flow, means=NONE)
     if op in "*/" and flow.graph is not False:
         flow = divided(flow)
     holds = held(operands)

@@ -51,6 +51,8 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
     library = canonical(func.name) if isinstance(func, Lib) else ""
     harmless = bool(library) and libraries.harmless(library)
     flows = blend(value.flow for value in values)
+    if flows.means:
+        flows = replace(flows, means=NONE)
     if not harmless:
         hand_over(run, name or library, holders, values, node)
         for value in values:

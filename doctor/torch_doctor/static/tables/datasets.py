@@ -26,3 +26,9 @@ JOINS: frozenset[str] = frozenset(("torch.utils.data.ConcatDataset",))
 """The same of each data set in a list."""
 TENSORS = "torch.utils.data.TensorDataset"
 LOADER = "torch.utils.data.DataLoader"
+ROWS: dict[str, tuple[int, int]] = {
+    **{f"torchvision.datasets.{name}": (60_000, 10_000) for name in ("MNIST", "FashionMNIST", "KMNIST")},
+    **{f"torchvision.datasets.{name}": (50_000, 10_000) for name in ("CIFAR10", "CIFAR100")},
+    "torchvision.datasets.USPS": (7_291, 2_007),
+}
+"""How many rows they have with `train=True`, their default, and with `train=False`."""

@@ -227,6 +227,16 @@ PACKS = frozenset(f"torch.nn.utils.rnn.{name}" for name in ("pack_padded_sequenc
 READING = frozenset({"item", "tolist", "numpy", "__float__", "__array__"})
 """Methods of a tensor that return its numbers outside of torch."""
 
+ALIKE = frozenset(
+    words(
+        """
+        item tolist numpy __float__ __array__ detach detach_ cpu cuda to float double half type clone data squeeze unsqueeze
+        view reshape flatten contiguous mean stack cat concat tensor as_tensor FloatTensor Tensor nan_to_num
+        """
+    ),
+)
+"""Functions and methods whose result has the numbers of what they are given, or is the mean of one number."""
+
 SELECTING = frozenset(
     words(
         """

@@ -196,5 +196,8 @@ PASS_THROUGH: dict[str, PassThrough] = {
 }
 """Functions that give the items of an argument, in its order (sorted and reversed aside)."""
 
+MEANS = frozenset(words("numpy.mean numpy.average numpy.nanmean statistics.mean statistics.fmean"))
+"""Functions that return the mean of a list of numbers."""
+
 RANGES = frozenset({"range", "tqdm.trange", "itertools.count", "torch.arange", "numpy.arange"})
 """Calls that count."""

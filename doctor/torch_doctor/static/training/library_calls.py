@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.language import builtin_functions, narrowing, outside, streams
 from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, sinks, training
 from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS
@@ -31,6 +32,7 @@ from torch_doctor.static.training import (
     rows,
     settings,
     splitting,
+    sums,
     tensors,
     timing,
 )
@@ -63,7 +65,6 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import FiniteChecked, ScalerBuilt, WriterBuilt
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
 _PLAIN_ROOTS = frozenset(
@@ -243,6 +244,13 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     values = [*args, *keywords.values()]
     if root in fitting.ROOTS and (made := fitting.of_library(run, name, args, keywords, node)) is not None:
         return made
+    if (
+        name in libraries.MEANS
+        and args
+        and isinstance(node, p.Call)
+        and isinstance(node.args[0], (p.Name, p.Attribute))
+    ):
+        sums.averaged(run, args[0], node)
     if root in _PLAIN_ROOTS and libraries.harmless(name):
         return plain_from(values)
     if name in data.SUBSETS and len(args) > 1:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.datasets import TENSORS
+from torch_doctor.static.tables.datasets import ROWS, TENSORS
 from torch_doctor.static.training import rows, splitting
 from torch_doctor.static.values import (
     Args,
@@ -61,7 +61,10 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         drop_last=_said(given.get("drop_last"), default=None if open_ else False),
         full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),
         workers=_number(given.get("num_workers"), default=None if parameters is None or open_ else 0),
-        batch=_number(size, default=None if parameters is None or open_ else 1),
+        batch=0
+        if isinstance(size, Const) and size.value is None
+        else _number(size, default=None if parameters is None or open_ else 1),
+        rows=None if parameters is None or open_ or _sampled(given, open_=False) is not False else _length(dataset),
         batches=None if parameters is None or open_ else _batches(given),
         sampler=_distributed(given.get("sampler")) or _distributed(given.get("batch_sampler")),
     )
@@ -81,7 +84,13 @@ def _batches(given: Keywords) -> int | None:
 
 
 def _length(dataset: Value | None) -> int | None:
-    """How many rows a dataset of tensors, or a list, has."""
+    """How many rows a dataset of tensors, a list, a part of a split, or a library's own dataset has."""
+    if isinstance(dataset, Tool) and rows.OF_PART in dataset.fields:
+        return _number(dataset.fields[rows.OF_PART], default=None)
+    if isinstance(dataset, Tool) and canonical(dataset.name) in ROWS:
+        train = dataset.keywords.get("train", dataset.args[1] if len(dataset.args) > 1 else Const(value=True))
+        in_training, in_test = ROWS[canonical(dataset.name)]
+        return (in_training if train.value else in_test) if isinstance(train, Const) else None
     if isinstance(dataset, Sequence):
         return len(dataset.content.items) if dataset.content.rest is None else None
     if isinstance(dataset, Tool) and canonical(dataset.name) == TENSORS:

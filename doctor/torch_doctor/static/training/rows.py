@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace.events import Trail
 
+OF_PART = "#rows"
+"""The field of a part of a split that says how many rows it has."""
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 """What an argument is that says how rows are prepared, and not which ones are read."""
 
@@ -68,6 +70,9 @@ def split(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node
     content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
     count = len(content.items) if content.rest is None else 0
     items: tuple[Value, ...] = tuple(_subset(run, whole, node, part) for part in range(count))
+    for part, length in zip(items, content.items, strict=False):
+        if isinstance(part, Tool) and isinstance(length, Const) and type(length.value) is int:
+            part.fields[OF_PART] = length
     return run.own(Sequence("list", Content(items, None if count else _subset(run, whole, node, None)), run.site(node)))
 
 

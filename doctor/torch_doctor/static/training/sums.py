@@ -6,12 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import NONE
-from torch_doctor.static.values import Const, Number, Plain, Tensor, Unknown, Value, Zero
-from torch_doctor.trace import Averaged, Summed
+from torch_doctor.static.tables.functions import ALIKE
+from torch_doctor.static.values import Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero
+from torch_doctor.trace import Averaged, LossCalled, Meaned, Summed
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.static.flow import Flow
 
 
 def started(run: Executor, value: Value, node: p.Node) -> Value:
@@ -26,30 +30,108 @@ def started(run: Executor, value: Value, node: p.Node) -> Value:
     return value
 
 
-def summed(run: Executor, old: Value, result: Value, node: p.Augment) -> Value:
+def summed(run: Executor, old: Value, value: Value, result: Value, node: p.Augment) -> Value:
     """`holder += something`: the sum, which remembers what went into it."""
     if node.op != "+" or not run.loop_depth or run.modules_called or isinstance(result, Const):
         return result
+    if result.flow.means and not old.flow.means:  # else they are terms of one loss
+        result = _with_flow(result, replace(result.flow, means=NONE))
     earlier = [event for event in run.trace.at(*old.flow.sums) if isinstance(event, Summed)]
     start = old.site if isinstance(old, Zero) else next((event.started for event in earlier), None)
     if start is None:
         return result
-    event = run.emit(Summed, node, holder=run.text(node.target), started=start, carries=old.flow.sums)
-    flow = replace(result.flow, sums=old.flow.sums | {event.index})
+    event = run.emit(
+        Summed,
+        node,
+        holder=run.text(node.target),
+        started=start,
+        carries=old.flow.sums,
+        means=value.flow.means if isinstance(value, (Tensor, Plain)) else NONE,
+        counts=isinstance(value, Const) and value.value == 1,
+    )
+    flow = replace(result.flow, sums=old.flow.sums | {event.index}, means=NONE)
     if isinstance(result, Plain):
         return Number(flow, size=result.size)
-    if isinstance(result, Tensor):
-        return result.with_flow(flow)
-    return Unknown(flow, result.holds) if type(result) is Unknown else result
+    return _with_flow(result, flow)
+
+
+def summed_up(run: Executor, of: Value, items: Iterable[Value], result: Value, node: p.Node) -> Value:
+    """`sum(items)`: of means over batches a sum that remembers them."""
+    each = [item.flow.means if isinstance(item, (Tensor, Plain)) else NONE for item in items]
+    if not all(each):
+        return _with_flow(result, replace(result.flow, means=NONE)) if result.flow.means else result
+    means = frozenset[int]().union(*each)
+    listed = of.id if isinstance(of, Sequence) else 0
+    event = run.emit(Summed, node, holder=run.text_of_argument(node, 0), means=means, at_once=True, listed=listed)
+    flow = replace(result.flow, sums=frozenset((event.index,)), means=NONE)
+    return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
 
 
 def divided(run: Executor, operands: tuple[Value, ...], node: p.Node) -> None:
     """`sum / something`."""
-    if len(operands) > 1 and operands[0].flow.sums:
+    if len(operands) > 1 and (operands[0].flow.sums or operands[0].flow.means):
         by = operands[1]
         symbol = by.symbol if isinstance(by, Plain) else NOTHING
         length = symbol[1] if symbol[0] == "len" and isinstance(symbol[1], int) else 0
-        run.emit(Averaged, node, name=run.text(node), sums=operands[0].flow.sums, length=length, by=by.flow.sums)
+        added, means = operands[0].flow.sums, operands[0].flow.means
+        if added or length:
+            run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)
+
+
+def averaged(run: Executor, values: Value, node: p.Node) -> None:
+    """`mean(values)`, where these are means over batches, each of which counts as much as the others."""
+    means = _means_in(values)
+    if means:
+        run.emit(Averaged, node, name=run.text(node), sums=NONE, means=means)
+
+
+def mean_loss(run: Executor, flow: Flow, reduction: str) -> Flow:
+    """The history of a loss that has just been computed."""
+    last = run.trace.events[-1] if run.trace.events else None
+    if reduction in ("mean", "batchmean") and isinstance(last, LossCalled) and flow.forwards:
+        return replace(flow, means=frozenset((last.index,)))
+    return replace(flow, means=NONE) if flow.means else flow
+
+
+def mean_of(run: Executor, flow: Flow, of: Value | None, node: p.Node) -> Flow:
+    """The history of a tensor's mean over all that is in it."""
+    if flow.means:
+        if not (isinstance(of, Tensor) and of.scalar is True):  # means of batches, made one tensor
+            run.emit(Averaged, node, name=run.text(node), sums=NONE, means=flow.means)
+            return replace(flow, means=NONE)
+    elif flow.forwards and run.loop_depth and not run.modules_called and isinstance(of, Tensor):
+        event = run.emit(Meaned, node, value=run.fact(of))
+        return replace(flow, means=frozenset((event.index,)))
+    return flow
+
+
+def through(name: str, flow: Flow, of: Value | None) -> Flow:
+    """What a function of torch leaves of a batch's mean: itself, where it only looks different."""
+    if not flow.means or (name.rpartition(".")[2] in ALIKE and (not isinstance(of, Sequence) or _means_in(of))):
+        return flow
+    return replace(flow, means=NONE)
+
+
+def number_with(number: Plain, terms: tuple[Value, ...]) -> Plain:
+    """The sum of such terms: with the mean of a batch in it, it grows by one with every batch."""
+    means = frozenset[int]().union(*(term.flow.means for term in terms))
+    return Number(replace(number.flow, means=means), number.symbol, number.size) if means else number
+
+
+def _means_in(values: Value) -> frozenset[int]:
+    """The means of batches of which a list consists, and of nothing else."""
+    if isinstance(values, Sequence):
+        items = values.content.all()
+        return values.flow.means if all(item.flow.means for item in items) else NONE
+    return values.flow.means if isinstance(values, (Tensor, Plain)) else NONE
+
+
+def _with_flow(value: Value, flow: Flow) -> Value:
+    if isinstance(value, Plain):
+        return Number(flow, value.symbol, value.size)
+    if isinstance(value, Tensor):
+        return value.with_flow(flow)
+    return Unknown(flow, value.holds) if type(value) is Unknown else value
 
 
 NOTHING = ("", NONE)

@@ -22,6 +22,7 @@ from torch_doctor.static.training import (
     parameters,
     places,
     plain_tensors,
+    sums,
 )
 from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
@@ -120,7 +121,7 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     )
     if known.result == "none":
         return NOTHING
-    flow = blend(value.flow for value in everything)
+    flow = sums.through(name, blend(value.flow for value in everything), first)
     if known.result == "plain":
         read = cuts.cut(run, flow, first, name, node) if name in functions.READING else EMPTY
         return containers.size_of(values, keywords) if name == "size" else plain_from([], flow=read)
@@ -135,6 +136,8 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     leading = _leading(run, first)
     kind = _kind(name, known, leading)
     reduced = known.scalar is None and dims == 0 and "dim" not in keywords
+    if reduced and name.rpartition(".")[2] == "mean":
+        flow = sums.mean_of(run, flow, first, node)
     scalar = True if known.scalar is True or reduced else None
     short = name.rpartition(".")[2]
     meta = _made(run, short, values, keywords, node)
@@ -340,7 +343,7 @@ def compute_loss(
         return True
 
     _of_each_model(run, given, called, node)
-    return output
+    return output.with_flow(sums.mean_loss(run, flow, reduction))
 
 
 def _of_each_model(run: Executor, value: Value, called: Callable[[Value], bool], node: p.Node) -> None:

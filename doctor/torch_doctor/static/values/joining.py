@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.flow import alternatives
+from torch_doctor.static.flow import EMPTY, Flow, alternatives
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.objects import Module
@@ -56,7 +56,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
     ):
         return left
     if isinstance(left, Plain) and isinstance(right, Plain):
-        if left.flow.sums != right.flow.sums or left.flow.rows != right.flow.rows:
+        if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
             return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
         return right if isinstance(right, Number) and not isinstance(left, Number) else left
     if (
@@ -126,7 +126,7 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
     if not found:
         return Unknown()
     if all(isinstance(value, (Const, Plain)) for value in found):
-        return found[0] if len(found) == 1 else plain_from(found, size=number(map(number_dtype, found)))
+        return found[0] if len(found) == 1 else _number_of(found)
     result = found[0]
     if len(found) <= MAX_OPTIONS:
         for value in found[1:]:
@@ -135,6 +135,13 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
     if all(isinstance(value, Params) for value in found):
         return Params(frozenset().union(*(value.modules for value in found)), whole=False)
     return Unknown(reduce(alternatives, (value.flow for value in found)), held(found))
+
+
+def _number_of(numbers: list[Value]) -> Value:
+    """One of these numbers."""
+    means = all(value.flow.means for value in numbers)
+    flow = Flow(means=frozenset().union(*(value.flow.means for value in numbers))) if means else EMPTY
+    return plain_from(numbers, flow=flow, size=number(map(number_dtype, numbers)))
 
 
 def _join_content(left: Content, right: Content) -> Content:

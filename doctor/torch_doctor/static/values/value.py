@@ -106,7 +106,9 @@ def plain_from(
     cuts = flow.cuts.union(*(value.flow.cuts for value in values))
     sums = flow.sums.union(*(value.flow.sums for value in values))
     rows = flow.rows.union(*(value.flow.rows for value in values))
-    return Number(Flow(cuts=cuts, sums=sums, rows=rows), symbol, size) if cuts or sums or rows else Plain(symbol, size)
+    if not (cuts or sums or rows or flow.means):
+        return Plain(symbol, size)
+    return Number(Flow(cuts=cuts, sums=sums, rows=rows, means=flow.means), symbol, size)
 
 
 NUMBERS = {bool: "bool", int: "int64", float: "floating"}

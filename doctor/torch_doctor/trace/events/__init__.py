@@ -43,7 +43,7 @@ from torch_doctor.trace.events.modules import (
 )
 from torch_doctor.trace.events.settings import FiniteChecked, RunAsScript, Seeded, SettingSet
 from torch_doctor.trace.events.sight import GaveUp, Handed, OutdatedUsed, Owned, Unreadable
-from torch_doctor.trace.events.sums import Averaged, Summed
+from torch_doctor.trace.events.sums import Averaged, Meaned, Summed
 from torch_doctor.trace.events.update import (
     Backward,
     Broadcast,
@@ -112,6 +112,7 @@ __all__ = [
     "LoopIterated",
     "LossBuilt",
     "LossCalled",
+    "Meaned",
     "ModeMethod",
     "ModeSet",
     "ModuleBuilt",

@@ -43,9 +43,9 @@ class LoaderBuilt(Event):
 
     `shuffle` and `drop_last` as they hold, given or by default; None when not known. `said`: the call itself gives
     `shuffle`. `sampled`: a sampler or batch sampler decides the order. `full`: one batch holds the whole dataset.
-    `workers` is the number of worker processes and `batch` that of the rows in a batch, None when not known.
-    `batches` is how many batches one pass through it gives, None when not known. `sampler` is the distributed sampler that
-    shuffles its rows, on some path at least; 0 where there is none.
+    `workers` is the number of worker processes and `batch` that of the rows in a batch (0: the dataset makes batches itself),
+    None when not known. `rows` is how many rows there are for one pass and `batches` how many batches it gives, None when
+    not known. `sampler` is the distributed sampler that shuffles its rows, on some path at least; 0 where there is none.
     """
 
     loader: int
@@ -58,6 +58,7 @@ class LoaderBuilt(Event):
     full: Tri = None
     workers: int | None = None
     batch: int | None = None
+    rows: int | None = None
     batches: int | None = None
     sampler: int = 0
 

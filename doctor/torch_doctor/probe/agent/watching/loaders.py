@@ -73,7 +73,8 @@ class Watcher:
             sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
             drop_last=bool(getattr(loader, "drop_last", False)),
             full=_full(loader),
-            batch=loader.batch_size if isinstance(getattr(loader, "batch_size", None), int) else None,
+            batch=_batch(loader),
+            rows=_rows(loader, data),
             workers=int(getattr(loader, "num_workers", 0)),
             batches=_length(loader, data),
             sampler=self._distributed(loader),
@@ -189,6 +190,22 @@ def _full(loader: Any) -> bool:
     with suppress(TypeError, NotImplementedError, AttributeError):
         return isinstance(size, int) and size >= len(loader.dataset)
     return False
+
+
+def _batch(loader: Any) -> int | None:
+    """How many rows a batch has; 0 where the dataset makes batches itself."""
+    size = getattr(loader, "batch_size", None)
+    if size is None and getattr(loader, "batch_sampler", None) is None:
+        return 0
+    return size if isinstance(size, int) else None
+
+
+def _rows(loader: Any, data: Any) -> int | None:
+    """How many rows there are for one pass; not asked where data only comes as a stream."""
+    with suppress(Exception):  # whose `__len__` is the user's
+        if not isinstance(loader.dataset, data.IterableDataset):
+            return len(loader.sampler)
+    return None
 
 
 def _length(loader: Any, data: Any) -> int | None:

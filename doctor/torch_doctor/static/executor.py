@@ -95,6 +95,7 @@ class Executor(Machine):
         self.blamed: set[object] = set()  # what was on the CPU and met something that is not
         self.scatters = False  # the module that is being called moves what it is given itself
         self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
+        self.outer_arguments: Args = ()  # and with what
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

@@ -76,6 +76,8 @@ def special_instance(run: Executor, cls: ClassValue, args: Args, keywords: Keywo
         thing = construction.make_optimizer(run, cls.name, modules, node, whole=whole)
     elif any(training.loader_of(name) for name in names):
         thing = run.own(Loader(run.site(node), cls.name))
+        if any(cls.find(name) is not None for name in ("__iter__", "__next__")):
+            thing.fields["#elsewhere"] = True  # what it gives may come from anywhere
     elif any(training.scheduler_of(name) or name in training.SCHEDULER_BASES for name in names):
         base = "torch.optim.lr_scheduler.LRScheduler"
         thing = construction.make_scheduler(run, base, cls.name, [*args, *keywords.values()], node)

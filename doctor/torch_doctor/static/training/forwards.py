@@ -96,12 +96,13 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
 
 def _called(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
     """Call a whole module; within, it is known where and as what it was called, and whether it moves its input itself."""
-    before = run.scatters, run.outer_call
+    before = run.scatters, run.outer_call, run.outer_arguments
     run.scatters, run.outer_call = bool(module.shell), (run.site(node), name)
+    run.outer_arguments = (*args, *keywords.values())
     if module.cls is None and module.table is None and module.layer:
         places.into_layer(run, module, args[0] if args else None, node)
     output = _outer(run, module, args, keywords, node)
-    run.scatters, run.outer_call = before
+    run.scatters, run.outer_call, run.outer_arguments = before
     return output
 
 

@@ -208,9 +208,10 @@ def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) 
     if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
         return
     name = layer.layer.rpartition(".")[2] or layer.name
+    direct = any(given is each for each in run.outer_arguments)
     for facts, place in options(run, own):
         if place.device in _AWAY and (here := _surely_here(run, other, facts)) is not None:
-            tell(run, here, node, name)
+            tell(run, here, node, name, given=direct)
             return
     for facts, place in options(run, other):
         if place.device == GPU and (here := _surely_here(run, own, facts)) is not None:
@@ -238,12 +239,12 @@ def _tensors(values: Iterable[Value]) -> Iterator[Value]:
             yield value
 
 
-def tell(run: Executor, here: Place, node: p.Node, operation: str, *, loss: bool = False) -> None:
+def tell(run: Executor, here: Place, node: p.Node, operation: str, *, loss: bool = False, given: bool = False) -> None:
     """Write that two devices met, once for each culprit.
 
-    Within a forward what the script has put on the CPU, or made, may be the module's own.
+    Within a forward what the script has put on the CPU, or made, may be the module's own, unless it was `given`.
     """
-    if run.modules_called and here.how in ("made", "moved"):
+    if run.modules_called and here.how in ("made", "moved") and not given:
         return
     where, name = run.outer_call if run.modules_called or not loss else (None, "")
     culprits: set[object] = set(here.loaders) or {here.site or run.site(node)}

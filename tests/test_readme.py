@@ -61,7 +61,8 @@ def test_the_verdict_is_what_is_printed(run: Run, folder: Path) -> None:
 def test_the_options_of_the_probe_are_those_that_there_are(run: Run) -> None:
     text = " ".join(run("scan", "--help").out.split())
     named = re.findall(r"`(--(?:probe-|device|python)[\w-]*)", README.split(f"## {PROBE}\n")[1].split("\n## ")[0])
-    assert set(named) == {"--device", "--python", "--probe-timeout", "--probe-memory", "--probe-output"}
+    options = {"--device", "--python", "--probe-timeout", "--probe-memory", "--probe-processes", "--probe-output"}
+    assert set(named) == options
     for option in named:
         assert option in text
     assert (BATCHES, EPOCHS) == (3, 2)

@@ -23,7 +23,7 @@ class Probing:
 
     `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter
     or an environment ("": the project's), `seconds` and `memory` (in bytes; 0: most of what is free) are what each run may
-    take.
+    take. `processes` run a script at once, as `torchrun` starts them.
     """
 
     args: tuple[str, ...] = ()
@@ -32,6 +32,7 @@ class Probing:
     python: str = ""
     seconds: float = 60.0
     memory: int = 0
+    processes: int = 1
 
 
 def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Sequence[Rule], how: Probing) -> Outcome:
@@ -54,5 +55,6 @@ def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Seque
         python=how.python,
         seconds=how.seconds,
         memory=how.memory or usual_memory(),
+        processes=how.processes,
     )
     return probe(request, rules, traces, Names(project.shown, project.displayed, placed))

@@ -96,7 +96,8 @@ class Rule(abc.ABC):
     that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does
     not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
     say anything (words of `StandIn.voids`: "values", "weights", "device", ...). `only_confirms`: what a run alone shows of it
-    is not reported, because only the source can say that nothing excuses it.
+    is not reported, because only the source can say that nothing excuses it. `compares_ranks`: a run in several processes may say
+    what one process cannot.
     """
 
     code: ClassVar[str]
@@ -108,6 +109,7 @@ class Rule(abc.ABC):
     explained_by: ClassVar[frozenset[str]] = frozenset()
     voided_by: ClassVar[frozenset[str]] = frozenset()
     only_confirms: ClassVar[bool] = False
+    compares_ranks: ClassVar[bool] = False
 
     @abc.abstractmethod
     def check(self, trace: Trace) -> Iterable[Finding]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.probing import Probing, probed
+from torch_doctor.rule import Verdict
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores, Patterns
 from torch_doctor.sources.project import Project
@@ -302,12 +303,20 @@ class Scan:
                 void.setdefault(str(stand_in), []).append(code)
             for reason, codes in void.items():
                 report.remarks.append(f"{trace.path}: nothing can be said of {', '.join(codes)}: {reason}")
+            undecided = {finding.code for finding in judgement.judged if finding.verdict is Verdict.UNDECIDED}
+            if how.processes == 1 and (
+                codes := [each.code for each in self._compares_ranks() if each.code in undecided]
+            ):
+                report.remarks.append(f"{trace.path}: `--probe-processes 2` would decide {', '.join(codes)}")
             for code, error in judgement.failures:
                 self._failed(f"the run of {trace.path} with {code}", error)
             for finding in report.findings:
                 for evidence in finding.evidence:
                     if evidence.site is not None:
                         self.show(evidence.site, project)
+
+    def _compares_ranks(self) -> list[Rule]:
+        return [rule for rule in self.options.rules if rule.compares_ranks]
 
     # --- what comments say ---
 

@@ -243,7 +243,14 @@ def test_a_script_that_is_not_there(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "option",
-    [("--device", "cpu"), ("--python", "x"), ("--probe-timeout", "5"), ("--probe-memory", "9"), ("--probe-output",)],
+    [
+        ("--device", "cpu"),
+        ("--python", "x"),
+        ("--probe-timeout", "5"),
+        ("--probe-memory", "9"),
+        ("--probe-processes", "2"),
+        ("--probe-output",),
+    ],
 )
 def test_its_options_mean_nothing_without_it(run: Run, write: Callable[..., Path], option: tuple[str, ...]) -> None:
     write("train.py", BAD)
@@ -252,13 +259,29 @@ def test_its_options_mean_nothing_without_it(run: Run, write: Callable[..., Path
 
 
 @pytest.mark.parametrize(
-    "option", [("--probe=always",), ("--probe", "--probe-timeout", "0"), ("--probe", "--device", "tpu")]
+    "option",
+    [
+        ("--probe=always",),
+        ("--probe", "--probe-timeout", "0"),
+        ("--probe", "--device", "tpu"),
+        ("--probe", "--probe-processes", "0"),
+        ("--probe", "--probe-processes", "two"),
+        ("--probe", "--probe-processes", "2", "--device", "cuda"),
+    ],
 )
 def test_a_value_that_is_none_is_a_usage_error(run: Run, write: Callable[..., Path], option: tuple[str, ...]) -> None:
     write("train.py", BAD)
     outcome = run("scan", "train.py", *option)
     assert outcome.status == 2
     assert len(outcome.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", ["0", "two", "1.5", "99", ""])
+def test_processes_are_a_number_or_one_line_that_says_so(run: Run, write: Callable[..., Path], number: str) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "train.py", "--probe", "--probe-processes", number)
+    said = f"error: --probe-processes takes a number from 1 to 16, as in `--probe-processes 2`: not `{number}`\n"
+    assert outcome == (2, "", said)
 
 
 def test_trace_shows_what_happened_beside_what_the_source_says(run: Run, write: Callable[..., Path]) -> None:

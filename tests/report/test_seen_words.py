@@ -18,7 +18,14 @@ EVENTS = [
     for member in vars(seen).values()
     if isinstance(member, type) and issubclass(member, t.Event) and member is not t.Event
 ]
-VALUES: dict[type, object] = {int: 3, float: 0.5, str: "fc.weight", bool: True}
+VALUES: dict[object, object] = {
+    int: 3,
+    float: 0.5,
+    str: "fc.weight",
+    bool: True,
+    tuple[int, ...]: (4, 1, 7),
+    tuple[tuple[str, tuple[float, ...]], ...]: (("fc.weight", (0.5, -1.0)),),
+}
 
 
 def made(kind: type[t.Event]) -> t.Event:

@@ -275,6 +275,7 @@ VALUES: dict[str, object] = {
     "Site": site(1),
     "frozenset[int]": frozenset({1, 2}),
     "tuple[int, ...]": (1, 2),
+    "tuple[tuple[str, tuple[float, ...]], ...]": (("fc.weight", (0.5, -1.0)),),
     "tuple[str, ...]": ("train", "eval"),
     "float | None": 0.5,
 }

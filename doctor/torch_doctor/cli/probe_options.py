@@ -19,6 +19,20 @@ FLAG, END = "--probe", "--"
 SCRIPT_ARGUMENTS = "torch_doctor.script_arguments"
 DEVICES = ("auto", "cpu", "cuda")
 SECONDS = 60.0
+MOST_PROCESSES = 16
+
+
+class Processes(click.IntRange):
+    """How many processes run a script."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - click's
+        """The number; a usage error that says what one is like."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            message = f"--probe-processes takes a number from 1 to {MOST_PROCESSES}, as in `--probe-processes 2`: not `{value}`"
+            raise click.UsageError(message, ctx) from None
+
 
 # fmt: off
 _OPTIONS = (
@@ -42,6 +56,12 @@ _OPTIONS = (
         type=click.IntRange(min=1),
         metavar="MIB",
         help="How much memory the run of a script may take. [default: three quarters of what is free]",
+    ),
+    click.option(
+        "--probe-processes",
+        type=Processes(1, MOST_PROCESSES),
+        metavar="N",
+        help="Run a distributed script in so many processes, as torchrun does, with gloo on the CPU. [default: 1]",
     ),
     click.option("--probe-output", is_flag=True, help="Show what the scripts print, on stderr."),
 )
@@ -74,7 +94,7 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         UsageError: what was named is no script, or an option means nothing.
     """
     if given["probe"] is None:
-        for name in ("device", "python", "probe_timeout", "probe_memory", "probe_output"):
+        for name in ("device", "python", "probe_timeout", "probe_memory", "probe_processes", "probe_output"):
             if given[name]:
                 message = f"--{name.replace('_', '-')} means nothing without {FLAG}"
                 raise click.UsageError(message)
@@ -85,6 +105,9 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
     if os.environ.get("PRE_COMMIT"):  # set by pre-commit for its hooks
         message = f"{FLAG} does not run in a commit hook, which names every file of the commit: leave it out there"
         raise click.UsageError(message)
+    if (given["probe_processes"] or 1) > 1 and given["device"] == "cuda":
+        message = "--probe-processes runs on the CPU: leave out `--device cuda`"
+        raise click.UsageError(message)
     for path in paths:
         _check(path)
     return Probing(
@@ -94,6 +117,7 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         python=given["python"] or "",
         seconds=given["probe_timeout"] or SECONDS,
         memory=(given["probe_memory"] or 0) << 20,
+        processes=given["probe_processes"] or 1,
     )
 
 

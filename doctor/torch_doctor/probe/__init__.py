@@ -11,6 +11,7 @@ from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import AGAIN, Request, again, plan
 from torch_doctor.probe.protocol import Reader
+from torch_doctor.probe.ranks import failed, joined
 from torch_doctor.probe.verdicts import Judgement, judge, merged
 from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved
 
@@ -68,9 +69,9 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
         return Outcome(ending=str(error))
     except OSError as error:
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
-    reader = _reader(name, names)
-    reader.read(done.lines)
-    outcome = _outcome(name, reader, done, limits)
+    readers = [_reader(name, names, lines) for lines in done.ranks or [done.lines]]
+    reader = joined(readers, _reader(name, names, done.lines)) if done.ranks else readers[0]
+    outcome = _outcome(name, readers, done, limits)
     if reader.greeted:
         outcome = replace(outcome, remarks=(remarks.ran(name, reader.trace, python, outcome.seconds), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
@@ -84,16 +85,17 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
     ):
         with scratch_folder() as scratch:
             other = launched(python.path, again(first, scratch, left), replace(limits, seconds=left))
-        seen = _reader(name, names).read(other.lines)
-        for event in seen.events:
+        for event in _reader(name, names, other.lines).trace.events:
             if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved)):
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
 
 
-def _reader(name: str, names: Names) -> Reader:
-    return Reader(name, lambda path: names.shown(Path(path)), names.placed)
+def _reader(name: str, names: Names, lines: Sequence[bytes]) -> Reader:
+    reader = Reader(name, lambda path: names.shown(Path(path)), names.placed)
+    reader.read(lines)
+    return reader
 
 
 def _asks_for_gpu(trace: Trace, rules: Sequence[Rule], names: Names) -> bool:
@@ -104,13 +106,16 @@ def _asks_for_gpu(trace: Trace, rules: Sequence[Rule], names: Names) -> bool:
     return any(GPU in path.read_bytes() for path in map(names.absolute, paths) if path.is_file())
 
 
-def _outcome(name: str, reader: Reader, launched: Launched, limits: Limits) -> Outcome:
+def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: Limits) -> Outcome:
+    reader, several = readers[0], len(readers) > 1
     run = reader.run
-    if launched.ended_for or launched.status < 0:
+    wrong = failed(readers) if several else 0
+    if launched.ended_for or (launched.status < 0 and not several):
         run.end = End(how="killed", status=launched.status)
-    if reader.garbled:
-        run.notes.append(f"{reader.garbled} lines of what the probe wrote could not be read; please report it")
-    ending = remarks.ending(name, run, launched, limits)
+    if garbled := sum(each.garbled for each in readers):
+        run.notes.append(f"{garbled} lines of what the probe wrote could not be read; please report it")
+    which = f"{name} (rank {wrong} of {len(readers)})" if several else name
+    ending = remarks.ending(name, readers[wrong].run, launched, limits, which)
     return Outcome(
         trace=reader.trace if reader.trace.events or not ending else None,
         ending=ending,

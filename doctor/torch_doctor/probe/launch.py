@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.probe.channels import Channels, opened
 from torch_doctor.probe.processes import TOKEN, Descendants
 
 if TYPE_CHECKING:
@@ -31,7 +32,6 @@ LEAST_MEMORY = 4096 << 20
 GLANCE = 0.05  # seconds between two looks at the memory
 LAST_WORDS = 0.3  # seconds for what is still in the pipes when the script has ended
 CHUNK = 1 << 16
-MOST_SAID = 128 << 20  # bytes of protocol
 MOST_SHOWN = 256 << 10  # bytes of the script's output, from its beginning and again from its end
 LEAST_ROOM = 256 << 20  # bytes that have to stay free on the disk
 DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
@@ -74,7 +74,8 @@ class Output:
 class Launched:
     """What came of a run: the lines of the protocol, how the process ended, and why we ended it, if we did.
 
-    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk" or "".
+    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk" or "". Where several
+    processes run the script, `ranks` are the lines of each and `lines` those of the one that started them.
     """
 
     lines: list[bytes]
@@ -83,6 +84,7 @@ class Launched:
     output: Output
     seconds: float
     peak: int
+    ranks: tuple[list[bytes], ...] = ()
 
 
 @contextlib.contextmanager
@@ -104,10 +106,10 @@ def launched(python: Path, plan: Mapping[str, Any], limits: Limits) -> Launched:
     """
     scratch = Path(plan["scratch"])
     plan_file = scratch / "plan.json"
-    plan_file.write_text(json.dumps(plan), encoding="utf-8")
+    plan_file.write_text(json.dumps({**plan, "agent": str(AGENT), "began": time.time()}), encoding="utf-8")
     token = secrets.token_hex(16)
-    hears, says = os.pipe()
-    try:
+    with opened(scratch, plan) as channels:
+        says = channels.first.says
         child = subprocess.Popen(  # noqa: S603 - what we were asked to run
             [python, AGENT, "--plan", str(plan_file), "--fd", str(says)],
             cwd=plan["cwd"],
@@ -119,24 +121,22 @@ def launched(python: Path, plan: Mapping[str, Any], limits: Limits) -> Launched:
             start_new_session=True,
             preexec_fn=_prepared(),  # noqa: PLW1509 - it calls the kernel and nothing else
         )
-    except BaseException:
-        os.close(hears)
-        raise
-    finally:
-        os.close(says)
-    with _ended_with_us(), contextlib.closing(_Listener(child, hears, Descendants(child, token), limits)) as listener:
-        return listener.listen(scratch)
+        channels.started()
+        descendants = Descendants(child, token)
+        with _ended_with_us(), contextlib.closing(_Listener(child, channels, descendants, limits)) as listener:
+            return listener.listen(scratch)
 
 
 class _Listener:
     """One run under way."""
 
-    def __init__(self, child: subprocess.Popen[bytes], hears: int, descendants: Descendants, limits: Limits) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], channels: Channels, descendants: Descendants, limits: Limits
+    ) -> None:
         self._child = child
-        self._hears = hears
+        self._channels = channels
         self._descendants = descendants
         self._limits = limits
-        self._said = bytearray()
         self._output = Output()
         self._peak = 0
         self._selector = selectors.DefaultSelector()
@@ -147,9 +147,10 @@ class _Listener:
         """Takes in all that is said until the script has ended, or has to."""
         start = time.monotonic()
         assert self._child.stdout is not None  # noqa: S101 - it is a pipe
-        for descriptor, take in ((self._hears, self._hear), (self._child.stdout.fileno(), self._output.add)):
-            os.set_blocking(descriptor, False)
-            self._selector.register(descriptor, selectors.EVENT_READ, take)
+        os.set_blocking(self._child.stdout.fileno(), False)
+        self._selector.register(self._child.stdout, selectors.EVENT_READ, self._output.add)
+        for channel in self._channels.all():
+            self._selector.register(channel.hears, selectors.EVENT_READ, channel.hear)
         ended_for = ""
         while not ended_for and self._descendants.running():
             self._take(GLANCE)
@@ -158,12 +159,13 @@ class _Listener:
         self._status = self._descendants.end()
         self._last_words()
         return Launched(
-            bytes(self._said).split(b"\n")[:-1],  # the last is empty, or was cut off
+            self._channels.first.lines(),
             self._status,
             ended_for,
             self._output,
             time.monotonic() - start,
             self._peak,
+            tuple(channel.lines() for channel in self._channels.ranks),
         )
 
     def close(self) -> None:
@@ -171,13 +173,8 @@ class _Listener:
         if self._status is None:
             self._descendants.end()
         self._selector.close()
-        os.close(self._hears)
         if self._child.stdout is not None:
             self._child.stdout.close()
-
-    def _hear(self, data: bytes) -> None:
-        if len(self._said) < MOST_SAID:
-            self._said += data
 
     def _take(self, seconds: float) -> bool:
         """Takes what has come within some time; whether there was anything."""

@@ -33,6 +33,7 @@ class Request:
     """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to.
 
     `text` is what is run where the file itself is no Python: the code cells of a notebook, one below the other.
+    `processes` run it at once, as `torchrun` starts them.
     """
 
     script: Path
@@ -44,6 +45,7 @@ class Request:
     python: str = ""
     seconds: float = 60.0
     memory: int = 4096 << 20
+    processes: int = 1
 
 
 def plan(
@@ -57,7 +59,8 @@ def plan(
         "cwd": str(request.cwd),
         "project": str(request.root),
         "scratch": str(scratch),
-        "device": request.device,
+        "device": request.device if request.processes == 1 else "cpu",
+        "processes": request.processes,
         "batches": BATCHES,
         "epochs": EPOCHS,
         "steps": STEPS,
@@ -80,6 +83,7 @@ def again(first: dict[str, Any], scratch: Path, seconds: float) -> dict[str, Any
         **first,
         "scratch": str(scratch),
         "pretend": True,
+        "processes": 1,
         "needs": sorted(AGAIN),
         "batches": 2,
         "epochs": 1,

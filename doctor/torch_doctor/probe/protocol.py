@@ -34,6 +34,7 @@ class Reader:
         self.trace = t.Trace(path, run=self.run)
         self.garbled = 0
         self.greeted = False
+        self.failed: dict[int, int] = {}
         self._shown = functools.cache(shown)
         self._placed = placed
         self._sites: dict[int, t.Site] = {}
@@ -53,6 +54,7 @@ class Reader:
             "capped": self._capped,
             "note": self._note,
             "ended": self._ended,
+            "failed": self._failed,
         }
 
     def read(self, lines: Iterable[bytes]) -> t.Trace:
@@ -148,6 +150,10 @@ class Reader:
     def _note(self, record: dict[str, Any]) -> None:
         self.run.notes.append(str(record["text"]))
 
+    def _failed(self, record: dict[str, Any]) -> None:
+        """A process that the launcher started ended with this status (negative: its signal)."""
+        self.failed[int(record["rank"])] = int(record["status"])
+
     def _ended(self, record: dict[str, Any]) -> None:
         frames = tuple(
             t.Frame(self._row(path, row), function, line.strip())
@@ -158,6 +164,7 @@ class Reader:
             status=int(record.get("status") or 0),
             exception=str(record.get("exception") or ""),
             frames=frames,
+            time=float(record.get("time") or 0.0),
         )
 
     # --- values ---

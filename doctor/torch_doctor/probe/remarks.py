@@ -30,8 +30,9 @@ def ran(name: str, trace: Trace, python: Interpreter, seconds: float) -> str:
     run = trace.run or Run()
     device = "the GPU" if run.device == "cuda" else "the CPU"
     steps = len(trace.of(Stepped))
+    where = f"in {len(trace.ranks)} processes on {device}" if trace.ranks else f"on {device}"
     return (
-        f"{name} ran for {seconds:.1f} s on {device} and came to {steps} update{'s' * (steps != 1)}: Python {run.python} "
+        f"{name} ran for {seconds:.1f} s {where} and came to {steps} update{'s' * (steps != 1)}: Python {run.python} "
         f"with torch {run.torch}, {python.path} ({python.origin})"
     )
 
@@ -50,8 +51,12 @@ def differences(name: str, run: Run) -> Iterator[str]:
         yield f"{name}: {note}"
 
 
-def ending(name: str, run: Run, launched: Launched, limits: Limits) -> str:
-    """How a run ended that did not come to its end; empty where it did. More than one line where there is a traceback."""
+def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str = "") -> str:
+    """How a run ended that did not come to its end; empty where it did. More than one line where there is a traceback.
+
+    `which` names the process that `run` is of, where several ran the script.
+    """
+    which = which or name
     end = run.end
     if launched.ended_for or end.how == "stopped":
         said = LIMITS[launched.ended_for or "time"]
@@ -59,11 +64,11 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits) -> str:
     if end.how == "asked":
         return "\n".join(f"{told.site or name}: {told.text}" for told in run.asked)
     if end.how == "exception":
-        return _failure(name, run)
+        return _failure(which, run)
     if end.how == "killed":
-        return f"{name} ended without a word: {_status(launched.status)}{_last_words(launched)}"
+        return f"{which} ended without a word: {_status(end.status or launched.status)}{_last_words(launched)}"
     if end.how == "exit" and end.status:
-        return f"{name} left with status {end.status}{_last_words(launched)}"
+        return f"{which} left with status {end.status}{_last_words(launched)}"
     return ""
 
 

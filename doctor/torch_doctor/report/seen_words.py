@@ -50,3 +50,13 @@ def _(event: t.MemoryGrew) -> str:
 def _(event: t.RoundTripped) -> str:
     answer = f"another answer, by up to {event.difference:.4g}" if event.difference else "the same answer"
     return f"read back what was saved of `{event.name}`: {answer}"
+
+
+@words.register
+def _(event: t.RowsDrawn) -> str:
+    return f"a sampler gives {event.count} rows, from row {', '.join(map(str, event.rows[:3]))} on"
+
+
+@words.register
+def _(event: t.GradientsSeen) -> str:
+    return f"{len(event.gradients)} gradients are about to be applied"

@@ -86,12 +86,14 @@ from torch_doctor.trace.record import Trace
 from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
 from torch_doctor.trace.scope import Branch, BranchKind, Every, Guards, LoopKind, Scope, ScopeKind
 from torch_doctor.trace.seen import (
+    GradientsSeen,
     MemoryGrew,
     NonFinite,
     OutputConstant,
     ParameterSeen,
     Reevaluated,
     RoundTripped,
+    RowsDrawn,
     UnitsSeen,
 )
 from torch_doctor.trace.site import Site
@@ -131,6 +133,7 @@ __all__ = [
     "GradFlagSet",
     "GradModeEntered",
     "GradModeExited",
+    "GradientsSeen",
     "GraphCut",
     "Guards",
     "Handed",
@@ -176,6 +179,7 @@ __all__ = [
     "Reordered",
     "Repeated",
     "RoundTripped",
+    "RowsDrawn",
     "RowsSplit",
     "Run",
     "RunAsScript",

@@ -34,6 +34,7 @@ class Trace:
     begins_outside: bool = False
     first: int = 0
     run: Run | None = None
+    ranks: tuple[Trace, ...] = ()
     torch: Callable[[], Versions] = lambda: ANY
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
 

@@ -63,12 +63,14 @@ class End:
 
     `how` is "end" (it ran to its end), "exit" (it left with `status`), "exception", "stopped" (the budget was spent),
     "asked" (it needs arguments that nobody can make up), "killed" (by a signal, or for time or memory), "no-torch".
+    `time` is the clock's then, in seconds; 0 where it was not told.
     """
 
     how: str
     status: int = 0
     exception: str = ""
     frames: tuple[Frame, ...] = ()
+    time: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)

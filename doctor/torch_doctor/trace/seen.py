@@ -128,3 +128,25 @@ class RoundTripped(Event):
     name: str
     difference: float
     lost: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RowsDrawn(Event):
+    """A pass over a distributed sampler began: `rows` are the first that this process is to read, `count` all of them."""
+
+    sampler: int
+    rows: tuple[int, ...]
+    count: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GradientsSeen(Event):
+    """The gradients with which an optimizer is about to step a module that is wrapped for several processes.
+
+    `gradients` holds parameters by name, those of a large model in part, each with some numbers of its gradient, at the same
+    places in every process. `loss` is the last loss that was gone back from, None where it is no single number.
+    """
+
+    module: int
+    gradients: tuple[tuple[str, tuple[float, ...]], ...]
+    loss: float | None = None

@@ -72,7 +72,8 @@ def run(request: dict[str, Any], descriptors: list[int], agent: str) -> None:
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
     arguments = request["arguments"]
-    arguments[arguments.index("--fd") + 1] = str(protocol)
+    if "--fd" in arguments:
+        arguments[arguments.index("--fd") + 1] = str(protocol)
     sys.argv = [agent, *arguments]
     sys.dont_write_bytecode = True
     status = runpy.run_path(f"{agent}/__main__.py", run_name="_agent_start")["load"]().main(arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import builtins
+import functools
 import importlib
 import importlib.machinery
 import json
@@ -16,11 +17,13 @@ from typing import TYPE_CHECKING, Any
 from . import environment, instrument
 from .caps import Caps, StopProbe
 from .channel import Channel
-from .ending import Ending
+from .ending import STOPPED, Ending
 from .imports import after
+from .launcher import launch
 from .loops import Loop, Loops
 from .nodes import Index
 from .packages import package_of
+from .ranks import Ranks
 from .recorder import Recorder
 from .sites import Sites
 
@@ -32,19 +35,32 @@ def main(arguments: Sequence[str]) -> int:
     """Runs what the plan says; returns the script's exit status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--plan", required=True)
-    parser.add_argument("--fd", type=int, required=True)
+    heard = parser.add_mutually_exclusive_group(required=True)
+    heard.add_argument("--fd", type=int, help="the descriptor to write to")
+    heard.add_argument("--channels", help="the folder whose pipe to write to is called like the rank of this process")
     options = parser.parse_args(arguments)
     with open(options.plan, encoding="utf-8") as file:
         plan = json.load(file)
+    if options.channels:
+        ranks = Ranks(plan, launched=True)
+        ranks.end_with_launcher()
+        status = Run(
+            plan, Channel(os.open(os.path.join(options.channels, str(ranks.rank)), os.O_WRONLY)), ranks
+        ).script()
+        return 0 if status == STOPPED else status  # the launcher would end the others before they have had their say
     channel = Channel(options.fd)
-    return Run(plan, channel).script()
+    if plan.get("processes", 1) > 1:
+        return launch(plan, options.plan, channel)
+    return Run(plan, channel, Ranks(plan, launched=False)).script()
 
 
 class Run:
     """One run of one script."""
 
-    def __init__(self, plan: dict[str, Any], channel: Channel) -> None:
+    def __init__(self, plan: dict[str, Any], channel: Channel, ranks: Ranks) -> None:
+        plan["timeout"] = ranks.time_left(plan)
         self._plan = plan
+        self._ranks = ranks
         self._channel = channel
         self._sites = Sites(plan["project"], plan["script"], channel)
         self._index = Index(self._sites)
@@ -62,6 +78,7 @@ class Run:
         self.recorder.scopes.begin(plan["script"])
         self._caps.between = self._channel.flush
         self._caps.ended = self._capped
+        self._caps.agreed = self._ranks.agreed
         self._caps.left, self._caps.shown = self.recorder.wake, self._rest
         self.loops.begun = self._begun
         prepare_others = self._others()
@@ -71,7 +88,7 @@ class Run:
         environment.install(self.recorder)
         after("torch", self._with_torch)
         for prepare in prepare_others:
-            prepare(plan, self.recorder.tell)
+            prepare()
         self._caps.start_clock()
         return self._ending.of(lambda: self._execute(module))
 
@@ -133,19 +150,20 @@ class Run:
 
     def _others(self) -> list[Callable[..., Any]]:
         """What guards the machine and stands in for what is not there."""
-        found = []
-        for name, function in (("guard", "install"), ("stand_ins", "prepare")):
+        found: list[Callable[..., Any]] = []
+        for name, function, *more in (("guard", "install"), ("stand_ins", "prepare", self._ranks)):
             package = self.recorder.safely(importlib.import_module, f".{name}", __package__)
             if package is not None:
-                found.append(getattr(package, function))
+                found.append(functools.partial(getattr(package, function), self._plan, self.recorder.tell, *more))
         return found
 
     def _with_torch(self, torch: ModuleType) -> None:
         """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""
         device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
+        self._ranks.with_torch(torch)
         stand_ins: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
         if stand_ins is not None:
-            self.recorder.safely(stand_ins.with_torch, torch, self._plan, self.recorder.tell)
+            self.recorder.safely(stand_ins.with_torch, torch, self._plan, self.recorder.tell, self._ranks)
         version = ".".join(map(str, sys.version_info[:3]))
         self._channel.write(t="hello", python=version, torch=str(torch.__version__), device=device)
         watching = importlib.import_module(".watching", __package__)

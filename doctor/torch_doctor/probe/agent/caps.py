@@ -54,6 +54,7 @@ class Caps:
         self.ended: Callable[[Loop], None] = lambda _: None
         self.shown: Callable[[Loop], None] = lambda _: None
         self.left: Callable[[], None] = lambda: None
+        self.agreed: Callable[[Loop, bool], bool] = lambda _, mine: mine
 
     # --- loops ---
 
@@ -64,7 +65,7 @@ class Caps:
         self.between()
         if not loop.watched:
             return False
-        done = self._over(loop)
+        done = self.agreed(loop, self._over(loop))
         if done:
             self.left()
         elif loop.steps >= SHOWN and not loop.nested:
@@ -130,6 +131,7 @@ class Caps:
         self.urgent = True
         sleep(max(0.0, self.seconds * LATE - (monotonic() - self.began)))
         self.stopping = True
+        self.between()  # who waits in the kernel for another process does not hear the next
         raise_in(main)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
+from time import time
 from typing import TYPE_CHECKING, Any
 
 from .caps import StopProbe
@@ -48,7 +49,7 @@ class Ending:
         for watcher in self.before + recorder.at_end:
             recorder.safely(watcher, error)
         recorder.scopes.end()
-        line: dict[str, Any] = {"t": "ended", "how": how, "status": status}
+        line: dict[str, Any] = {"t": "ended", "how": how, "status": status, "time": time()}
         if error is not None:
             line["exception"] = "".join(traceback.format_exception_only(type(error), error)).strip()
             line["traceback"] = [

@@ -18,16 +18,18 @@ if TYPE_CHECKING:
 class Loop:
     """One run of a loop of the user's.
 
-    `number` counts its passes from 1, `run` is its number in the trace (0 until something happens in it), `batches` tells
-    that it goes through a data loader. `watched`, `trained` and `nested` tell what happened in it: anything, a backward pass
-    or an update, another loop that trains or goes through a loader; `alone` that it lies in no other. `steps` counts the updates,
-    `trained_since` the passes before the first in which anything of training happened.
+    `number` counts its passes from 1, `begun` the runs of its statement up to this one, `run` is its number in the trace (0
+    until something happens in it), `batches` tells that it goes through a data loader. `watched`, `trained` and `nested`
+    tell what happened in it: anything, a backward pass or an update, another loop that trains or goes through a loader;
+    `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
+    anything of training happened.
     """
 
     __slots__ = (
         "alone",
         "batches",
         "began",
+        "begun",
         "capped",
         "code",
         "nested",
@@ -41,8 +43,9 @@ class Loop:
         "watched",
     )
 
-    def __init__(self, node: Node, code: CodeType) -> None:
+    def __init__(self, node: Node, code: CodeType, begun: int = 1) -> None:
         self.node = node
+        self.begun = begun
         self.code = code
         self.number = 0
         self.run = 0
@@ -130,6 +133,7 @@ class Loops:
         self.begun: Callable[[], None] = lambda: None
         self._by_frame: dict[int, dict[int, Loop]] = {}
         self._comprehensions: dict[CodeType | str, dict[int, Loop]] = {}
+        self._counts: dict[int, int] = {}
 
     # --- what the instrumented code calls ---
 
@@ -158,7 +162,8 @@ class Loops:
     def _begin(self, key: int, frame: FrameType) -> Loop:
         node = self._index.nodes[key]
         self.begun()
-        loop = Loop(node, frame.f_code)
+        count = self._counts[key] = self._counts.get(key, 0) + 1
+        loop = Loop(node, frame.f_code, count)
         if node.kind == "comprehension":
             self._comprehensions.setdefault(node.span.path, {})[key] = loop
             return loop

@@ -50,7 +50,7 @@ class Saved(Event):
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
     buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
     may be in it. `keys` are the strings of a dict that is saved; `optimizer` tells whether an optimizer's state is in it.
-    `shared`: the path is the same in every process of a distributed run.
+    `shared`: the path is the same in every process of a distributed run. `file` is the path, where a run shows it.
     """
 
     what: str
@@ -61,6 +61,7 @@ class Saved(Event):
     keys: tuple[str, ...] = ()
     optimizer: Tri = None
     shared: Tri = None
+    file: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

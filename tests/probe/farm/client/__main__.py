@@ -10,7 +10,8 @@ from pathlib import Path
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(os.environ["TORCH_DOCTOR_FARM"])
 request = {"arguments": sys.argv[1:], "environment": dict(os.environ), "folder": str(Path.cwd())}
-descriptor = int(sys.argv[sys.argv.index("--fd") + 1])
+named = sys.argv[sys.argv.index("--fd") + 1] if "--fd" in sys.argv else ""  # one of several opens its pipe by its path
+descriptor = int(named) if named else os.open(os.devnull, os.O_WRONLY)
 data = json.dumps(request).encode()
 socket.send_fds(connection, [len(data).to_bytes(4, "big")], [descriptor, 1, 2])
 connection.sendall(data)

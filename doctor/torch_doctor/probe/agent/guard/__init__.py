@@ -31,7 +31,8 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None]) -> Overlay:
 
     Args:
         plan: `scratch` (folder that takes what is written, made if need be) and `cwd` (the script's working directory);
-            `signals`, if there, names further signals whose handlers the script may not set.
+            `processes`, if there, says how many share that folder, `signals` names further signals whose handlers the
+            script may not set.
         tell: called as `tell("refused", what=…)` once for each thing refused, and as `tell("ended", how="exit",
             status=…)` just before `os._exit`.
 
@@ -39,7 +40,7 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None]) -> Overlay:
         The overlay.
     """
     refusals = Refusals(tell)
-    overlay = Overlay(plan["scratch"], plan["cwd"], refusals)
+    overlay = Overlay(plan["scratch"], plan["cwd"], refusals, shared=plan.get("processes", 1) > 1)
     network, processes = Network(refusals), Processes(refusals, tell)
     _temporary_files(os.path.join(overlay.scratch, "tmp"))
     sys.dont_write_bytecode = True

@@ -12,6 +12,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from . import real
+from .deleted import Deleted
 
 if TYPE_CHECKING:
     from .refusal import Refusals
@@ -21,19 +22,35 @@ FREE = ("/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/fd", "/dev/
 
 
 class Overlay:
-    """One view of the file system: `root` is the mirror, paths below `scratch` are left as they are."""
+    """One view of the file system: `root` is the mirror, paths below `scratch` are left as they are.
 
-    def __init__(self, scratch: str, cwd: str, refusals: Refusals) -> None:
+    It is `shared` where several processes run the script: what one of them writes, the others read.
+    """
+
+    def __init__(self, scratch: str, cwd: str, refusals: Refusals, *, shared: bool = False) -> None:
         with real.inside():
             self.scratch = os.path.realpath(scratch)
         self.root = os.path.join(self.scratch, "overlay")
         self.cwd = cwd  # as the script sees it; the real one may be a folder of the mirror
         self.moved = False  # the real working directory is not `cwd`
-        self.touched = False  # nothing was written or deleted so far: everything is read from the disk
-        self._hidden: set[str] = set()
+        self._touched = False
+        self._mark = os.path.join(self.scratch, "touched") if shared else ""
+        self._hidden = Deleted(os.path.join(self.scratch, "deleted") if shared else "")
         self._folders: dict[str, str] = {}
         self._refusals = refusals
         real.call("makedirs", self.root, exist_ok=True)
+
+    @property
+    def touched(self) -> bool:
+        """Whether anything was written or deleted so far, by any of the processes; else everything is read from the disk."""
+        if self._mark and not self._touched:
+            self._touched = real.lexists(self._mark)
+        return self._touched
+
+    def _touch(self) -> None:
+        if self._mark and not self._touched:
+            real.call("close", real.call("open", self._mark, os.O_WRONLY | os.O_CREAT, 0o600))
+        self._touched = True
 
     # --- paths ---
 
@@ -151,7 +168,7 @@ class Overlay:
                 self._copy(target, upper) if keep else None
             elif keep and not os.path.lexists(upper) and not self.is_hidden(absolute):
                 self._copy(absolute, upper)
-        self.touched = True
+        self._touch()
         return upper
 
     def entry(self, path: str) -> str:
@@ -160,7 +177,7 @@ class Overlay:
         if self.is_free(absolute):
             return absolute
         upper = self._made_room(absolute, path)
-        self.touched = True
+        self._touch()
         return upper
 
     def remove(self, path: str) -> None:
@@ -174,7 +191,7 @@ class Overlay:
                 os.unlink(upper)
             if upper != absolute and os.path.lexists(absolute):
                 self._hidden.add(absolute)
-                self.touched = True
+                self._touch()
 
     def copy_tree(self, source: str, target: str) -> None:
         """Copies the folder `source` as the script sees it to `target` in the mirror."""

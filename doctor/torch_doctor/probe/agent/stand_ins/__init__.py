@@ -35,24 +35,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
+    from ..ranks import Ranks
+
 __all__ = ["Asked", "prepare", "with_torch"]
 
 _prepared: dict[int, tuple[Sources, Teller]] = {}
 
 
-def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
+def prepare(plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) -> None:
     """Sets everything up that has to be in place before the script starts, and hooks for what it may import.
 
     Args:
         plan: `script` (absolute path), `project` (absolute folder of the user's own files), `args`, `device`.
         tell: called as `tell("stand_in", what=…, for_=…, how=…, voids=[…])`, `tell("missing", what=…, text=…)`,
             `tell("asked", text=…, missing=[…])` (followed by the exception `Asked`) and `tell("note", text=…)`.
+        ranks: this process among those that run the script.
     """
     sources, teller = _shared(plan, tell)
     console.prepare(sources, teller)
     trackers.prepare(sources, teller)
     absent.prepare(sources, teller)
-    processes.install(sources, teller)
+    processes.install(sources, teller, ranks)
     distributed.prepare(sources, teller)
     vision.prepare(teller)
     arguments.prepare(sources, teller)
@@ -65,20 +68,20 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
     nltk_data.prepare(teller)
 
 
-def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None]) -> None:
+def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) -> None:
     """Patches torch right after its import; arguments as for `prepare`, which came before."""
     sources, teller = _shared(plan, tell)
     on_cpu = cuda.needed(torch, plan)
     if on_cpu:
         why = "--device cpu" if torch.cuda.is_available() else "no GPU that torch can use"
-        cuda.install(torch, sources, teller, why, pretend=bool(plan.get("pretend")))
+        cuda.install(torch, sources, teller, why, pretend=bool(plan.get("pretend")), processes=ranks.count)
     loaders.install(torch, teller, on_cpu=on_cpu)
-    processes.with_torch(torch, teller)
+    processes.with_torch(torch, teller, ranks)
     weights.with_torch(torch, sources, teller)
     model_hubs.with_torch(torch, teller)
     hub.with_torch(teller, on_cpu=on_cpu)
     outputs.with_torch(torch, sources, teller)
-    distributed.with_torch(torch, teller, on_cpu=on_cpu)
+    distributed.with_torch(torch, teller, ranks, on_cpu=on_cpu)
     run_as_written(torch, teller)
 
 

@@ -29,14 +29,19 @@ def needed(torch: ModuleType, plan: Mapping[str, Any]) -> bool:
     return plan.get("device", "auto") == "cpu" or not torch.cuda.is_available()
 
 
-def install(torch: ModuleType, sources: Sources, teller: Teller, why: str, *, pretend: bool = False) -> None:
-    """Patches torch; `why` reads after "for": `no GPU that torch can use`. `pretend`: the script is told that there is one."""
+def install(
+    torch: ModuleType, sources: Sources, teller: Teller, why: str, *, pretend: bool = False, processes: int = 1
+) -> None:
+    """Patches torch; `why` reads after "for": `no GPU that torch can use`. `pretend`: the script is told that there is one.
+
+    `processes` run the script, each on a GPU of its own, as it believes.
+    """
     stand_in = Cuda(torch, teller, why)
     stand_in.patch_moves()
     stand_in.patch_factories()
     stand_in.patch_loading()
     stand_in.patch_types(pretend=pretend)
-    Queries(torch, sources, stand_in.tell, insists=pretend).patch()
+    Queries(torch, sources, stand_in.tell, insists=pretend, processes=processes).patch()
 
 
 class Cuda:

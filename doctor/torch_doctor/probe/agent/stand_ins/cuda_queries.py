@@ -40,11 +40,20 @@ class StreamContext(contextlib.nullcontext[None]):
 class Queries:
     """The replacements in `torch.cuda`; libraries are told the truth, the script what lets it go on."""
 
-    def __init__(self, torch: ModuleType, sources: Sources, tell: Callable[[], None], *, insists: bool = False) -> None:
+    def __init__(
+        self,
+        torch: ModuleType,
+        sources: Sources,
+        tell: Callable[[], None],
+        *,
+        insists: bool = False,
+        processes: int = 1,
+    ) -> None:
         self._torch: Any = torch
         self._sources = sources
         self._tell = tell
         self._insists = insists
+        self._processes = processes
 
     def patch(self) -> None:
         """Replaces them all."""
@@ -93,7 +102,10 @@ class Queries:
         return self._insists
 
     def device_count(self) -> int:
-        """0 where the script decides by it, else 1 (or what it asserts): it divides by the count, or starts one process each."""
+        """0 where the script decides by it, else one for each process of the probe, or what it asserts.
+
+        Scripts divide by the count, or start one process each.
+        """
         frame = sys._getframe(1)
         if not self._sources.is_users(frame.f_code.co_filename):
             return 0
@@ -101,7 +113,7 @@ class Queries:
             self._tell()
         elif demands.is_tested(self._sources, frame, "device_count") and not self._insists:
             return 0
-        return demands.least(self._sources, frame, "device_count")
+        return max(self._processes, demands.least(self._sources, frame, "device_count"))
 
     def _amp_not_available(self) -> bool:
         self._tell()

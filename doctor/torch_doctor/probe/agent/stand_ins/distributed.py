@@ -1,9 +1,10 @@
-"""Distributed training with one rank: gloo in this process, without a connection to anyone."""
+"""Distributed training on the CPU: gloo, in this process alone or in those that the probe started on this machine."""
 
 from __future__ import annotations
 
 import functools
 import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from . import told
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from ..ranks import Ranks
     from .source import Sources
     from .told import Teller
 
@@ -25,6 +27,8 @@ LAUNCHED = {
     "MASTER_ADDR": "127.0.0.1",
     "MASTER_PORT": "29500",
 }
+LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
+SPLITS = ("use_local_synchronization", "group_desc")  # keywords of `new_group` that any backend takes
 
 
 def prepare(sources: Sources, teller: Teller) -> None:
@@ -44,26 +48,59 @@ def prepare(sources: Sources, teller: Teller) -> None:
     kind.__getitem__ = answered  # type: ignore[method-assign]
 
 
-def with_torch(torch: ModuleType, teller: Teller, *, on_cpu: bool) -> None:
+def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks, *, on_cpu: bool) -> None:
     """Patches `init_process_group`, `DistributedDataParallel` and what else asks for several devices."""
     distributed: Any = torch.distributed
     if not distributed.is_available():
         return
-    begin = distributed.init_process_group
+    begin, split = distributed.init_process_group, distributed.new_group
 
     @functools.wraps(begin)
     def init_process_group(backend: Any = None, *_: Any, timeout: Any = None, **__: Any) -> None:
-        teller.stand_in(
-            "init_process_group", f"the backend {backend or 'of the launcher'}", "gloo, one rank", [told.PROCESSES]
-        )
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")
+        asked = f"the backend {backend or 'of the launcher'}"
+        if ranks.count == 1:
+            teller.stand_in("init_process_group", asked, "gloo, one rank", [told.PROCESSES])
+        elif backend != "gloo":
+            teller.stand_in("init_process_group", asked, f"gloo, {ranks.count} processes on the CPU")
+        os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
         keywords = {} if timeout is None else {"timeout": timeout}
-        begin("gloo", store=distributed.HashStore(), rank=0, world_size=1, **keywords)
+        store = ranks.store(torch) if ranks.count > 1 else distributed.HashStore()
+        begin("gloo", store=store, rank=ranks.rank, world_size=ranks.count, **keywords)
+
+    @functools.wraps(split)
+    def new_group(members: Any = None, timeout: Any = None, backend: Any = None, *_: Any, **keywords: Any) -> Any:
+        del backend
+        return split(members, timeout, "gloo", **{name: keywords[name] for name in SPLITS if name in keywords})
 
     for space in (distributed, distributed.distributed_c10d):
         space.init_process_group = init_process_group
+        if ranks.count > 1:
+            space.new_group = new_group
+    if ranks.count > 1:
+        _on_gloo(distributed)
     if on_cpu:
         _without_devices(torch)
+
+
+def _on_gloo(distributed: Any) -> None:
+    """What NCCL knows and gloo does not: the barrier of a device, and averages."""
+    meet, reduce = distributed.barrier, distributed.all_reduce
+
+    @functools.wraps(meet)
+    def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, **keywords: Any) -> Any:  # noqa: FBT001, FBT002 - torch's
+        del device_ids
+        return meet(group, async_op, **keywords)
+
+    @functools.wraps(reduce)
+    def all_reduce(tensor: Any, op: Any = distributed.ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Any:  # noqa: FBT001, FBT002 - torch's
+        if op != distributed.ReduceOp.AVG or async_op:
+            return reduce(tensor, op, group, async_op)
+        reduce(tensor, distributed.ReduceOp.SUM, group)
+        tensor.div_(distributed.get_world_size(group))
+        return None
+
+    for space in (distributed, distributed.distributed_c10d):
+        space.barrier, space.all_reduce = barrier, all_reduce
 
 
 def _without_devices(torch: Any) -> None:

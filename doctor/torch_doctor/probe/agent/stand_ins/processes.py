@@ -1,10 +1,11 @@
-"""What a script starts in other processes runs in this one, where its training is seen."""
+"""What a script starts in other processes runs in this one, where its training is seen; of ranks, each process runs its own."""
 
 from __future__ import annotations
 
 import functools
 import sys
 import traceback
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
@@ -14,28 +15,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
+    from ..ranks import Ranks
     from .source import Sources
     from .told import Teller
 
 HOW = "it runs in this process"
+OWN = "each of the probe's {count} processes runs its own"
 
 
-def install(sources: Sources, teller: Teller) -> None:
+def install(sources: Sources, teller: Teller, ranks: Ranks) -> None:
     """Patches `multiprocessing` and `concurrent.futures` when the script imports them."""
-    after("multiprocessing.process", functools.partial(_processes, sources, teller))
+    after("multiprocessing.process", functools.partial(_processes, sources, teller, ranks))
     after("multiprocessing.context", functools.partial(_pools, sources, teller))
     after("concurrent.futures.process", functools.partial(_executors, sources, teller))
 
 
-def with_torch(torch: ModuleType, teller: Teller) -> None:
-    """Patches `torch.multiprocessing.spawn`: the function is called for rank 0."""
+def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks) -> None:
+    """Patches `torch.multiprocessing.spawn`: the function is called for the rank of this process, which may be the only one."""
     module: Any = torch.multiprocessing
     start = module.spawn
 
     @functools.wraps(start)
     def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *_: Any, **__: Any) -> Done:
-        teller.stand_in("torch.multiprocessing.spawn", f"{nprocs} processes", f"rank 0 alone: {HOW}", [told.PROCESSES])
-        fn(0, *args)
+        ranks.count = max(1, min(ranks.count, nprocs))
+        several = ranks.count > 1
+        how = OWN.format(count=ranks.count) if several else f"rank 0 alone: {HOW}"
+        voids = [] if several else [told.PROCESSES]
+        teller.stand_in("torch.multiprocessing.spawn", f"{nprocs} processes", how, voids)
+        if ranks.rank < ranks.count:
+            fn(ranks.rank, *args)
         return Done(0)
 
     module.spawn = spawn
@@ -89,9 +97,10 @@ class Alive(Done):
         return 0
 
 
-def _processes(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _processes(sources: Sources, teller: Teller, ranks: Ranks, module: ModuleType) -> None:
     process: Any = module.BaseProcess
     start = process.start
+    before: Counter[Any] = Counter()
 
     @functools.wraps(start)
     def started(self: Any) -> None:
@@ -99,20 +108,38 @@ def _processes(sources: Sources, teller: Teller, module: ModuleType) -> None:
             start(self)
             return
         name = getattr(self._target, "__name__", type(self).__name__)
+        number = before[self._target]
+        before[self._target] += 1
+        if ranks.count > 1 and any(
+            type(each) is int and each == number for each in (*self._args, *self._kwargs.values())
+        ):
+            teller.stand_in(
+                f"multiprocessing.Process({name})", "a process for each rank", OWN.format(count=ranks.count)
+            )
+            if number != ranks.rank:
+                self._popen = Done(0)
+                return
+            self._popen = _run(self)
+            return
         teller.stand_in(f"multiprocessing.Process({name})", "another process", HOW, [told.PROCESSES])
         if any(type(argument).__name__ == "Connection" for argument in (*self._args, *self._kwargs.values())):
             self._popen = Alive(self.run)
             return
-        self._popen = Done(0)
-        try:
-            self.run()
-        except SystemExit as left:
-            self._popen.returncode = left.code if isinstance(left.code, int) else int(left.code is not None)
-        except Exception:  # noqa: BLE001
-            traceback.print_exc()
-            self._popen.returncode = 1
+        self._popen = _run(self)
 
     process.start = started
+
+
+def _run(process: Any) -> Done:
+    """Runs what a process would run, here and now."""
+    try:
+        process.run()
+    except SystemExit as left:
+        return Done(left.code if isinstance(left.code, int) else int(left.code is not None))
+    except Exception:  # noqa: BLE001
+        traceback.print_exc()
+        return Done(1)
+    return Done(0)
 
 
 def _pools(sources: Sources, teller: Teller, module: ModuleType) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
@@ -139,6 +140,7 @@ class Watcher:
             modules=numbers,
             names=names,
             buffer=self._buffer(target),
+            file=_path(target),
             states=self._states(saved),
             keys=[key for key in saved if isinstance(key, str)][:WIDEST] if isinstance(saved, dict) else [],
             optimizer=self._has_optimizer(saved, DEEPEST),
@@ -186,3 +188,9 @@ class Watcher:
             name = self._recorder.owner(here.site, "load_state_dict")
             states = self._states(arguments[1] if len(arguments) > 1 else keywords.get("state_dict"))
             self._recorder.event("Loaded", here, module=number, name=name, states=states, only=bool(states))
+
+
+def _path(target: Any) -> str:
+    """The whole path of a file that is written, as the script knows it; empty where there is none."""
+    name = getattr(target, "name", target)
+    return os.path.abspath(os.fsdecode(name)) if isinstance(name, (str, bytes, os.PathLike)) else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory")
 """The first parameters of `DataLoader`, in order."""
+ROWS = 256  # of a pass over a sampler that are told
+PASSES = 8  # over one sampler that are told of
 NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
 
 
@@ -30,6 +33,7 @@ class Watcher:
         self._watch.patches.replace(data.DataLoader, "__iter__", self._starting)
         self._watch.patches.replace(data.dataloader._BaseDataLoaderIter, "__next__", self._taking)
         self._watch.patches.replace(data.distributed.DistributedSampler, "set_epoch", self._telling)
+        self._watch.patches.replace(data.distributed.DistributedSampler, "__iter__", self._drawing_rows)
         for name in NOISE:
             self._watch.patches.replace(torch, name, self._drawing(name))
         self._watch.patches.replace(type(torch.autograd.Variable), "__call__", self._wrapping)
@@ -101,6 +105,26 @@ class Watcher:
             recorder.event("EpochSet", recorder.here(), sampler=recorder.references.number(sampler))
 
         return set_epoch
+
+    def _drawing_rows(self, original: Any) -> Any:
+        recorder = self._recorder
+        passes: Counter[int] = Counter()
+
+        def __iter__(self: Any) -> Any:  # noqa: N807
+            rows = original(self)
+            if recorder.quiet:
+                return rows
+            rows = list(rows)
+            recorder.safely(told, self, rows)
+            return iter(rows)
+
+        def told(sampler: Any, rows: list[Any]) -> None:
+            number = recorder.references.number(sampler)
+            passes[number] += 1
+            if passes[number] <= PASSES and all(isinstance(row, int) for row in rows[:ROWS]):
+                recorder.event("RowsDrawn", recorder.here(), sampler=number, rows=rows[:ROWS], count=len(rows))
+
+        return __iter__
 
     # --- taking ---
 

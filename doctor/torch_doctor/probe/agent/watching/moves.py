@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ class Watcher:
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._deep = False
+        self.shells: weakref.WeakSet[Any] = weakref.WeakSet()
+        """What wraps modules for several processes."""
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -35,6 +38,7 @@ class Watcher:
             def built(shell: Any, module: Any, *arguments: Any, **keywords: Any) -> None:
                 original(shell, module, *arguments, **keywords)
                 if not recorder.quiet and not recorder.inside:
+                    self.shells.add(shell)
                     recorder.safely(self._wrapped, wrapper, module)
 
             return built
@@ -74,7 +78,9 @@ class Watcher:
         if here.frame is None:
             return
         device, dtype = name if name in DEVICES else "", DTYPES.get(name, "")
-        if name == "to":
+        if name == "to" and isinstance(next(iter(arguments), keywords.get("device")), int):  # the number of a GPU
+            device = "cuda"
+        elif name == "to":
             place, kind, *_ = self._torch._C._nn._parse_to(*arguments, **keywords)
             device = "" if place is None else str(place.type)
             dtype = "" if kind is None else str(kind).removeprefix("torch.")

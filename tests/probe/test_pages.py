@@ -25,12 +25,16 @@ each = pytest.mark.parametrize(
 UNDECIDED = dict.fromkeys(("TDR407", "TDR804"), Verdict.UNDECIDED)
 """Rules of whose examples a run cannot tell: sums of plain numbers, and moves that change nothing on the CPU."""
 
+TWO = frozenset(("TDR809",))
+"""Rules of whose examples one process cannot tell, and two can."""
+
 pytestmark = pytest.mark.usefixtures("farm")
 
 
 def probed(rule: Rule, path: Path) -> dict[str, Verdict | None]:
     """The code of each finding with its verdict."""
-    report = scan(Options(paths=(path,), rules=rules_for(rule.code), probe=Probing(seconds=60)))
+    how = Probing(seconds=60, processes=2 if rule.code in TWO else 1)
+    report = scan(Options(paths=(path,), rules=rules_for(rule.code), probe=how))
     assert report.errors == []
     return {finding.code: finding.verdict for finding in report.findings}
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, EpochSet, GaveUp, LoaderBuilt, Owned
 from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.ranks import Ranks, passes
 from torch_doctor_rules.shown import count, fact
 from torch_doctor_rules.wording import message
 
@@ -63,7 +64,8 @@ class SamplerEpochNotSet(Rule):
     ```
 
     ## How the probe confirms it
-    A second pass over the loader begins, and `set_epoch` of its sampler was never called.
+    A second pass over the loader begins, `set_epoch` of its sampler was never called, and it gives the same rows in the same
+    order. In several processes (`--probe-processes 2`) it does so in each.
 
     ## Fix safety
     Unsafe: `sampler.set_epoch(epoch)` changes the order of training on purpose.
@@ -81,6 +83,7 @@ class SamplerEpochNotSet(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loop that goes through a training loader again and again, whose sampler is never told."""
@@ -91,6 +94,8 @@ class SamplerEpochNotSet(Rule):
         loaders, seen = Loaders(trace), set()
         for loader in sampled:
             epochs = self._epochs(trace, loader)
+            if self._reordered(trace, loader):
+                continue
             if epochs is not None and epochs.site not in seen and loaders.trains(loader.loader):
                 seen.add(epochs.site)
                 text = "no `set_epoch` for the sampler of `{name}`: every epoch has the same order"
@@ -105,17 +110,22 @@ class SamplerEpochNotSet(Rule):
         """Whether some loader with such a sampler was gone through twice, and its sampler was told."""
         told = {event.sampler for event in trace.of(EpochSet)}
         again = [event for event in trace.of(LoaderBuilt) if event.sampler and self._epochs(trace, event) is not None]
-        return any(event.sampler in told for event in again)
+        return any(event.sampler in told or self._reordered(trace, event) for event in again)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as above
-        """How often its sampler was told."""
+        """How often its sampler was told, and what it gave."""
         for loader in trace.of(LoaderBuilt):
             if loader.sampler and self._epochs(trace, loader) is not None:
-                passes = len({event.scope.iterations()[-1].loop for event in self._taken(trace, loader)})
+                times = len({event.scope.iterations()[-1].loop for event in self._taken(trace, loader)})
                 calls = sum(event.sampler == loader.sampler for event in trace.of(EpochSet))
-                text = f"{count(calls, 'call')} of `set_epoch` in {count(passes, 'pass', 'passes')} over the loader"
+                text = f"{count(calls, 'call')} of `set_epoch` in {count(times, 'pass', 'passes')} over the loader"
                 yield fact(text, calls, "calls", loader)
+                yield from Ranks(trace).order(loader.sampler)
                 return
+
+    def _reordered(self, trace: Trace, loader: LoaderBuilt) -> bool:
+        """Whether a run saw two orders of one sampler: something else than `set_epoch` changes it."""
+        return len({event.rows for event in passes(trace, loader.sampler)}) > 1
 
     def _taken(self, trace: Trace, loader: LoaderBuilt) -> list[BatchTaken]:
         taken = [event for event in trace.of(BatchTaken) if event.loader == loader.loader]

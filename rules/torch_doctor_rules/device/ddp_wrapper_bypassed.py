@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Forward, GaveUp, Owned, Stepped, Wrapped
 from torch_doctor_rules.family import Family
+from torch_doctor_rules.ranks import Ranks
 from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
@@ -66,7 +67,8 @@ class DdpWrapperBypassed(Rule):
     ```
 
     ## How the probe confirms it
-    After the model was wrapped, a forward that is trained through is called on the module itself.
+    After the model was wrapped, a forward that is trained through is called on the module itself. In several processes
+    (`--probe-processes 2`) it compares the gradients that they step with: they differ, or something else averaged them.
 
     ## Fix safety
     Unsafe: gradients become those of all processes, and the model trains differently.
@@ -86,7 +88,9 @@ class DdpWrapperBypassed(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
-    only_confirms = True  # gradients that are averaged by hand leave no event in a run
+    needs = frozenset({"synchrony"})
+    compares_ranks = True
+    only_confirms = True  # gradients that are averaged by hand leave no event in the run of one process
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every training forward around a wrapper that is there."""
@@ -98,23 +102,29 @@ class DdpWrapperBypassed(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether this forward goes through the wrapper."""
         forwards = at(trace, finding.site, Forward)
+        averaged = Ranks(trace).averaged
+        if forwards and all(forward.wrapped or averaged(forward.module) for forward in forwards):
+            return True
         if forwards and not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
             return "this run wraps no model"
-        return all(forward.wrapped for forward in forwards) or "nothing was trained by it" if forwards else False
+        return "nothing was trained by it" if forwards else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many of these forwards go around the wrapper."""
+        """How many of these forwards go around the wrapper, and what that does to the gradients."""
         forwards = at(trace, finding.site, Forward)
         around = sum(not forward.wrapped for forward in forwards)
         yield fact(f"{around} of {count(len(forwards), 'forward')} went around the wrapper", around, "forwards")
+        for module in dict.fromkeys(forward.module for forward in forwards):
+            yield from Ranks(trace).difference(module)
+            yield from Ranks(trace).sameness(module)
 
     def _reports(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Finding]:
-        family = Family(trace)
+        family, averaged = Family(trace), Ranks(trace).averaged
         for backward in trace.of(Backward):
             if backward.through != "backward" or not self._applied(trace, family, backward):
                 continue
             forwards = [each for each in trace.at(*backward.loss.graph_forwards) if isinstance(each, Forward)]
-            for wrapped in wraps:
+            for wrapped in (each for each in wraps if not averaged(each.module)):
                 of_it = [each for each in forwards if each.module == wrapped.module and each.index > wrapped.index]
                 if of_it and not any(each.wrapped for each in of_it) and trace.implies(of_it[0], wrapped):
                     yield self._report(of_it[0], wrapped)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule, Step
 from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
+from torch_doctor_rules.ranks import Ranks
+from torch_doctor_rules.shown import count, fact
 from torch_doctor_rules.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.rule import Evidence
     from torch_doctor.trace import Trace
 
 WRAPPER = "torch.nn.parallel.DistributedDataParallel"
@@ -66,7 +70,8 @@ class EveryRankWrites(Rule):
     ```
 
     ## How the probe confirms it
-    It runs one process, in which nothing can collide: what the source shows stays undecided.
+    In several processes (`--probe-processes 2`) two of them save to the same path. In one process nothing can collide: what
+    the source shows stays undecided.
 
     ## When it stays silent
     Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
@@ -82,26 +87,38 @@ class EveryRankWrites(Rule):
     name = "every-rank-writes"
     level = Level.WARNING
     witness = "SP"
+    compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save and every writer that no test keeps from any process."""
-        if trace.observed or any(trace.of(kind) for kind in (Owned, GaveUp)):
+        if any(trace.of(kind) for kind in (Owned, GaveUp)):
             return
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
+        for wrapped in wraps[:1]:
+            written = Ranks(trace).collided() if trace.observed else self._shared(trace, wrapped)
+            yield from first_per_site(self._report(event, wrapped) for event in written)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether files were saved there, by processes that have each its own."""
+        if len(trace.ranks) <= 1:
+            return "the run has one process (see `--probe-processes`)"
+        if finding.message == self._message(WriterBuilt):
+            return "a run does not show where a tracker logs"
+        return bool(Ranks(trace).writers(finding.site))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many processes write one file, of those that are written there."""
+        for file, number in list(Ranks(trace).writers(finding.site).items())[:1]:
+            does = "write" if number > 1 else "writes"
+            yield fact(f"{count(number, 'process', 'processes')} {does} {PurePath(file).name}", number, "processes")
+
+    def _shared(self, trace: Trace, wrapped: Wrapped) -> Iterator[Saved | WriterBuilt]:
+        """What is written by every process, to a path that is the same in each."""
         written: list[Saved | WriterBuilt] = [
             *(saved for saved in trace.of(Saved) if not saved.buffer),
             *trace.of(WriterBuilt),
         ]
-        for wrapped in wraps[:1]:
-            yield from first_per_site(
-                self._report(event, wrapped)
-                for event in written
-                if event.shared and self._of_all(trace, event, wrapped)
-            )
-
-    def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - the same for all
-        """Nothing collides in one process."""
-        return "the run has one process"
+        return (event for event in written if event.shared and self._of_all(trace, event, wrapped))
 
     def _of_all(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> bool:
         """Whether every process whose model is wrapped comes there."""
@@ -111,10 +128,13 @@ class EveryRankWrites(Rule):
         return alike and trace.together(event, wrapped)
 
     def _report(self, event: Saved | WriterBuilt, wrapped: Wrapped) -> Finding:
-        text = "writes this file" if isinstance(event, Saved) else "logs to this directory"
         return self.finding(
             event.site,
-            f"every process {text} at the same time",
+            self._message(type(event)),
             help="write from one process: `if torch.distributed.get_rank() == 0:`",
             trail=(Step(wrapped.site, "the model is wrapped for several processes here"),),
         )
+
+    def _message(self, kind: type[Saved | WriterBuilt]) -> str:
+        does = "writes this file" if kind is Saved else "logs to this directory"
+        return f"every process {does} at the same time"

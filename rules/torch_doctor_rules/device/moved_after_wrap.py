@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Moved, Wrapped
 from torch_doctor_rules.moves import Moves
+from torch_doctor_rules.ranks import Ranks
 from torch_doctor_rules.shown import at, count, fact
 from torch_doctor_rules.sites import first_per_site
 from torch_doctor_rules.wording import message
@@ -66,7 +67,8 @@ class MovedAfterWrap(Rule):
     ```
 
     ## How the probe confirms it
-    The module is moved or converted after it was wrapped, and is then trained.
+    The module is moved or converted after it was wrapped, and is then trained. In several processes
+    (`--probe-processes 2`) it also says by how much their gradients differ.
 
     ## Fix safety
     Unsafe: the move goes before the wrapping, past whatever stands between them.
@@ -83,6 +85,8 @@ class MovedAfterWrap(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.UNSAFE
+    needs = frozenset({"synchrony"})
+    compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every move of a wrapped module before it is trained."""
@@ -105,11 +109,13 @@ class MovedAfterWrap(Rule):
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many moves came after the wrapping."""
+        """How many moves came after the wrapping, and whether gradients differ."""
         wraps = [wrapped.index for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         moves = at(trace, finding.site, Moved)
         late = sum(bool(wraps) and move.index > min(wraps) for move in moves)
         yield fact(f"{late} of {count(len(moves), 'move')} came after the model was wrapped", late, "moves")
+        for module in dict.fromkeys(move.module for move in moves):
+            yield from Ranks(trace).difference(module)
 
     def _report(self, move: Moved, wrapped: Wrapped) -> Finding:
         return self.finding(

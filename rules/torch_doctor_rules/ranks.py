@@ -1,0 +1,136 @@
+"""What the processes of a distributed run have in common: gradients that were averaged between them, and rows that they read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch_doctor.trace import GradientsSeen, RowsDrawn, Saved, Wrapped
+from torch_doctor_rules.shown import at, count, fact, short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.rule import Evidence
+    from torch_doctor.trace import Site, Trace
+
+SAME = 1e-4
+"""What two numbers differ by, relative to the larger, at most where one is the other's copy or both are one average."""
+
+
+class Apart(NamedTuple):
+    """A gradient that two processes step with, and by how much its numbers differ at most."""
+
+    name: str
+    difference: float
+    scale: float
+
+    @property
+    def real(self) -> bool:
+        """Whether it is more than rounding."""
+        return self.difference > SAME * self.scale
+
+
+class Ranks:
+    """The processes of a run, by rank; none where the script ran in one."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.traces = trace.ranks
+
+    def __bool__(self) -> bool:
+        return len(self.traces) > 1
+
+    def all(self) -> str:
+        """What they are called together: `both processes`."""
+        return "both processes" if len(self.traces) == 2 else f"all {len(self.traces)} processes"  # noqa: PLR2004 - both
+
+    # --- gradients ---
+
+    def apart(self, module: int) -> Apart | None:
+        """The gradient of a wrapped module, by its number in the first process, that differs most between them.
+
+        None where no steps of it were seen in all of them.
+        """
+        found = [
+            Apart(name, abs(one - other), max(abs(one), abs(other)))
+            for steps in self._steps(module)
+            for one_step in steps[1:]
+            for name, numbers in one_step.gradients
+            for one, other in zip(numbers, dict(steps[0].gradients).get(name, ()), strict=False)
+        ]
+        return max(found, key=lambda each: (each.real, each.difference), default=None)
+
+    def averaged(self, module: int) -> bool:
+        """Whether they step with the same gradients although their own losses differ."""
+        apart = self.apart(module)
+        return apart is not None and not apart.real and any(map(_losses_differ, self._steps(module)))
+
+    def difference(self, module: int) -> Iterator[Evidence]:
+        """By how much the gradients differ that they step with, where they do."""
+        apart = self.apart(module)
+        if apart is not None and apart.real:
+            by = short(apart.difference)
+            text = f"the gradient of {apart.name} differs between processes by {by} after backward"
+            yield fact(text, apart.difference)
+
+    def sameness(self, module: int) -> Iterator[Evidence]:
+        """That the gradients are the same, where their losses differ."""
+        if self.averaged(module):
+            yield fact(f"{self.all()} step with the same gradients, of different losses", 0, "gradients")
+
+    def _steps(self, module: int) -> list[tuple[GradientsSeen, ...]]:
+        """The steps of a module, those of all processes together; it is the same that was wrapped as the same."""
+        wrapped = [list(dict.fromkeys(event.module for event in trace.of(Wrapped))) for trace in self.traces]
+        if not self or module not in wrapped[0]:
+            return []
+        which = wrapped[0].index(module)
+        if any(len(each) <= which for each in wrapped):
+            return []
+        steps = [
+            [event for event in trace.of(GradientsSeen) if event.module == own[which]]
+            for trace, own in zip(self.traces, wrapped, strict=True)
+        ]
+        return list(zip(*steps, strict=False))
+
+    # --- rows ---
+
+    def rows(self, sampler: int) -> list[list[RowsDrawn]]:
+        """The passes over a sampler, by its number in the first process, in each of them."""
+        known = [list(dict.fromkeys(event.sampler for event in trace.of(RowsDrawn))) for trace in self.traces]
+        if not self or sampler not in known[0] or any(len(each) <= known[0].index(sampler) for each in known):
+            return []
+        own = [each[known[0].index(sampler)] for each in known]
+        return [passes(trace, number) for trace, number in zip(self.traces, own, strict=True)]
+
+    def order(self, sampler: int) -> Iterator[Evidence]:
+        """That all read the rows of the first epoch in the second as they did in it; and whether they read the same rows."""
+        drawn = [each[:2] for each in self.rows(sampler) if len(each) > 1]
+        if not drawn:
+            return
+        first, rows = drawn[0][0], count(drawn[0][0].count, "row")
+        if all(one.rows == two.rows for one, two in drawn):
+            yield fact(f"epochs 1 and 2 have one order of {rows} in {self.all()}", first.count, "rows")
+        if all(set(one.rows) == set(first.rows) for one, _ in drawn):
+            yield fact(f"{self.all()} read the same {rows} in epoch 1", first.count, "rows")
+
+    # --- files ---
+
+    def collided(self) -> Iterator[Saved]:
+        """What the first process saved to a file that another saved to as well."""
+        others = {saved.file for other in self.traces[1:] for saved in other.of(Saved)}
+        return (saved for trace in self.traces[:1] for saved in trace.of(Saved) if saved.file and saved.file in others)
+
+    def writers(self, site: Site) -> dict[str, int]:
+        """How many of them saved to each file that is saved to at a place, the most first."""
+        files = [{saved.file for saved in at(trace, site, Saved) if saved.file} for trace in self.traces]
+        return dict(Counter(file for each in files for file in sorted(each)).most_common())
+
+
+def passes(trace: Trace, sampler: int) -> list[RowsDrawn]:
+    """What a sampler gave, pass for pass."""
+    return [event for event in trace.of(RowsDrawn) if event.sampler == sampler]
+
+
+def _losses_differ(steps: tuple[GradientsSeen, ...]) -> bool:
+    losses = [step.loss for step in steps if step.loss is not None]
+    return any(abs(one - losses[0]) > SAME * max(abs(one), abs(losses[0])) for one in losses[1:])

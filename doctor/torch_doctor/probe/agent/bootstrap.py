@@ -44,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
     if options.channels:
         ranks = Ranks(plan, launched=True)
         ranks.end_with_launcher()
+        ranks.speak_in_lines()
         status = Run(
             plan, Channel(os.open(os.path.join(options.channels, str(ranks.rank)), os.O_WRONLY)), ranks
         ).script()

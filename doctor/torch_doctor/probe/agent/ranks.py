@@ -39,6 +39,16 @@ class Ranks:
         if self.count > 1 and sys.platform == "linux":
             ctypes.CDLL(None).prctl(DEATH_OF_PARENT, signal.SIGKILL)
 
+    def speak_in_lines(self) -> None:
+        """Writes what the script prints a line at a time: several processes share one stream."""
+        if self.count > 1:
+            for name, number in (("stdout", 1), ("stderr", 2)):
+                stream = getattr(sys, name)
+                stream.flush()
+                made = open(number, "w", 1, stream.encoding, stream.errors, closefd=False)  # noqa: SIM115 - it stays open
+                setattr(sys, name, made)
+                setattr(sys, f"__{name}__", made)
+
     def time_left(self, plan: Mapping[str, Any]) -> float:
         """The seconds that are left of the plan's, of which starting took some."""
         seconds = float(plan.get("timeout") or 60.0)

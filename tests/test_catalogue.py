@@ -101,6 +101,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR706": ("augmented-evaluation", "E", "SP", "-"),
     "TDR707": ("fitted-before-split", "E", "S", "-"),
     "TDR708": ("train-data-evaluated", "E", "SP", "-"),
+    "TDR709": ("shared-numpy-memory", "W", "SP", "-"),
     "TDR710": ("sampler-epoch-not-set", "E", "SP", "unsafe"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),

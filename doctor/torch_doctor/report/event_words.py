@@ -158,6 +158,10 @@ class Words:
         return f"fit {what} on rows{_in_brackets([event.name])}"
 
     @_said.register
+    def _(self, event: t.MemoryChanged) -> str:
+        return f"change {_name(event.name)} in place, whose memory a tensor has"
+
+    @_said.register
     def _(self, event: t.RowsSplit) -> str:
         return f"split rows by {event.by.rpartition('.')[2]}{_in_brackets(['fitted on before'] * bool(event.fits))}"
 

@@ -25,7 +25,7 @@ from torch_doctor.static.language import (
 )
 from torch_doctor.static.machine import Machine
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import datasets, splitting
+from torch_doctor.static.training import datasets, memory, splitting
 from torch_doctor.static.values import Namespace, Tool, Value
 from torch_doctor.trace import Scope, ScopeKind, Trace
 
@@ -96,6 +96,7 @@ class Executor(Machine):
         self.scatters = False  # the module that is being called moves what it is given itself
         self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
         self.outer_arguments: Args = ()  # and with what
+        self.shares = memory.Shares()
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

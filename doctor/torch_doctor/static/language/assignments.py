@@ -10,6 +10,7 @@ from torch_doctor.static.training import (
     container_methods,
     keeping,
     loading,
+    memory,
     overwriting,
     parameters,
     roles,
@@ -76,6 +77,8 @@ def _augment(run: Executor, node: p.Augment) -> bool:
         targets.bind(run, node.target, old, node)
         return True
     if parameters.updates_by_hand(run, node, old, value):
+        return True
+    if run.shares.arrays and not node.rebinds and memory.changed(run, old, run.text(node.target), node):
         return True
     result = operators.operate(run, node.op, (old, value), node)
     if run.loop_depth and isinstance(result, Const) and not isinstance(result.value, str):

@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
+from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
     autocasting,
@@ -16,6 +17,7 @@ from torch_doctor.static.training import (
     library_calls,
     loaders,
     loading,
+    memory,
     methods,
     named_forwards,
     overwriting,
@@ -153,6 +155,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
             outside.call_back(run, value, node)
         if name.rpartition(".")[2] in REORDERING_METHODS:
             rows.reordered(run, node)
+        if run.shares.arrays and name.rpartition(".")[2] in CHANGING:
+            memory.changed(run, func, name.rpartition(".")[0], node)
         known = fitting.method(run, func, args, keywords, node) if isinstance(func, Plain) else None
         return known or plain_from((func, *args))
     func = run.resolve(func)

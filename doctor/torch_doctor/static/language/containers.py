@@ -9,7 +9,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import conditions, invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import module_parts, places, plain_tensors, splitting
+from torch_doctor.static.training import memory, module_parts, places, plain_tensors, splitting
 from torch_doctor.static.values import (
     Args,
     Const,
@@ -137,6 +137,8 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         item.made = plain_tensors.of_item(value, key, node)
         taken = isinstance(node.key, (p.Slice, p.Display)) or isinstance(key, Tensor)
         item.place = value.place if taken else _place_of_row(value)
+        if run.shares.of and isinstance(key, (Const, Plain)):
+            memory.viewed(run, "select", value, item)
         return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)

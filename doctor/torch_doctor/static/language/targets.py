@@ -11,6 +11,7 @@ from torch_doctor.static.training import (
     cuts,
     flags,
     keeping,
+    memory,
     module_parts,
     outdated,
     parameters,
@@ -88,6 +89,8 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         if isinstance(holder, Lib):
             settings.item_set(run, holder, key, value, node)
         set_item(run, holder, key, value, node, target)
+        if run.shares.arrays:
+            memory.changed(run, holder, run.text(target.value), node)
         if isinstance(holder, Plain) and value.flow.rows:
             changed = splitting.stored(run, holder, value, target)
             if changed is not None and isinstance(changed[0], (p.Name, p.Attribute)):

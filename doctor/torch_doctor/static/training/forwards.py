@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
     built_in_forward,
     initialising,
     library_outputs,
+    memory,
     modes,
     module_parts,
     places,
@@ -69,6 +70,8 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
     if sensitive is False and trainable is False and not _has_frozen(run, module):
         return _called(run, module, args, keywords, node, name)
     values = [*args, *keywords.values()]
+    if run.shares.of:
+        memory.used(run, values, node)
     event: Forward = run.emit(
         Forward,
         node,

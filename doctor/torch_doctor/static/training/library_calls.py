@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.language import builtin_functions, narrowing, outside, streams
 from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, sinks, training
+from torch_doctor.static.tables.memory import CHANGING_FIRST
 from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS
 from torch_doctor.static.training import (
     built_in_forward,
@@ -23,6 +24,7 @@ from torch_doctor.static.training import (
     loaders,
     logged,
     loss_building,
+    memory,
     module_building,
     module_methods,
     outdated,
@@ -251,8 +253,12 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         and isinstance(node.args[0], (p.Name, p.Attribute))
     ):
         sums.averaged(run, args[0], node)
+    if run.shares.arrays:
+        holder = args[0] if args and name in CHANGING_FIRST else keywords.get("out")
+        if holder is not None:
+            memory.changed(run, holder, run.text_of_argument(node, 0) if args else "out", node)
     if root in _PLAIN_ROOTS and libraries.harmless(name):
-        return plain_from(values)
+        return plain_from(values, memory.symbol_of(name))
     if name in data.SUBSETS and len(args) > 1:
         splitting.indexed(run, args[0], args[1])
     if name in data.SPLITS:

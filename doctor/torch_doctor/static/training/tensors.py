@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     gradients,
     initialising,
     lost_moves,
+    memory,
     parameters,
     places,
     plain_tensors,
@@ -61,6 +62,10 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace import Site, Tri
+
+JOINING = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+"""Functions that put tensors together."""
+
 
 RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "resize_as_", "set_"))
 """Methods that give the tensor itself another shape."""
@@ -165,6 +170,10 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         and not reduced
     ):
         return Unknown(flow, first.holds, place=tensor.place)
+    if run.shares.of and first is not None:
+        memory.viewed(run, short, first, tensor)
+        if short in JOINING:
+            memory.used(run, values, node, many=True)
     if short in STATISTICS and first is not None:
         fitting.statistic(run, first, values[1:], keywords, tensor, node)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
@@ -290,7 +299,8 @@ def call_function(
     result = computed(run, short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
     if run.straight and args:
         initialising.computed(run, name, args[0], result)
-    if isinstance(result, Tensor) and short in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"):
+    memory.shared(run, name, args, keywords, result, node)
+    if isinstance(result, Tensor) and short in JOINING:
         result = result.with_made(result.made)
         if result.kind is Kind.UNKNOWN or not result.made_by:
             result.made_by = name
@@ -312,6 +322,8 @@ def compute_loss(
     if table.target is not None:
         target = args[table.target] if table.target < len(args) else keywords.get(table.target_name, Unknown())
     flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
+    if run.shares.of:
+        memory.used(run, (given, target), node)
     plain_tensors.combined(run, name, (given, target), node)
     if not name.endswith(("ctc_loss", "CTCLoss")):
         places.together(run, name, (given, target), node, loss=True)

@@ -20,7 +20,15 @@ from torch_doctor.trace.events.course import (
     Timed,
     ValueRead,
 )
-from torch_doctor.trace.events.data import DatasetBuilt, EpochSet, Fitted, LoaderBuilt, Reordered, RowsSplit
+from torch_doctor.trace.events.data import (
+    DatasetBuilt,
+    EpochSet,
+    Fitted,
+    LoaderBuilt,
+    MemoryChanged,
+    Reordered,
+    RowsSplit,
+)
 from torch_doctor.trace.events.devices import DevicesAgreed, DevicesMet, MoveLost
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
 from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, WriterBuilt
@@ -113,6 +121,7 @@ __all__ = [
     "LossBuilt",
     "LossCalled",
     "Meaned",
+    "MemoryChanged",
     "ModeMethod",
     "ModeSet",
     "ModuleBuilt",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace.events.event import NO_EVENTS, Event, Trail
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
 
 
@@ -90,3 +91,19 @@ class RowsSplit(Event):
 
     by: str
     fits: frozenset[int] = NO_EVENTS
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class MemoryChanged(Event):
+    """An array whose memory a tensor has was changed in place, and the tensor was used later: `site` is the change.
+
+    `name` is the array in the user's words. `shared_at` is where the tensor was made of it, `used_at` the use. The probe,
+    which does not see what numpy does, puts `shared_at` in the place of the change; `changed` counts how many of the
+    `elements` that it looked at were others at the use.
+    """
+
+    name: str
+    shared_at: Site
+    used_at: Site
+    changed: int = 0
+    elements: int = 0

@@ -119,6 +119,7 @@ class Watcher:
         recorder = self._recorder
         self._watch.gradients.look(here)
         self._watch.modules.tell(module, here)
+        self._watch.memory.used(self._marks.tensors(given))
         inputs = next(iter(self._marks.tensors(given)), None)
         sensitive = family.sensitive
         batches = any(loop.batches for loop in here.loops)

@@ -111,6 +111,7 @@ class Watcher:
         spelled_input = recorder.argument(site, 0, "input")
         spelled_target = recorder.argument(site, place, "target") if name not in WITHOUT_TARGET else ""
         scores = given[0] if given else None
+        self._watch.memory.used((scores, target))
         first = facts.of(scores, spelled_input) | facts.meta(scores)
         second = facts.of(target, spelled_target, source=batches) | facts.meta(target)
         made = Mark(kind="loss", made_at=site, made_by=loss)

@@ -43,6 +43,7 @@ WATCHERS = (
     "autocasting",
     "datasets",
     "loaders",
+    "memory",
     "checkpoints",
     "containers",
     "sharing",

@@ -1,0 +1,116 @@
+"""TDR709: an array is changed whose memory a tensor has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import MemoryChanged
+from torch_doctor_rules.shown import count, counted, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+UNCHANGED = "shared numbers that stayed"
+
+
+class SharedNumpyMemory(Rule):
+    """An array is changed in place after `torch.from_numpy`, which changes the tensor, too.
+
+    ## Why is this bad?
+    `from_numpy` and `as_tensor` copy nothing: the tensor and the array are one memory. A buffer that is filled again for
+    every frame turns all tensors made of it into the last frame, and a target changes with the input that noise was
+    added to. No error is raised, and the loss looks plausible.
+
+    ## Example
+    ```python
+    import numpy as np
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    buffer, frames = np.zeros(4, dtype=np.float32), []
+    for number in range(6):
+        buffer[:] = number
+        frames.append(torch.from_numpy(buffer))
+    inputs, targets = torch.stack(frames), torch.arange(6.0).unsqueeze(1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(2):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(inputs), targets).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import numpy as np
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    buffer, frames = np.zeros(4, dtype=np.float32), []
+    for number in range(6):
+        buffer[:] = number
+        frames.append(torch.from_numpy(buffer.copy()))
+    inputs, targets = torch.stack(frames), torch.arange(6.0).unsqueeze(1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for step in range(2):
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(inputs), targets).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    Where the tensor is used, numbers of it differ from those that it had when it was made.
+
+    ## When it stays silent
+    Where the tensor is not used after the change (a buffer whose batch is consumed before it is filled again), where it was
+    made once for a loop that fills the array on purpose, and for copies: `torch.tensor`, `clone`, another dtype.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.from_numpy.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.as_tensor.html
+    """
+
+    code = "TDR709"
+    name = "shared-numpy-memory"
+    level = Level.WARNING
+    witness = "SP"
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every change of an array that a tensor which is used later should not have seen."""
+        for event in first_per_site(trace.of(MemoryChanged)):
+            yield self.finding(
+                event.site,
+                message("`{name}` changes under a tensor that has its memory: the tensor changes too", name=event.name),
+                help="copy where the tensor is made: `torch.tensor(...)`, or `torch.from_numpy(....copy())`",
+                trail=[
+                    Step(event.shared_at, "the tensor takes the memory of the array here"),
+                    Step(event.used_at, "and is used here, with numbers that it did not have"),
+                ],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the tensor was used and had its numbers still."""
+        return any(counted(trace, step.site, UNCHANGED) for step in finding.trail[:1])
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many of its numbers changed."""
+        for event in trace.of(MemoryChanged):
+            if any(same_place(step.site, event.shared_at) for step in finding.trail[:1]):
+                text = (
+                    f"{event.changed} of {count(event.elements, 'number')} of the tensor were others when it was used"
+                )
+                yield fact(text, event.changed, "numbers", event)
+                return
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether the run speaks of the tensor of the finding."""
+        return any(same_place(step.site, seen.site) for step in finding.trail[:1])

@@ -170,12 +170,8 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         and not reduced
     ):
         return Unknown(flow, first.holds, place=tensor.place)
-    if run.shares.of and first is not None:
-        memory.viewed(run, short, first, tensor)
-        if short in JOINING:
-            memory.used(run, values, node, many=True)
-    if short in STATISTICS and first is not None:
-        fitting.statistic(run, first, values[1:], keywords, tensor, node)
+    if first is not None:
+        _noted(run, short, first, (values, keywords), tensor, node)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
         if known.indices:
             along = making("argmax", values, keywords) if short in ("max", "min", "median", "mode") else None
@@ -214,6 +210,19 @@ def _told(
         normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(node))
     if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
         run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
+
+
+def _noted(
+    run: Executor, short: str, first: Value, given: tuple[Args, Keywords], made: Tensor, node: p.Node
+) -> None:
+    """Note what a tensor that was made has of others: their memory, or a statistic of their rows."""
+    values, keywords = given
+    if run.shares.of:
+        memory.viewed(run, short, first, made)
+        if short in JOINING:
+            memory.used(run, values, node, many=True)
+    if short in STATISTICS:
+        fitting.statistic(run, first, values[1:], keywords, made, node)
 
 
 def normalised(run: Executor, function: str, given: Value, dim: Value | None, site: Site) -> None:

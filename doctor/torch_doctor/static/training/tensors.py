@@ -212,9 +212,7 @@ def _told(
         run.emit(LogTaken, node, function=f"torch.{short}", input=run.fact(leading, _argument(run, node)))
 
 
-def _noted(
-    run: Executor, short: str, first: Value, given: tuple[Args, Keywords], made: Tensor, node: p.Node
-) -> None:
+def _noted(run: Executor, short: str, first: Value, given: tuple[Args, Keywords], made: Tensor, node: p.Node) -> None:
     """Note what a tensor that was made has of others: their memory, or a statistic of their rows."""
     values, keywords = given
     if run.shares.of:

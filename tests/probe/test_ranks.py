@@ -200,6 +200,30 @@ def test_a_process_that_fails_is_named_and_ends_the_others(run: Run, write: Call
     assert "train.py:21 in main: raise ValueError('no')" in outcome.err
 
 
+def test_they_listen_to_nobody_but_this_machine(run: Run, write: Callable[..., Path]) -> None:
+    does = """\
+    dist.barrier()
+    for process in (os.getpid(), os.getppid()):
+        own = set()
+        for number in os.listdir(f"/proc/{process}/fd"):
+            try:
+                own.add(os.readlink(f"/proc/{process}/fd/{number}"))
+            except OSError:
+                pass
+        for name in ("tcp", "tcp6"):
+            for row in list(open(f"/proc/net/{name}"))[1:]:
+                words = row.split()
+                if words[3] == "0A" and f"socket:[{words[9]}]" in own:
+                    print("listens", words[1])
+    dist.barrier()
+"""
+    write("train.py", HEAD + does + LAUNCHED)
+    outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--probe-output", "--isolated")
+    listens = [line.split()[1] for line in outcome.err.splitlines() if line.startswith("listens")]
+    assert listens
+    assert all(address.startswith("0100007F:") for address in listens), listens
+
+
 def test_a_process_that_is_killed_is_named(run: Run, write: Callable[..., Path]) -> None:
     does = "    if rank == 1:\n        os.kill(os.getpid(), 11)\n    dist.barrier()\n"
     write("train.py", HEAD + does + LAUNCHED)

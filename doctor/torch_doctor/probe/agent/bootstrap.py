@@ -161,7 +161,6 @@ class Run:
     def _with_torch(self, torch: ModuleType) -> None:
         """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""
         device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
-        self._ranks.with_torch(torch)
         stand_ins: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
         if stand_ins is not None:
             self.recorder.safely(stand_ins.with_torch, torch, self._plan, self.recorder.tell, self._ranks)

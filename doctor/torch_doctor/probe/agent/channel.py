@@ -24,7 +24,7 @@ class Channel:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = _moved_up(descriptor)
+        self._descriptor = moved_up(descriptor)
         self._process = _getpid()
         self._lock = threading.Lock()
         self._waiting: list[str] = []
@@ -65,8 +65,8 @@ def encoded(value: Value) -> str:
     return _encode(value)
 
 
-def _moved_up(descriptor: int) -> int:
-    """The pipe under a number that scripts which close what is open (`os.closerange(3, 256)`) do not think of."""
+def moved_up(descriptor: int) -> int:
+    """A descriptor under a number that scripts which close what is open (`os.closerange(3, 256)`) do not think of."""
     try:
         import fcntl  # not on Windows
     except ImportError:

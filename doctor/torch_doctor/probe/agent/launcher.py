@@ -20,6 +20,7 @@ def launch(plan: Mapping[str, Any], plan_file: str, channel: Channel) -> int:
     """Runs the processes to their end; returns 0, or 1 where one of them failed, which is told in a line for each."""
     del sys.path[0]  # the agent's own folder, whose modules are not torch's
     os.environ["PYTHON_EXEC"] = sys.executable
+    os.environ["TORCH_DISABLE_SHARE_RDZV_TCP_STORE"] = "1"  # its server would listen to everybody
     logging.disable(logging.CRITICAL)  # what torchrun says of failures, the processes say themselves
     from torch import distributed
 
@@ -32,12 +33,16 @@ def launch(plan: Mapping[str, Any], plan_file: str, channel: Channel) -> int:
     from torch.distributed.elastic.multiprocessing import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 
-    options = f"--standalone --local-addr 127.0.0.1 --monitor-interval 0.1 --nproc-per-node {plan['processes']}".split()
+    meeting = os.path.join(plan["scratch"], "meeting")
+    options = (
+        f"--rdzv-backend c10d --rdzv-conf store_type=file --local-addr 127.0.0.1 --nproc-per-node {plan['processes']}"
+    )
+    options += " --nnodes 1 --monitor-interval 0.1 --rdzv-id probe --rdzv-endpoint"
+    channels = os.path.join(plan["scratch"], "channels")
     run: Any = torchrun.run
     parsed: Any = torchrun.parse_args
-    channels = os.path.join(plan["scratch"], "channels")
     try:
-        run(parsed([*options, plan["agent"], "--plan", plan_file, "--channels", channels]))
+        run(parsed([*options.split(), meeting, plan["agent"], "--plan", plan_file, "--channels", channels]))
     except ChildFailedError as error:
         for rank, failure in error.failures.items():
             channel.write(t="failed", rank=rank, status=failure.exitcode)

@@ -6,19 +6,23 @@ import ctypes
 import os
 import signal
 import sys
-from datetime import timedelta
-from time import time
+from time import monotonic, sleep, time
 from typing import TYPE_CHECKING, Any
+
+from .channel import moved_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from types import ModuleType
 
     from .loops import Loop
 
 PATIENCE = 5.0  # seconds that the others wait for the word of the first, at a loop that it may not run at all
 ONCE_BITTEN = 0.1  # and at one where it did not come before
+GLANCE, LONGEST = 0.0002, 0.005  # seconds between two looks at what it said
 DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+CHUNK = 1 << 16
+
+_read, _write = os.read, os.write  # the script may replace them
 
 
 class Ranks:
@@ -27,10 +31,19 @@ class Ranks:
     def __init__(self, plan: Mapping[str, Any], *, launched: bool) -> None:
         self.count: int = int(plan.get("processes") or 1) if launched else 1
         self.rank = int(os.environ["RANK"]) if launched else 0
-        self._address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])) if launched else None
-        self._store: Any = None
+        self._scratch: str = plan.get("scratch") or ""
         self._groups = 0
         self._alone: set[str] = set()
+        self._said: dict[bytes, bool] = {}
+        self._rest = b""
+        self._word = self._opened() if self.count > 1 else -1
+
+    def _opened(self) -> int:
+        """The file in which the first process says what it decided."""
+        path = os.path.join(self._scratch, "decided")
+        return moved_up(
+            os.open(path, os.O_CREAT | (os.O_WRONLY | os.O_APPEND if self.rank == 0 else os.O_RDONLY), 0o600)
+        )
 
     # --- the launcher ---
 
@@ -56,36 +69,36 @@ class Ranks:
 
     # --- meeting the others ---
 
-    def with_torch(self, torch: ModuleType) -> None:
-        """Connects to the launcher's store, over the loopback."""
-        if self.count > 1:
-            self._store = self._connected(torch)
-
     def store(self, torch: Any) -> Any:
-        """What the next process group of the script meets at; no place that the script names is used."""
+        """What the next process group of the script meets at: a file, and no port that others could find."""
+        if self.count == 1:
+            return torch.distributed.HashStore()
         self._groups += 1
-        return torch.distributed.PrefixStore(f"torch-doctor/group/{self._groups}", self._connected(torch))
-
-    def _connected(self, torch: Any) -> Any:
-        host, port = self._address or ("", 0)
-        return torch.distributed.TCPStore(host, port, None, is_master=False, timeout=timedelta(seconds=60))
+        return torch.distributed.FileStore(os.path.join(self._scratch, f"group-{self._groups}"), self.count)
 
     def agreed(self, loop: Loop, mine: bool) -> bool:  # noqa: FBT001 - what all of them decide
         """What the first process decides at this pass of a loop; `mine` where it does not come here."""
-        if self._store is None:
+        if self.count == 1:
             return mine
         span = loop.node.span
-        place = f"{span.path}:{span.row}:{span.column}:{loop.begun}"
-        key = f"torch-doctor/loop/{place}:{loop.number}"
+        place = f"{span.path}:{span.row}:{span.column}"
+        key = repr((place, loop.begun, loop.number)).encode("utf-8", "surrogatepass")
         if self.rank == 0:
-            self._store.set(key, "1" if mine else "0")
+            _write(self._word, b"%d%b\n" % (mine, key))
             return mine
-        line = place.rpartition(":")[0]
-        patience = ONCE_BITTEN if line in self._alone else PATIENCE
-        try:
-            self._store.wait([key], timedelta(seconds=patience))
-            said = self._store.get(key)
-        except RuntimeError:  # it does not come, or is gone
-            self._alone.add(line)
-            return mine
-        return bool(said == b"1")
+        limit = monotonic() + (ONCE_BITTEN if place in self._alone else PATIENCE)
+        pause = GLANCE
+        while (said := self._heard(key)) is None:
+            if monotonic() > limit:
+                self._alone.add(place)
+                return mine
+            sleep(pause)
+            pause = min(pause * 2, LONGEST)
+        return said
+
+    def _heard(self, key: bytes) -> bool | None:
+        """What the first process said of this, if it did."""
+        while key not in self._said and (data := _read(self._word, CHUNK)):
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            self._said.update((line[1:], line[:1] == b"1") for line in lines)
+        return self._said.pop(key, None)

@@ -53,7 +53,7 @@ def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks, *, on_cpu: bool)
     distributed: Any = torch.distributed
     if not distributed.is_available():
         return
-    begin, split = distributed.init_process_group, distributed.new_group
+    begin = distributed.init_process_group
 
     @functools.wraps(begin)
     def init_process_group(backend: Any = None, *_: Any, timeout: Any = None, **__: Any) -> None:
@@ -64,18 +64,12 @@ def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks, *, on_cpu: bool)
             teller.stand_in("init_process_group", asked, f"gloo, {ranks.count} processes on the CPU")
         os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
         keywords = {} if timeout is None else {"timeout": timeout}
-        store = ranks.store(torch) if ranks.count > 1 else distributed.HashStore()
-        begin("gloo", store=store, rank=ranks.rank, world_size=ranks.count, **keywords)
-
-    @functools.wraps(split)
-    def new_group(members: Any = None, timeout: Any = None, backend: Any = None, *_: Any, **keywords: Any) -> Any:
-        del backend
-        return split(members, timeout, "gloo", **{name: keywords[name] for name in SPLITS if name in keywords})
+        begin("gloo", store=ranks.store(torch), rank=ranks.rank, world_size=ranks.count, **keywords)
 
     for space in (distributed, distributed.distributed_c10d):
         space.init_process_group = init_process_group
-        if ranks.count > 1:
-            space.new_group = new_group
+    for space in (distributed, distributed.rendezvous):
+        space.TCPStore = lambda *_, **__: ranks.store(torch)
     if ranks.count > 1:
         _on_gloo(distributed)
     if on_cpu:
@@ -83,8 +77,13 @@ def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks, *, on_cpu: bool)
 
 
 def _on_gloo(distributed: Any) -> None:
-    """What NCCL knows and gloo does not: the barrier of a device, and averages."""
-    meet, reduce = distributed.barrier, distributed.all_reduce
+    """What NCCL knows and gloo does not: groups of its own, the barrier of a device, and averages."""
+    split, meet, reduce = distributed.new_group, distributed.barrier, distributed.all_reduce
+
+    @functools.wraps(split)
+    def new_group(members: Any = None, timeout: Any = None, backend: Any = None, *_: Any, **keywords: Any) -> Any:
+        del backend
+        return split(members, timeout, "gloo", **{name: keywords[name] for name in SPLITS if name in keywords})
 
     @functools.wraps(meet)
     def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, **keywords: Any) -> Any:  # noqa: FBT001, FBT002 - torch's
@@ -100,7 +99,7 @@ def _on_gloo(distributed: Any) -> None:
         return None
 
     for space in (distributed, distributed.distributed_c10d):
-        space.barrier, space.all_reduce = barrier, all_reduce
+        space.new_group, space.barrier, space.all_reduce = new_group, barrier, all_reduce
 
 
 def _without_devices(torch: Any) -> None:

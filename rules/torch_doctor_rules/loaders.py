@@ -42,7 +42,7 @@ class Loaders:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.built = {event.loader: event for event in trace.of(LoaderBuilt)}
-        self._datasets = {event.dataset: event for event in trace.of(DatasetBuilt)}
+        self.datasets = {event.dataset: event for event in trace.of(DatasetBuilt)}
         self._taken: dict[int, list[BatchTaken]] = {}
         for event in trace.of(BatchTaken):
             self._taken.setdefault(event.loader, []).append(event)
@@ -89,11 +89,11 @@ class Loaders:
 
     def parts(self, dataset: int) -> tuple[int, ...]:
         """The datasets that one takes its rows from."""
-        return self._datasets[dataset].parts if dataset in self._datasets else ()
+        return self.datasets[dataset].parts if dataset in self.datasets else ()
 
     def dataset(self, loader: LoaderBuilt) -> DatasetBuilt | None:
         """The dataset that a loader reads, where it is known."""
-        return self._datasets.get(loader.dataset)
+        return self.datasets.get(loader.dataset)
 
     def name(self, loader: LoaderBuilt) -> str:
         """What the user calls the loader where it is used."""

@@ -104,6 +104,7 @@ class Machine:
         self.cleared: set[Symbol] = set()  # what is not known, but has a `zero_grad`
         self.lineage: dict[tuple[int, int], Any] = {}
         self.datasets: dict[int, DatasetBuilt] = {}
+        self.placing: dict[p.Node, bool] = {}  # functions and classes: whether they name devices
         self.loads = False  # whether a data loader was ever built
         self.draws = self.reorders = 0  # calls that draw random numbers, and those that draw many or reorder
         self.frame: Frame

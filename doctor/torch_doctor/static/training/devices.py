@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import program as p
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import (
     CPU,
     GPU,
@@ -20,6 +22,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
     from torch_doctor.static.values import Args, Keywords
 
 DEVICE = "device"
@@ -61,6 +64,18 @@ def made(args: Args, keywords: Keywords) -> Plain:
 def dtype_of(value: Value | None) -> str:
     """A dtype by torch's name without the `torch.`, "" where it is not known."""
     return DTYPES.get(value.name.removeprefix("torch."), "") if isinstance(value, Lib) else ""
+
+
+def spoken_of(run: Executor, node: p.Node) -> bool:
+    """Whether what is written inside a function or a class moves something, or makes it on a device."""
+    known = run.placing.get(node)
+    if known is None:
+        known = run.placing[node] = any(
+            (isinstance(each, p.Attribute) and each.name in ("to", "cuda"))
+            or (isinstance(each, p.Call) and any(name == "device" for name, _ in each.keywords))
+            for each in walk(node)
+        )
+    return known
 
 
 def moved_to(method: str, args: Args, keywords: Keywords) -> tuple[str, str]:

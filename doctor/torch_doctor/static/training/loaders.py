@@ -8,13 +8,17 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import ROWS, TENSORS
-from torch_doctor.static.training import rows, splitting
+from torch_doctor.static.training import devices, rows, splitting
 from torch_doctor.static.values import (
     Args,
+    Bound,
+    ClassValue,
     Const,
     Either,
+    FunctionValue,
     Instance,
     Keywords,
+    Lib,
     Loader,
     Method,
     Object,
@@ -49,6 +53,7 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if isinstance(sampler, Tool) and sampler.args and dataset is not None:
         splitting.indexed(run, dataset, sampler.args[0])
     size = given.get("batch_size")
+    own = not _is_none(given.get("collate_fn"))
     run.emit(
         LoaderBuilt,
         node,
@@ -67,6 +72,9 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         rows=None if parameters is None or open_ or _sampled(given, open_=False) is not False else _length(dataset),
         batches=None if parameters is None or open_ else _batches(given),
         sampler=_distributed(given.get("sampler")) or _distributed(given.get("batch_sampler")),
+        pinned=_said(given.get("pin_memory"), default=None if parameters is None or open_ or own else False),
+        persistent=_said(given.get("persistent_workers"), default=None if parameters is None or open_ else False),
+        places=_places(run, dataset, given.get("collate_fn")),
     )
     return loader
 
@@ -113,6 +121,28 @@ def _sampled(given: Keywords, *, open_: bool) -> Tri:
     if not values:
         return None if open_ else False
     return True if all(isinstance(value, (Tool, Instance, Sequence)) for value in values) else None
+
+
+def _is_none(value: Value | None) -> bool:
+    return value is None or (isinstance(value, Const) and value.value is None)
+
+
+def _places(run: Executor, *makers: Value | None) -> Tri:
+    """Whether what makes batches speaks of devices; None where one of them is not in sight."""
+    found: Tri = False
+    for maker in makers:
+        if isinstance(maker, Either):
+            known = _places(run, *(option for _, option in maker.options))
+        elif isinstance(maker, Instance):
+            known = any(devices.spoken_of(run, cls.node) for cls in maker.cls.mro() if isinstance(cls, ClassValue))
+        elif isinstance(maker, (FunctionValue, Bound)):
+            known = devices.spoken_of(run, (maker if isinstance(maker, FunctionValue) else maker.function).node)
+        elif isinstance(maker, Tool):
+            known = _places(run, *(each for each in maker.args if isinstance(each, (Tool, Instance, Either))))
+        else:
+            known = False if maker is None or isinstance(maker, (Const, Lib, Sequence, Tensor)) else None
+        found = True if found or known else None if known is None else found
+    return found
 
 
 def _distributed(value: Value | None) -> int:

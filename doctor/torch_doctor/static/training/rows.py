@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import augmenting, datasets, splitting
@@ -36,7 +38,6 @@ from torch_doctor.trace import DatasetBuilt, Reordered, Source, Tri
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace.events import Trail
 
@@ -132,6 +133,7 @@ def _told(  # noqa: PLR0913 - the fields of an event
     parts: tuple[int, ...] = (),
     rows: str = "",
     augments: Trail = (),
+    computes: Tri = None,
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
     site = thing.born or run.site(node)
@@ -145,6 +147,7 @@ def _told(  # noqa: PLR0913 - the fields of an event
         parts=parts,
         rows=rows,
         augments=augments,
+        computes=computes,
     )
     return event
 
@@ -215,7 +218,16 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
         shuffled=True if value.fields.get("#reordered") else None,
         rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
         augments=augmenting.augments(run, value),
+        computes=_computes(value),
     )
+
+
+def _computes(value: Instance) -> Tri:
+    """Whether reading a row calls anything."""
+    found = value.cls.find("__getitem__")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return None
+    return any(isinstance(each, p.Call) for each in walk(found[0].node.body))
 
 
 def _one_of(run: Executor, value: Either, node: p.Node) -> DatasetBuilt | None:

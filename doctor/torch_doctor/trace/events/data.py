@@ -21,7 +21,8 @@ class DatasetBuilt(Event):
     random order, or may be (they are noise, or its constructor drew random numbers); False only where they surely lie as
     they were stored. `parts` are the datasets that it takes its rows from: one for a subset, all of a concatenation.
     `rows` says which rows it reads: two datasets with the same text read the same; "" where that is not known. `augments`
-    are the transforms that change a row at random each time it is read, each with its construction and its name.
+    are the transforms that change a row at random each time it is read, each with its construction and its name. `computes`
+    is False where a row is taken from memory as it lies there: the project's `__getitem__` calls nothing.
     """
 
     dataset: int
@@ -31,6 +32,7 @@ class DatasetBuilt(Event):
     parts: tuple[int, ...] = ()
     rows: str = ""
     augments: Trail = ()
+    computes: Tri = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -47,6 +49,9 @@ class LoaderBuilt(Event):
     `workers` is the number of worker processes and `batch` that of the rows in a batch (0: the dataset makes batches itself),
     None when not known. `rows` is how many rows there are for one pass and `batches` how many batches it gives, None when
     not known. `sampler` is the distributed sampler that shuffles its rows, on some path at least; 0 where there is none.
+    `pinned`: batches are put into pinned memory (None too where a `collate_fn` makes something that perhaps cannot be).
+    `persistent`: the workers live on from pass to pass. `places`: its dataset or what collates its rows speaks of devices, so
+    that its batches may be on one already. `cores` is how many cores this process may use, where a run has a GPU; None else.
     """
 
     loader: int
@@ -62,6 +67,10 @@ class LoaderBuilt(Event):
     rows: int | None = None
     batches: int | None = None
     sampler: int = 0
+    pinned: Tri = None
+    persistent: Tri = None
+    places: Tri = None
+    cores: int | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dis
 import itertools
 import random
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..instrument import PREFIX
 from .naming import class_name
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ REORDERING = ("shuffle", "sample", "permutation", "choice", "default_rng", "Rand
 ELSEWHERE = ("sklearn.model_selection", "sklearn.utils", "pandas")
 """Modules that put rows in random order without being seen."""
 STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
+CALLS = ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
 MOST = 1 << 20  # indices that are looked through
 
 
@@ -110,6 +113,7 @@ class Watcher:
             iterable=isinstance(dataset, data.IterableDataset),
             shuffled=self._shuffled(dataset, indices),
             parts=[part for part in parts if part],
+            computes=_computes(dataset),
         )
         self._watch.tell("on_dataset", dataset, event)
         return number
@@ -133,3 +137,13 @@ class Watcher:
 def _referable(thing: Any) -> bool:
     """Whether there can be a weak reference to it: not to lists, dicts and the like."""
     return getattr(type(thing), "__weakrefoffset__", 0) > 0
+
+
+def _computes(dataset: Any) -> bool | None:
+    """Whether reading a row calls anything; None where that is not Python's to tell."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    if code is None:
+        return None
+    steps = list(dis.get_instructions(code))
+    added = sum(str(each.argval).startswith(PREFIX) for each in steps if each.opname.startswith("LOAD"))
+    return sum(each.opname in CALLS for each in steps) > added

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -16,6 +18,8 @@ PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "n
 """The first parameters of `DataLoader`, in order."""
 ROWS = 256  # of a pass over a sampler that are told
 PASSES = 8  # over one sampler that are told of
+DEVICES = frozenset({"to", "cuda", "device"})
+"""Names in code that moves tensors, or makes them on a device."""
 NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
 
 
@@ -79,10 +83,19 @@ class Watcher:
             full=_full(loader),
             batch=_batch(loader),
             rows=_rows(loader, data),
-            workers=int(getattr(loader, "num_workers", 0)),
+            workers=_asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
             batches=_length(loader, data),
             sampler=self._distributed(loader),
+            pinned=self._pinned(loader, given),
+            persistent=bool(given.get("persistent_workers", getattr(loader, "persistent_workers", False))),
+            places=_speaks_of_devices(getattr(loader, "dataset", None), getattr(loader, "collate_fn", None)),
+            cores=_cores() if self._watch.torch.cuda.is_available() else None,
         )
+
+    def _pinned(self, loader: Any, given: dict[str, Any]) -> bool | None:
+        """Whether the script asks for pinned memory; None where batches are of its own making, and it does not."""
+        asked = bool(given.get("pin_memory", getattr(loader, "pin_memory", False)))
+        return None if not asked and given.get("collate_fn") is not None else asked
 
     def _distributed(self, loader: Any) -> int:
         """The number of the distributed sampler that shuffles its rows."""
@@ -238,3 +251,26 @@ def _length(loader: Any, data: Any) -> int | None:
         if not isinstance(loader.dataset, data.IterableDataset):
             return len(loader)
     return None
+
+
+def _asked(given: dict[str, Any], name: str, real: int) -> int:
+    """What the script asked for: where this process loads the data itself, the loader has no workers."""
+    asked = given.get(name, real)
+    return asked if type(asked) is int else real
+
+
+def _cores() -> int:
+    """How many cores this process may use, as `DataLoader` counts them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _speaks_of_devices(*makers: Any) -> bool:
+    """Whether the code that makes batches names what moves tensors to a device."""
+    for maker in makers:
+        owned = [each for cls in type(maker).__mro__ for each in vars(cls).values()]
+        for each in (maker, *owned):
+            code = getattr(each, "__code__", None)
+            named = [] if code is None else [const for const in code.co_consts if isinstance(const, tuple)]
+            if code is not None and not DEVICES.isdisjoint((*code.co_names, *itertools.chain(*named))):
+                return True
+    return False

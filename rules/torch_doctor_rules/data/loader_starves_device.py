@@ -1,0 +1,133 @@
+"""TDR703: a loader that lets the GPU wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import LoaderBuilt
+from torch_doctor_rules.feeding import CROWDED, NOT_PINNED, RESTARTED, UNATTENDED, Feeding
+from torch_doctor_rules.moves import on_gpu
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+SAID = {
+    UNATTENDED: ("`{name}` has no workers: the GPU waits while each batch is loaded", "pass `num_workers=4`, or more"),
+    CROWDED: ("`{name}` has more workers than there are cores: they slow each other down", "pass fewer `num_workers`"),
+    RESTARTED: (
+        "the workers of `{name}` are started anew for every epoch, while the GPU waits",
+        "pass `persistent_workers=True`",
+    ),
+    NOT_PINNED: (
+        "`{name}` does not pin its batches: each copy to the GPU waits for another copy",
+        "pass `pin_memory=True`, and copy with `non_blocking=True`",
+    ),
+}
+
+
+class LoaderStarvesDevice(Rule):
+    """A loader is built so that the GPU has to wait for its batches.
+
+    ## Why is this bad?
+    With `num_workers=0` the training loop itself reads, decodes and collates each batch, and the GPU does nothing in the
+    meantime. Workers that end with each epoch are started again for the next one, each with its own imports and copies of
+    the dataset; more workers than cores slow each other down. A batch that does not lie in pinned memory is copied twice on
+    its way to the GPU.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+    class Roots(Dataset):
+        def __len__(self):
+            return 64
+
+        def __getitem__(self, index):
+            return torch.full((4,), index / 64), torch.tensor([index**0.5])
+
+    loader = DataLoader(Roots(), batch_size=16, shuffle=True)
+    model = nn.Linear(4, 1).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x.cuda()), y.cuda()).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+    class Roots(Dataset):
+        def __len__(self):
+            return 64
+
+        def __getitem__(self, index):
+            return torch.full((4,), index / 64), torch.tensor([index**0.5])
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    settings = {"num_workers": 2, "pin_memory": True} if device == "cuda" else {}
+    loader = DataLoader(Roots(), batch_size=16, shuffle=True, **settings)
+    model = nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for x, y in loader:
+        optimizer.zero_grad()
+        nn.functional.mse_loss(model(x.to(device)), y.to(device)).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The loader is built so, and its batches go through a model that is moved to a GPU. With a GPU, the workers that the script
+    asks for are compared with the cores that it may use.
+
+    ## When it stays silent
+    For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams, datasets
+    that are not in sight or that speak of devices themselves, settings that are not known, and models of which nothing shows
+    that they are on a GPU.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading
+    - https://docs.pytorch.org/docs/stable/data.html#memory-pinning
+    - https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#enable-asynchronous-data-loading-and-augmentation
+    """
+
+    code = "TDR703"
+    name = "loader-starves-device"
+    level = Level.ADVICE
+    witness = "SP"
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every loader that feeds a GPU and is built so."""
+        feeding = Feeding(trace)
+        for loader, how, use in feeding.starving():
+            text, remedy = SAID[how]
+            yield self.finding(
+                loader.site,
+                message(text, name=feeding.loaders.name(loader)),
+                help=remedy,
+                trail=[Step(use.site, "its batches go to a GPU")],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether a loader was built there with other settings."""
+        built = at(trace, finding.site, LoaderBuilt)
+        if not built or not on_gpu(trace):
+            return "nothing is on a GPU in this run" if built else False
+        good = all(loader.pinned and (loader.workers or 0) > 0 and loader.persistent for loader in built)
+        return good or "the run does not show its batches to go from the dataset to a GPU"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """What the loader is built with."""
+        for loader in at(trace, finding.site, LoaderBuilt)[:1]:
+            workers, pinned = loader.workers or 0, "" if loader.pinned else "not "
+            cores = "" if loader.cores is None else f" for {count(loader.cores, 'core')}"
+            yield fact(f"{count(workers, 'worker')}{cores}, memory is {pinned}pinned", workers, "workers", loader)

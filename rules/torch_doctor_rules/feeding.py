@@ -52,13 +52,20 @@ class Feeding:
         return NOT_PINNED if loader.pinned is False else ""
 
     def _again(self, loader: LoaderBuilt) -> bool:
-        """Whether several passes are made through the loader."""
+        """Whether several passes are made through the loader, over data that stays as it is: workers keep their copy."""
+        if self._may_change(loader.dataset):
+            return False
         own = {scope.loop for scope in loader.scope.iterations()}
         return any(
             scope.loop not in own and scope.loop_kind is not LoopKind.BATCHES
             for taken in self._fed[loader.loader]
             for scope in taken.scope.iterations()[:-1]
         )
+
+    def _may_change(self, number: int) -> bool:
+        """Whether a dataset may be given other rows between two passes."""
+        dataset = self.loaders.datasets.get(number)
+        return dataset is None or dataset.changes is True or any(map(self._may_change, dataset.parts))
 
     def _loads(self, number: int) -> bool:
         """Whether rows of a dataset are read one by one, so far as is known."""

@@ -134,6 +134,7 @@ def _told(  # noqa: PLR0913 - the fields of an event
     rows: str = "",
     augments: Trail = (),
     computes: Tri = None,
+    changes: Tri = None,
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
     site = thing.born or run.site(node)
@@ -148,6 +149,7 @@ def _told(  # noqa: PLR0913 - the fields of an event
         rows=rows,
         augments=augments,
         computes=computes,
+        changes=changes,
     )
     return event
 
@@ -219,6 +221,7 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
         rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
         augments=augmenting.augments(run, value),
         computes=_computes(value),
+        changes=_changes(value),
     )
 
 
@@ -228,6 +231,19 @@ def _computes(value: Instance) -> Tri:
     if found is None or not isinstance(found[0], FunctionValue):
         return None
     return any(isinstance(each, p.Call) for each in walk(found[0].node.body))
+
+
+def _changes(value: Instance) -> bool:
+    """Whether what others may call of it sets its attributes."""
+    return any(
+        isinstance(target, p.Attribute)
+        for cls in value.cls.mro()
+        if isinstance(cls, ClassValue)
+        for item in cls.node.body
+        if isinstance(item, p.Define) and not item.function.name.startswith("_")
+        for each in walk(item.function.body)
+        for target in (each.targets if isinstance(each, p.Assign) else (getattr(each, "target", None),))
+    )
 
 
 def _one_of(run: Executor, value: Either, node: p.Node) -> DatasetBuilt | None:

@@ -22,7 +22,8 @@ class DatasetBuilt(Event):
     they were stored. `parts` are the datasets that it takes its rows from: one for a subset, all of a concatenation.
     `rows` says which rows it reads: two datasets with the same text read the same; "" where that is not known. `augments`
     are the transforms that change a row at random each time it is read, each with its construction and its name. `computes`
-    is False where a row is taken from memory as it lies there: the project's `__getitem__` calls nothing.
+    is False where a row is taken from memory as it lies there: the project's `__getitem__` calls nothing. `changes`: methods of
+    the project's class set its attributes, so that it may be another one in the next epoch.
     """
 
     dataset: int
@@ -33,6 +34,7 @@ class DatasetBuilt(Event):
     rows: str = ""
     augments: Trail = ()
     computes: Tri = None
+    changes: Tri = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

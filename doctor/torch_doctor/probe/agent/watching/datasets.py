@@ -114,6 +114,7 @@ class Watcher:
             shuffled=self._shuffled(dataset, indices),
             parts=[part for part in parts if part],
             computes=_computes(dataset),
+            changes=self._changes(dataset),
         )
         self._watch.tell("on_dataset", dataset, event)
         return number
@@ -132,6 +133,19 @@ class Watcher:
         if any(marks.of(each).source == "noise" for each in marks.tensors(held)):
             return True  # rows that were drawn one by one lie in an order as random as any
         return True if any(name in sys.modules for name in ELSEWHERE) else None
+
+    def _changes(self, dataset: Any) -> bool:
+        """Whether what others may call of it, of the user's classes, sets its attributes."""
+        methods = [
+            each for cls in type(dataset).__mro__ for name, each in vars(cls).items() if not name.startswith("_")
+        ]
+        codes = [each.__code__ for each in methods if hasattr(each, "__code__")]
+        return any(
+            step.opname == "STORE_ATTR"
+            for code in codes
+            if self._recorder.sites.is_users(code.co_filename)
+            for step in dis.get_instructions(code)
+        )
 
 
 def _referable(thing: Any) -> bool:

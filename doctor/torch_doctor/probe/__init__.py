@@ -13,7 +13,7 @@ from torch_doctor.probe.plan import AGAIN, Request, again, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
 from torch_doctor.probe.verdicts import Judgement, judge, merged
-from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved
+from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved, RowMoved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
         with scratch_folder() as scratch:
             other = launched(python.path, again(first, scratch, left), replace(limits, seconds=left))
         for event in _reader(name, names, other.lines).trace.events:
-            if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved)):
+            if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved, RowMoved)):
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome

@@ -125,6 +125,10 @@ class Words:
         return f"move {_name(event.name)} to {event.device or 'a device'}; the result is dropped, and the tensor stays"
 
     @_said.register
+    def _(self, event: t.RowMoved) -> str:
+        return f"rows of {event.class_name or 'a dataset'} are moved to the GPU, in {event.workers} worker processes"
+
+    @_said.register
     def _(self, event: t.DevicesMet) -> str:
         numbers = (
             f"{event.elements} numbers" if event.elements else "a tensor" if event.how != "parameter" else "weights"

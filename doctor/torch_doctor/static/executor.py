@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.training.loading import LoadReport
     from torch_doctor.static.training.module_parts import Inside
+    from torch_doctor.static.training.places import Moves
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Args, Keywords, Loader, Module, Object, Symbol, Tensor
     from torch_doctor.trace import Overwritten, Repeated, Site
@@ -91,6 +92,7 @@ class Executor(Machine):
             None,
             None,
         )  # the last call that moved a tensor, and the tensor
+        self.moves: Moves | None = None  # what is moved while an item of a data set is made
         self.lost: dict[int, tuple[Value, p.Node, str]] = {}  # what a statement moved, by id, if it is a tensor
         self.blamed: set[object] = set()  # what was on the CPU and met something that is not
         self.scatters = False  # the module that is being called moves what it is given itself

@@ -145,6 +145,8 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
         _set_on_parameters(run, value, name, new, node)
     elif isinstance(value, (Instance, Tool, Loader, ClassValue, Namespace, Optimizer)):
         run.heap.set(value.fields, name, new)
+        if isinstance(value, Tool) and isinstance(new, Module):
+            places.lost_sight(run, module_parts.with_parts(run, frozenset((new.id,))), ())
     elif isinstance(value, Either):
         for _, option in value.options:
             set_attribute(run, option, name, new, node, target)

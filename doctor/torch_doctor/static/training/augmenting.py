@@ -8,6 +8,7 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import places
 from torch_doctor.static.values import Const, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
@@ -48,14 +49,16 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
         return
     before = run.applied
     applied: tuple[int, list[Value]] = (run.fork_depth, [])
+    moves = places.Moves(run)
     with run.aside(STEPS):
-        run.applied = applied
+        run.applied, run.moves = applied, moves
         try:
             invocation.enter(run, found[0], (value, Plain()), {}, found[0].node)
         except OutOfBudget:
             applied[1].clear()
         finally:
-            run.applied = before
+            run.applied, run.moves = before, None
+    value.fields[places.MOVES] = moves.sites
     yield from applied[1]
 
 

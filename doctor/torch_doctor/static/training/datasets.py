@@ -48,21 +48,15 @@ def batch_of(run: Executor, loader: Loader) -> Value:
     flow = Flow(source=Source.LOADER, loader=loader.id)
     size = _batch_size(loader)
     data = loader.fields.get("dataset")
-    place = (
-        None if "#elsewhere" in loader.fields else Place("", "batch", loader.born, loaders=_sorts(run, loader, data))
-    )
+    opaque = {"#elsewhere", "collate_fn", "**"} & set(loader.fields)  # who puts items together may move them, too
+    place = None if opaque else Place("", "batch", loader.born, loaders=_sorts(run, loader, data))
     if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
         return Unknown(flow, place=place)
     return _batched(run, _item(run, data), size, flow, place)
 
 
 def _sorts(run: Executor, loader: Loader, data: object) -> frozenset[object]:
-    """The loader, and the class of its data set: what is moved of one pass is to be moved of the others.
-
-    Who puts items together in a way of his own may have moved them there.
-    """
-    if "collate_fn" in loader.fields or "**" in loader.fields:
-        return frozenset((loader.id,))
+    """The loader, and the class of its data set: what is moved of one pass is to be moved of the others."""
     data = run.resolve(data) if isinstance(data, Value) else None
     while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
         data = run.resolve(data.args[0])

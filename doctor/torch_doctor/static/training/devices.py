@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
+from torch_doctor.static.measuring import arguments
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import (
     CPU,
@@ -19,7 +20,6 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
@@ -110,9 +110,10 @@ def chosen(given: Value) -> str | Value | None:
     if isinstance(given, Plain):
         if given.size is not None and given.size.name == "device":
             return given.size.args[0]
-        return None if given.size is not None and given.size.name == "dtype" else NAMED
+        if given.size is not None and given.size.name == "dtype":
+            return None
+        return "" if arguments.may_be_dtype(given) else NAMED
     if isinstance(given, (Tensor, ParameterValue)):
         return given
-    return (
-        NAMED if isinstance(given, Unknown) and given.flow.source is Source.UNKNOWN and not given.flow.forwards else ""
-    )
+    called = str(given.symbol[-1]) if isinstance(given, Unknown) else ""  # else it may be a dtype, or a tensor
+    return NAMED if any(word in called for word in ("device", "gpu", "cuda")) else ""

@@ -27,6 +27,7 @@ from torch_doctor.static.training import (
     memory,
     module_building,
     module_methods,
+    module_parts,
     outdated,
     parameters,
     paths,
@@ -132,6 +133,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return timing.read(run, node)
     if name == "torch.device":
         return devices.made(args, keywords)
+    if name in places.DEFAULTS:
+        run.default_device = True
     known = functions.FUNCTIONS.get(name)
     if name in functional_dropout.ALWAYS_ON:
         functional_dropout.called(run, name, args, keywords, node)
@@ -173,8 +176,6 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
         return Tensor()
     if name in training.SAVES:
         return checkpoints.saved(run, training.SAVES[name], args, keywords, node)
-    if name in places.DEFAULTS:
-        run.default_device = True
     if name in training.LOADS:
         checkpoints.loaded(run, args, keywords, node)
     if name == "copy.copy" and args and isinstance(args[0], Mapping):
@@ -270,5 +271,6 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     if name.startswith(("torch.utils.data.", "torchvision.datasets")) or data.iterable(name) is not None:
         return run.own(Tool(run.site(node), name, args=args, keywords=keywords))
     if name.rpartition(".")[2][:1].isupper() and libraries.harmless(name):
+        places.lost_sight(run, module_parts.with_parts(run, held(values)), ())
         return run.own(Tool(run.site(node), name, held(values), args, keywords))
     return outside.opaque(run, Lib(name), args, keywords, node, spelling)

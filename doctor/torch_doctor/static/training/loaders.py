@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.datasets import ROWS, TENSORS
+from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
 from torch_doctor.static.training import devices, rows, splitting
+from torch_doctor.static.training.places import MOVES
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -29,7 +30,7 @@ from torch_doctor.static.values import (
     Tool,
     Value,
 )
-from torch_doctor.trace import EpochSet, LoaderBuilt, Tri
+from torch_doctor.trace import EpochSet, LoaderBuilt, RowMoved, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -76,7 +77,26 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         persistent=_said(given.get("persistent_workers"), default=None if parameters is None or open_ else False),
         places=_places(run, dataset, given.get("collate_fn")),
     )
+    _moves(run, loader, dataset, node)
     return loader
+
+
+def _moves(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> None:
+    """Write the moves to the GPU that the dataset makes for each row, and in how many worker processes."""
+    dataset = None if dataset is None else run.resolve(dataset)
+    while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
+        dataset = run.resolve(dataset.args[0])
+    workers = loader.fields.get("num_workers")
+    if not isinstance(dataset, Instance) or {"**", "multiprocessing_context"} & set(loader.fields):
+        return
+    for site in dataset.fields.get(MOVES, ()):
+        run.emit(
+            RowMoved,
+            site,
+            class_name=dataset.cls.name,
+            workers=_number(workers, default=0),
+            loader_site=run.site(node),
+        )
 
 
 def _batches(given: Keywords) -> int | None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _OF_OTHERS = frozenset(
     words(
         """
-        to cuda cpu type float double half size keys values items data max min sum mean copy_ clone contiguous
-        pin_memory
+        to cuda cpu type float double half bfloat16 size keys values items data max min sum mean copy_ clone contiguous
+        pin_memory device dtype grad requires_grad requires_grad_ register_hook zero_ share_memory_ is_cuda
         """
     )
 )

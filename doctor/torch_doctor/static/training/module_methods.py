@@ -95,7 +95,7 @@ def module_method(
         )
         return NOTHING
     if name == "register_buffer" and len(args) > 1 and isinstance(args[0], Const):
-        buffer = args[1].with_made(None) if isinstance(args[1], Tensor) else args[1]
+        buffer = args[1].at(None) if isinstance(args[1], Tensor) else args[1]
         run.heap.set(of.fields, str(args[0].value), buffer)
         return NOTHING
     if name in ("append", "insert"):

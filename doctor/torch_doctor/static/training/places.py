@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.static.values import Args, Facts, Keywords, Made
+    from torch_doctor.trace import Site
 
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 """Functions after which nobody can tell where a tensor is made that is told nothing."""
@@ -103,12 +104,38 @@ def of_computed(
         goal = devices.chosen(keywords["device"])
         if isinstance(goal, Value):
             return of(goal)
+        if goal == GPU and run.moves is not None:
+            run.moves.note(run, node)
         return Place(goal, "moved", run.site(node), sized=True) if goal else None
     beside = name.endswith("_like") or name.startswith("new_")
     return of(values[0]) if beside and values else None
 
 
 # --- who moves them ---
+
+
+class Moves:
+    """Where tensors were moved to the GPU since this was made, on all paths that have one."""
+
+    def __init__(self, run: Executor) -> None:
+        self.sites: list[Site] = []
+        self._assumed = run.assumed
+
+    def note(self, run: Executor, node: p.Node) -> None:
+        """A move, unless some setting decides whether it happens."""
+        if all(symbol in self._assumed or _asks_for_gpu(symbol) for symbol in run.assumed):
+            self.sites.append(run.site(node))
+
+
+MOVES = "#moves"
+"""The field of a data set with the places of moves in its `__getitem__`."""
+
+
+def _asks_for_gpu(symbol: object) -> bool:
+    """Whether a test asks whether there is a GPU."""
+    if isinstance(symbol, tuple):
+        return any(map(_asks_for_gpu, symbol))
+    return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
 
 
 def moved(run: Executor, value: Value, method: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
@@ -119,6 +146,8 @@ def moved(run: Executor, value: Value, method: str, args: Args, keywords: Keywor
         return before
     if isinstance(goal, Value):
         return of(goal)
+    if goal == GPU and run.moves is not None:
+        run.moves.note(run, node)
     if goal in _AWAY:
         run.moved = (node, value)
         if isinstance(before, Place):
@@ -135,7 +164,10 @@ def module_moved(run: Executor, module: Module, method: str, args: Args, keyword
     if goal is None:
         return
     place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(node))
-    for each in module_parts.parts_of(run, module).parts:
+    inside = module_parts.parts_of(run, module)
+    if inside.opaque or any(str(name).startswith("?") for name in module.fields):  # any other may be a part of it
+        lost_sight(run, (number for number, thing in run.objects.items() if isinstance(thing, Module)), ())
+    for each in inside.parts:
         run.heap.set(each.fields, "#place", place)
 
 
@@ -208,11 +240,15 @@ def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) 
     if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
         return
     name = layer.layer.rpartition(".")[2] or layer.name
+    around = [place for module in run.modules_called if (place := module.fields["#place"]) is not NOWHERE]
     direct = any(given is each for each in run.outer_arguments)
     for facts, place in options(run, own):
         if place.device in _AWAY and (here := _surely_here(run, other, facts)) is not None:
-            tell(run, here, node, name, given=direct)
+            if all(is_away(run, place) for place in around):
+                tell(run, here, node, name, given=direct)
             return
+    if any(is_away(run, place) for place in around):
+        return  # not all parts of a large module are known to move with it
     for facts, place in options(run, other):
         if place.device == GPU and (here := _surely_here(run, own, facts)) is not None:
             tell(run, here, node, name)

@@ -296,7 +296,7 @@ def call_function(
         if flow.source is Source.UNKNOWN and known.source is not None:
             flow = replace(flow, source=known.source)
         leaf = cuts.leaf(run, flow, leading, node)
-        leaf.made = plain_tensors.of_factory(run, name, args, {}, node)
+        leaf.made = plain_tensors.of_factory(run, name, args, keywords, node)
         return leaf
     made = plain_tensors.of_factory(run, name, args, keywords, node) if known.source is not None else None
     short = name.rpartition(".")[2]

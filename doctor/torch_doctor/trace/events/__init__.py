@@ -27,6 +27,7 @@ from torch_doctor.trace.events.data import (
     LoaderBuilt,
     MemoryChanged,
     Reordered,
+    RowMoved,
     RowsSplit,
 )
 from torch_doctor.trace.events.devices import DevicesAgreed, DevicesMet, MoveLost
@@ -139,6 +140,7 @@ __all__ = [
     "Registered",
     "Reordered",
     "Repeated",
+    "RowMoved",
     "RowsSplit",
     "RunAsScript",
     "Saved",

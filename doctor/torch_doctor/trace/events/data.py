@@ -76,6 +76,20 @@ class LoaderBuilt(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class RowMoved(Event):
+    """The dataset of class `class_name` moves tensors to the GPU, at `site`, while it makes a row for a loader.
+
+    `loader_site` is where that was constructed, with so many `workers` (None: not known). `times` is how often it was seen
+    to happen (0: not counted).
+    """
+
+    class_name: str
+    workers: int | None
+    loader_site: Site | None = None
+    times: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class EpochSet(Event):
     """`sampler.set_epoch(...)`: the next pass gets an order of its own; `sampler` is 0 where it is not known which."""
 

@@ -46,6 +46,8 @@ class Instrument(Base):
         self.lost: list[Place] = []
         self._meeting = Meeting(self)
         self._agreed: dict[int, list[int]] = {}
+        self._rows: dict[tuple[int, str, int, int], int] = {}
+        places.on_put = self._put
         self._operations = 0
         parallel = self.torch.nn.parallel
         self._shells = (parallel.DataParallel, parallel.DistributedDataParallel)
@@ -85,8 +87,18 @@ class Instrument(Base):
         else:
             self._agreed[site] = [-MOST, 0]
 
+    def _put(self) -> None:
+        """Counts a move to the GPU that a data set makes while a loader gets its rows."""
+        fetching, frame = self.watch.fetching, self.recorder.frame()
+        if fetching is not None and frame is not None:
+            key = (self.recorder.sites.of_frame(frame), *fetching)
+            self._rows[key] = self._rows.get(key, 0) + 1
+
     def at_end(self, error: BaseException | None) -> None:
-        """Tells of the calls whose tensors are all on the GPU."""
+        """Tells of the calls whose tensors are all on the GPU, and of the rows that are moved there."""
+        for (site, name, workers, loader), times in self._rows.items():
+            here, fields = self.recorder.here(), {"class_name": name, "workers": workers, "loader_site": loader}
+            self.recorder.event("RowMoved", here, site=site, times=times, **fields)
         for site, (times, count) in self._agreed.items():
             if times > 0:
                 self.recorder.event("DevicesAgreed", self.recorder.here(), site=site, tensors=count, times=times)
@@ -207,6 +219,7 @@ class Instrument(Base):
         if self.real:
             if self.place(result) is GPU and before is not GPU:
                 places.latest = (result, before, tensor)
+                places.on_put()
             elif result is not tensor:
                 places.set(result, self._put_back() if away else before)
         elif places.means_gpu(target):

@@ -184,6 +184,7 @@ class Cuda:
                         result = function(*arguments, **keywords)
                     if places.active and isinstance(result, self._torch.Tensor):
                         places.set(result, GPU)
+                        places.on_put()
                     return _marked(result)
             if "pin_memory" in keywords:
                 keywords["pin_memory"] = False

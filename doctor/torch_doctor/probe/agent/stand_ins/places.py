@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 INDEX = 0
 """`cpu:0` is the GPU: a device that torch takes for the CPU, and that no script asks for."""
@@ -39,6 +39,7 @@ class Places:
         self.active = False
         self.asleep = 0
         self.latest: tuple[Any, Place | None, Any] = (None, None, None)
+        self.on_put: Callable[[], None] = lambda: None  # is told of each move to the GPU
         self._known: dict[int, tuple[weakref.ref[Any], Place]] = {}
 
     def begin(self) -> None:
@@ -88,6 +89,7 @@ class Places:
                 result = tensor.clone() if tensor.is_sparse else tensor.to("cpu", copy=True)
         self.set(result, GPU)
         self.latest = (result, before, tensor)
+        self.on_put()
         return result
 
     def put_all(self, module: Any) -> None:

@@ -29,6 +29,7 @@ class Watcher:
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
         self._recorder = watch.recorder
+        self._known: dict[int, tuple[str, int, int]] = {}
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -70,10 +71,15 @@ class Watcher:
         elif isinstance(sampler, data.distributed.DistributedSampler):
             shuffle = bool(sampler.shuffle)
         number = self._watch.datasets.tell(getattr(loader, "dataset", None))
+        built, workers = (
+            recorder.references.number(loader),
+            _asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
+        )
+        self._known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), workers, here.site)
         recorder.event(
             "LoaderBuilt",
             here,
-            loader=recorder.references.number(loader),
+            loader=built,
             name=class_name(type(loader), recorder),
             dataset=number,
             shuffle=shuffle,
@@ -83,7 +89,7 @@ class Watcher:
             full=_full(loader),
             batch=_batch(loader),
             rows=_rows(loader, data),
-            workers=_asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
+            workers=workers,
             batches=_length(loader, data),
             sampler=self._distributed(loader),
             pinned=self._pinned(loader, given),
@@ -155,8 +161,14 @@ class Watcher:
     def _taking(self, original: Any) -> Any:
         recorder, taken = self._recorder, self._taken
 
+        watch, known = self._watch, self._known
+
         def __next__(self: Any) -> Any:  # noqa: N807
-            batch = original(self)
+            watch.fetching = known.get(getattr(self, "_torch_doctor_loader", 0))
+            try:
+                batch = original(self)
+            finally:
+                watch.fetching = None
             if not recorder.quiet and not recorder.inside and not recorder.rests():
                 recorder.safely(taken, self, batch)
             return batch

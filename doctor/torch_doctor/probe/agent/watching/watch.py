@@ -73,6 +73,7 @@ class Watch:
         self.facts = Facts(torch, self.marks)
         self.watchers: dict[str, Any] = {}
         self.instruments: list[Instrument] = []
+        self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 
     def install(self) -> None:
         """Installs every watcher."""

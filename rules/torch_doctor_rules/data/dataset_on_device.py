@@ -1,0 +1,118 @@
+"""TDR705: the dataset moves its rows to the GPU, and worker processes load them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import LoaderBuilt, RowMoved, Trace
+from torch_doctor_rules.shown import at, count, fact
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class DatasetOnDevice(Rule):
+    """`__getitem__` of a dataset that is used with workers moves its rows to the GPU.
+
+    ## Why is this bad?
+    Each worker is a process of its own. One that was forked cannot use CUDA once its parent has ("Cannot re-initialize
+    CUDA in forked subprocess"); one that was spawned needs a CUDA context of its own and sends every tensor through CUDA's
+    sharing between processes. Rows that come one by one are also copied one by one: slower than one batch.
+
+    ## Example
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+    class Rows(Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            return torch.randn(4).to(device)
+
+
+    model = torch.nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for rows in DataLoader(Rows(), batch_size=4, shuffle=True, num_workers=2):
+        model(rows).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch.utils.data import DataLoader, Dataset
+
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+    class Rows(Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            return torch.randn(4)
+
+
+    model = torch.nn.Linear(4, 1).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for rows in DataLoader(Rows(), batch_size=4, shuffle=True, num_workers=2):
+        model(rows.to(device)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    ```
+
+    ## How the probe confirms it
+    In a run of its own the script is told that there is a GPU. While a loader that was given workers gets its rows, a
+    tensor is moved there.
+
+    ## When it stays silent
+    Without workers, or where their number is not known; for a move to the CPU, or to a device that a setting names; behind
+    a setting; and where a `multiprocessing_context` is given.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
+    - https://docs.pytorch.org/docs/stable/notes/multiprocessing.html#cuda-in-multiprocessing
+    """
+
+    code = "TDR705"
+    name = "dataset-on-device"
+    level = Level.WARNING
+    witness = "SP"
+    needs = frozenset({"device"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """The first move of each dataset whose rows worker processes load."""
+        seen: set[str] = set()
+        for moved in trace.of(RowMoved):
+            if moved.workers and moved.class_name not in seen:
+                seen.add(moved.class_name)
+                text = "rows of `{name}` are moved to the GPU in worker processes, which cannot share it"
+                note = f"{count(moved.workers, 'worker loads', 'workers load')} the rows"
+                yield self.finding(
+                    moved.site,
+                    message(text, name=moved.class_name),
+                    help="return rows on the CPU, and move each batch in the training loop: `x = x.to(device)`",
+                    trail=[] if moved.loader_site is None else [Step(moved.loader_site, note)],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the rows were moved without workers, or loaded without being moved."""
+        if at(trace, finding.site, RowMoved):
+            return True
+        built = any(at(trace, step.site, LoaderBuilt) for step in finding.trail)
+        return "the script asked for no GPU in this run" if built else False
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many moves there were, and for how many workers."""
+        for moved in at(trace, finding.site, RowMoved):
+            text = f"{count(moved.times, 'tensor')} moved to the GPU for a loader with {count(moved.workers or 0, 'worker')}"
+            yield fact(text, moved.times, "tensors", moved)
+            return

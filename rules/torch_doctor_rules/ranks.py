@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import GradientsSeen, RowsDrawn, Saved, Wrapped
-from torch_doctor_rules.shown import at, count, fact, short
+from torch_doctor.rule import same_place
+from torch_doctor.trace import GradientsSeen, RowsDrawn, Saved, Wrapped, WriterBuilt
+from torch_doctor_rules.shown import count, fact, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,15 +116,20 @@ class Ranks:
 
     # --- files ---
 
-    def collided(self) -> Iterator[Saved]:
-        """What the first process saved to a file that another saved to as well."""
-        others = {saved.file for other in self.traces[1:] for saved in other.of(Saved)}
-        return (saved for trace in self.traces[:1] for saved in trace.of(Saved) if saved.file and saved.file in others)
+    def collided(self) -> list[Saved | WriterBuilt]:
+        """What the first process saved to a file, or logs to a directory, that another writes to as well."""
+        others = {event.file for other in self.traces[1:] for event in _written(other)}
+        return [event for trace in self.traces[:1] for event in _written(trace) if event.file in others]
 
     def writers(self, site: Site) -> dict[str, int]:
-        """How many of them saved to each file that is saved to at a place, the most first."""
-        files = [{saved.file for saved in at(trace, site, Saved) if saved.file} for trace in self.traces]
+        """How many of them wrote to each file or directory that is written to at a place, the most first."""
+        files = [{event.file for event in _written(trace) if same_place(site, event.site)} for trace in self.traces]
         return dict(Counter(file for each in files for file in sorted(each)).most_common())
+
+
+def _written(trace: Trace) -> list[Saved | WriterBuilt]:
+    written: list[Saved | WriterBuilt] = [*trace.of(Saved), *trace.of(WriterBuilt)]
+    return [event for event in written if event.file]
 
 
 def passes(trace: Trace, sampler: int) -> list[RowsDrawn]:

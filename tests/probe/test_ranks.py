@@ -108,6 +108,7 @@ def test_two_processes_confirm_what_is_marked_and_nothing_else(fixture: Path, wr
         ("TDR710/bad_plain_loop.py", "epochs 1 and 2 have one order of 32 rows in both processes"),
         ("TDR710/bad_plain_loop.py", "both processes read the same 32 rows in epoch 1"),
         ("TDR809/bad_best_checkpoint.py", "2 processes write best.pt"),
+        ("TDR809/bad_log_directory.py", "2 processes write ddp"),
         ("TDR811/bad_own_part_of_the_data.py", "6 of 6 forwards went around the wrapper"),
         ("TDR811/bad_own_part_of_the_data.py", "the gradient of 2.bias differs between processes by 0."),
     ],
@@ -151,6 +152,38 @@ def test_each_process_runs_its_own_rank(run: Run, write: Callable[..., Path], st
     assert "train.py ran for " in outcome.err
     assert "in 2 processes on the CPU and came to 5 updates" in outcome.err
     assert "gloo, 2 processes on the CPU instead of `init_process_group` (the backend nccl)" in outcome.err
+
+
+@pytest.mark.usefixtures("farm")
+@pytest.mark.parametrize("option", ["--local_rank", "--local-rank"])
+def test_a_script_that_takes_its_rank_as_an_argument_gets_it(run: Run, write: Callable[..., Path], option: str) -> None:
+    does = f"""\
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("{option}", type=int, default=-1)
+parser.add_argument("--steps", type=int, default=1)
+args = parser.parse_args()
+print(f"rank {{args.local_rank}} of {{args.steps}}")
+"""
+    write("train.py", HEAD + does + LAUNCHED)
+    command = ("scan", "train.py", "--probe", "--probe-processes", "2", "--probe-output", "--isolated")
+    outcome = run(*command, "--", "--steps", "5")
+    assert sorted(line for line in outcome.err.splitlines() if line.startswith("rank")) == [
+        "rank 0 of 5",
+        "rank 1 of 5",
+    ]
+    outcome = run(*command, "--", option, "7")
+    assert [line for line in outcome.err.splitlines() if line.startswith("rank")] == ["rank 7 of 1"] * 2
+
+
+@pytest.mark.usefixtures("farm")
+def test_a_script_that_is_not_distributed_is_judged_as_ever(run: Run, write: Callable[..., Path]) -> None:
+    text = (FIXTURES / "TDR101/bad_cleared_once_per_epoch.py").read_text(encoding="utf-8")
+    write("train.py", text)
+    outcome = run("scan", "train.py", "--probe", "--probe-processes", "3", "--isolated")
+    assert "TDR101" in outcome.out
+    assert "probe: confirmed" in outcome.out
+    assert "in 3 processes on the CPU" in outcome.err
 
 
 @pytest.mark.usefixtures("farm")

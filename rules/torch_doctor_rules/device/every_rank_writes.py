@@ -70,7 +70,7 @@ class EveryRankWrites(Rule):
     ```
 
     ## How the probe confirms it
-    In several processes (`--probe-processes 2`) two of them save to the same path. In one process nothing can collide: what
+    In several processes (`--probe-processes 2`) two of them write to the same path. In one process nothing can collide: what
     the source shows stays undecided.
 
     ## When it stays silent
@@ -102,8 +102,6 @@ class EveryRankWrites(Rule):
         """Whether files were saved there, by processes that have each its own."""
         if len(trace.ranks) <= 1:
             return "the run has one process (see `--probe-processes`)"
-        if finding.message == self._message(WriterBuilt):
-            return "a run does not show where a tracker logs"
         return bool(Ranks(trace).writers(finding.site))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -66,10 +66,14 @@ class Saved(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class WriterBuilt(Event):
-    """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run."""
+    """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run.
+
+    `file` is the directory, where a run shows it.
+    """
 
     name: str
     shared: Tri = None
+    file: str = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -56,7 +56,7 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) ->
     trackers.prepare(sources, teller)
     absent.prepare(sources, teller)
     processes.install(sources, teller, ranks)
-    distributed.prepare(sources, teller)
+    distributed.prepare(sources, teller, ranks)
     vision.prepare(teller)
     arguments.prepare(sources, teller)
     commands.prepare(sources, teller)

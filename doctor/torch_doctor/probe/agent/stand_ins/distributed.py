@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import sys
@@ -27,12 +28,18 @@ LAUNCHED = {
     "MASTER_ADDR": "127.0.0.1",
     "MASTER_PORT": "29500",
 }
+LOCAL_RANK = ("--local_rank", "--local-rank")
 LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 SPLITS = ("use_local_synchronization", "group_desc")  # keywords of `new_group` that any backend takes
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Answers `os.environ["LOCAL_RANK"]` and its like where they are not set; `get` and `in` still say that they are not."""
+def prepare(sources: Sources, teller: Teller, ranks: Ranks) -> None:
+    """Answers `os.environ["LOCAL_RANK"]` and its like where they are not set; `get` and `in` still say that they are not.
+
+    Several processes get their number as an argument, too, where the script takes it.
+    """
+    if ranks.count > 1:
+        _pass_local_rank(sources, teller, ranks)
     kind = type(os.environ)
     look_up = kind.__getitem__
 
@@ -46,6 +53,22 @@ def prepare(sources: Sources, teller: Teller) -> None:
         return LAUNCHED[key]
 
     kind.__getitem__ = answered  # type: ignore[method-assign]
+
+
+def _pass_local_rank(sources: Sources, teller: Teller, ranks: Ranks) -> None:
+    """`torch.distributed.launch`, which `torchrun` came after, passes each process its number as an argument."""
+    parse: Any = argparse.ArgumentParser.parse_known_args
+
+    @functools.wraps(parse)
+    def parse_known_args(self: Any, args: Any = None, *rest: Any, **keywords: Any) -> Any:
+        words = list(sys.argv[1:] if args is None else args)
+        name = next((each for each in LOCAL_RANK if each in self._option_string_actions), "")
+        if name and sources.innermost() is not None and not any(word.startswith(LOCAL_RANK) for word in words):
+            teller.stand_in(name, "as `torch.distributed.launch` passes it", "the number of each process")
+            args = [f"{name}={ranks.rank}", *words]
+        return parse(self, args, *rest, **keywords)
+
+    argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]
 
 
 def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks, *, on_cpu: bool) -> None:

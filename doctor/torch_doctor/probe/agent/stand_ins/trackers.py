@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import imports
 from . import told
@@ -118,7 +118,24 @@ class Wandb(SilentModule):
             function()
 
 
-MADE: dict[str, Callable[[str], ModuleType]] = {"wandb": Wandb}
+class Writer(Silent):
+    """A `SummaryWriter`; where it would write is told to those that wait for it."""
+
+    built: ClassVar[list[Callable[[Any], None]]] = []
+
+    def __init__(self, log_dir: Any = None, *_: Any, logdir: Any = None, **__: Any) -> None:
+        super().__init__("SummaryWriter")
+        for tell in self.built:
+            tell(log_dir or logdir)
+
+
+class Board(SilentModule):
+    """A module that has a `SummaryWriter`."""
+
+    SummaryWriter = Writer
+
+
+MADE: dict[str, Callable[[str], ModuleType]] = {"wandb": Wandb, "torch.utils.tensorboard": Board, "tensorboardX": Board}
 
 
 def _items(argument: Any) -> Any:

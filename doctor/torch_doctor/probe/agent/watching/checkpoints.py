@@ -1,4 +1,4 @@
-"""`torch.save`, `torch.load` and `load_state_dict`."""
+"""`torch.save`, `torch.load` and `load_state_dict`, and the writers of logs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..bootstrap import instruments
+from ..stand_ins.trackers import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 DEEPEST = 4
+DEVICES = "/dev/"  # what is written there, nobody keeps
 WIDEST = 64  # items of a dict or list that are looked at
 
 
@@ -32,6 +34,7 @@ class Watcher:
         """Puts the wrappers in place."""
         torch = self._watch.torch
         instruments("alias", self._renamed)
+        Writer.built.append(lambda folder: self._recorder.safely(self._writes, folder))
         self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
         self._watch.patches.replace(torch, "save", self._wrapping(self._saved))
         self._watch.patches.replace(torch, "load", self._wrapping(self._read))
@@ -147,6 +150,13 @@ class Watcher:
         )
         self._watch.tell("on_save", saved, target, here, event)
 
+    def _writes(self, folder: Any) -> None:
+        """A writer of logs was made; one that is given no folder takes one of its own."""
+        here = self._recorder.here()
+        if here.frame is not None:
+            name = self._recorder.caller(here.site)
+            self._recorder.event("WriterBuilt", here, name=name, file=_path(folder))
+
     def _has_optimizer(self, value: Any, depth: int) -> bool:
         """Whether an optimizer or its state is in what is saved."""
         if isinstance(value, dict):
@@ -193,4 +203,5 @@ class Watcher:
 def _path(target: Any) -> str:
     """The whole path of a file that is written, as the script knows it; empty where there is none."""
     name = getattr(target, "name", target)
-    return os.path.abspath(os.fsdecode(name)) if isinstance(name, (str, bytes, os.PathLike)) else ""
+    whole = os.path.abspath(os.fsdecode(name)) if isinstance(name, (str, bytes, os.PathLike)) else ""
+    return "" if whole.startswith(DEVICES) else whole

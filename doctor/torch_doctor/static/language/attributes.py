@@ -11,7 +11,16 @@ from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
-from torch_doctor.static.training import cuts, loading, modes, module_parts, outdated, places, plain_tensors
+from torch_doctor.static.training import (
+    cuts,
+    distributions,
+    loading,
+    modes,
+    module_parts,
+    outdated,
+    places,
+    plain_tensors,
+)
 from torch_doctor.static.values import (
     VERSION,
     Bound,
@@ -19,6 +28,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Context,
+    Distribution,
     Either,
     FunctionValue,
     Grads,
@@ -140,7 +150,7 @@ def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node)
         return Grads(frozenset((value.id,)))
     if name == "data":
         outdated.of_tensor(run, name, node)
-        return Params(frozenset((value.id,)))
+        return Params(frozenset((value.id,)), single=True)
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
 
@@ -204,6 +214,10 @@ def _of_loader(run: Executor, value: Loader, name: str, _: p.Node) -> Value:
 def _of_tool(run: Executor, value: Tool, name: str, _: p.Node) -> Value:
     found = value.fields.get(name)
     return found if isinstance(found, Value) else Method(value, name)
+
+
+def _of_distribution(run: Executor, value: Distribution, name: str, node: p.Node) -> Value:
+    return distributions.attribute(run, value, name) or _of_tool(run, value, name, node)
 
 
 def _of_namespace(run: Executor, value: Namespace, name: str, _: p.Node) -> Value:
@@ -303,7 +317,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
     if name == "module" and value.cls is None:
         return value  # the way to what DataParallel wraps
     if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
-        return Params(frozenset((value.id,)), bias=name != "weight")
+        return Params(frozenset((value.id,)), bias=name != "weight", single=True)
     if name == "__class__":
         return value.cls or Unknown()
     content = module_parts.listed(run, value)
@@ -340,6 +354,7 @@ ATTRIBUTES: Final[dict[type[Value], Callable[[Executor, Any, str, p.Node], Value
     Optimizer: _of_optimizer,
     Loader: _of_loader,
     Tool: _of_tool,
+    Distribution: _of_distribution,
     Namespace: _of_namespace,
     Package: _of_package,
     ClassValue: _of_class,

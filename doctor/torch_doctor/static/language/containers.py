@@ -71,7 +71,7 @@ def element_of(run: Executor, value: Value) -> Value:
         one_row.place = _place_of_row(value)
         return one_row
     if isinstance(value, Params):
-        one = Params(value.modules, whole=value.whole)
+        one = Params(value.modules, whole=value.whole, single=True)
         if not value.named:
             return one
         return run.own(Sequence("tuple", Content((Plain(), one))))

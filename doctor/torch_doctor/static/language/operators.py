@@ -71,6 +71,10 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         plain = plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain
         return fitting.combined(run, op, operands, plain)
+    lists = [value for value in operands if isinstance(value, Params) and not value.single]
+    if op == "+" and len(lists) == len(operands):
+        modules = frozenset[int]().union(*(value.modules for value in lists))
+        return Params(modules, whole=all(value.whole for value in lists))
     flow = recorded(run, blend(value.flow for value in operands))
     if flow.means and op not in "+-":
         flow = replace(flow, means=NONE)

@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     construction,
     copies,
     devices,
+    distributions,
     fitting,
     framework_calls,
     functional_dropout,
@@ -231,6 +232,8 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         parameters.gradients_changed(run, args[0], node)  # they become those of all processes
     if name in models.APPLIED and args and isinstance(args[0], (Module, Bound, FunctionValue, Either)):
         return _applied(run, name, args, node)
+    if (drawn := distributions.made(run, name, args, keywords, node)) is not None:
+        return drawn
     if name in libraries.RANGES:
         return Stream(Plain(), bar=name if name in sinks.BARS else "")
     if name == "functools.partial" and args:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.training import (
     container_methods,
+    distributions,
     logged,
     module_methods,
     optimizer_methods,
@@ -17,6 +18,7 @@ from torch_doctor.static.values import (
     NOTHING,
     Args,
     Const,
+    Distribution,
     Either,
     Grads,
     Instance,
@@ -65,6 +67,8 @@ def call_method(
         return container_methods.sequence_method(run, of, name, args, keywords, node, receiver)
     if isinstance(of, Mapping):
         return container_methods.mapping_method(run, of, name, args, keywords, node)
+    if isinstance(of, Distribution) and (found := distributions.method(run, of, name, args)) is not None:
+        return found
     if isinstance(of, Tool):
         return optimizer_methods.tool_method(run, of, name, args, keywords, node, receiver)
     if isinstance(of, (Const, Plain)):

@@ -31,6 +31,7 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Clipped,
+    Handed,
     ParameterMoved,
     Stepped,
     ZeroGrad,
@@ -115,9 +116,12 @@ def grads_method(run: Executor, of: Grads, name: str, args: Args, node: p.Node, 
 
 
 def changed_by_hand(run: Executor, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values
-    """Parameters are changed in place: an update when gradients go in."""
+    """Parameters are changed in place: an update when gradients go in, and perhaps one when something computed does."""
+    values = tuple(values)
     if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS) for v in values):
         run.emit(Stepped, node, optimizer=0, name=run.text(node), modules=modules, whole=True, manual=True)
+    elif any(isinstance(value, (Tensor, Unknown)) and value.flow.forwards for value in values):  # a learned optimizer
+        run.emit(Handed, node, to=run.text(node), modules=modules)
 
 
 def update_by_hand(run: Executor, modules: frozenset[int], new: Value, node: p.Node) -> None:
@@ -127,7 +131,7 @@ def update_by_hand(run: Executor, modules: frozenset[int], new: Value, node: p.N
 
 def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) -> bool:
     """Whether the statement is a hand-written update of parameters; it is written when so."""
-    if isinstance(old, Params):
+    if isinstance(old, Params) and not (isinstance(value, Params) and not old.single and not value.single):
         changed_by_hand(run, old.modules, (value,), node)
         return True
     if isinstance(old, ParameterValue) and not node.rebinds and run.grad is not True:

@@ -5,6 +5,7 @@ from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
 from torch_doctor.static.values.joining import join, summary
 from torch_doctor.static.values.objects import (
+    Distribution,
     Fields,
     Instance,
     Loader,
@@ -74,6 +75,7 @@ __all__ = [
     "Const",
     "Content",
     "Context",
+    "Distribution",
     "Either",
     "Facts",
     "Fields",

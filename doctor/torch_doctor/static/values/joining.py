@@ -90,7 +90,9 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
     if isinstance(left, Module) and isinstance(right, Module) and left.id == right.id:
         return left if left.shell else right  # where a test decides whether it is wrapped, both are meant
     if isinstance(left, Params) and isinstance(right, Params):
-        return left if left.modules == right.modules else Params(left.modules | right.modules, whole=False)
+        if left.modules == right.modules:
+            return left
+        return Params(left.modules | right.modules, whole=False, single=left.single and right.single)
     if isinstance(left, Place) and isinstance(right, Place) and left.same(right):
         return left
     return _options(left, right, symbol)

@@ -154,6 +154,16 @@ class Tool(Object):
         self.keywords = keywords or {}
 
 
+class Distribution(Tool):
+    """A distribution of torch; `flow` is what it was made of."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, born: Site | None, name: str, flow: Flow, holds: frozenset[int]) -> None:
+        super().__init__(born, name, holds)
+        self.flow = flow
+
+
 class Loader(Object):
     """A data loader, or what is used as one."""
 

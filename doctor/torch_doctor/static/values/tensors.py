@@ -110,13 +110,22 @@ class Tensor(Value):
 class Params(Value):
     """Parameters of modules: an iterable of them, or one of them (`whole` False when there may be others).
 
-    `bias`: it is one that is no weight.
+    `bias`: it is one that is no weight. `single`: it is one of them, and no iterable.
     """
 
-    __slots__ = ("bias", "modules", "named", "whole")
+    __slots__ = ("bias", "modules", "named", "single", "whole")
 
-    def __init__(self, modules: frozenset[int], *, whole: bool = True, named: bool = False, bias: bool = False) -> None:
+    def __init__(
+        self,
+        modules: frozenset[int],
+        *,
+        whole: bool = True,
+        named: bool = False,
+        bias: bool = False,
+        single: bool = False,
+    ) -> None:
         self.bias = bias
+        self.single = single
         self.modules = modules
         self.whole = whole
         self.named = named

@@ -30,6 +30,10 @@ LETTING_GO = frozenset({"pop", "popleft", "popitem", "clear", "remove", "discard
 AGENT = __name__.partition(".")[0]
 
 
+def _by_hand() -> None:
+    """The optimizer of updates that none makes."""
+
+
 class Graph:
     """One graph: the pass it was made in, what tells that it is alive, and the tensor that it was made for."""
 
@@ -94,9 +98,9 @@ class Instrument(Base):
     # --- what is alive ---
 
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
-        """An update was made; the first optimizer's ends a pass."""
+        """An update was made; the first optimizer's ends a pass, or each by hand where the first was."""
         if self._first is None:
-            self._first = weakref.ref(optimizer)
+            self._first = _by_hand if optimizer is None else weakref.ref(optimizer)
         if self._first() is not optimizer or self._passes > MOST:
             return
         alive = self._alive()

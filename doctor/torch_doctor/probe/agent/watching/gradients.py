@@ -20,10 +20,11 @@ PROOFS = 4  # backward passes for which the old gradients are measured
 class State:
     """The gradient of one tensor: whether there is one that is not zero, which tensor it is, and in which version.
 
-    `values` are those of the tensor after the last backward pass, where it may be updated by hand.
+    `values` are those of the tensor after the last backward pass, where it may be updated by hand: `waited` says that an
+    earlier pass went by, and no optimizer stepped.
     """
 
-    __slots__ = ("gradient", "present", "ref", "values", "version", "zero_version")
+    __slots__ = ("gradient", "present", "ref", "values", "version", "waited", "zero_version")
 
     def __init__(self, ref: weakref.ref[Any]) -> None:
         self.ref = ref
@@ -32,6 +33,7 @@ class State:
         self.version = -1
         self.zero_version = -1
         self.values: Any = None
+        self.waited = False
 
 
 class Watcher:
@@ -98,19 +100,27 @@ class Watcher:
     def filled(self, tensors: list[Any], here: Here) -> None:
         """These tensors got gradients."""
         self._backward = here
-        optimized = self._watch.optimizers.optimized
+        optimized, moved = self._watch.optimizers.optimized, self._watch.optimizers.moved
         for tensor in tensors:
+            number = id(tensor)
             state = self.state(tensor)
             state.present = True
             state.gradient, state.version = id(tensor.grad), tensor.grad._version
-            self._present.add(id(tensor))
-            if id(tensor) not in optimized and tensor.numel() <= LARGEST:
+            self._present.add(number)
+            if (number not in optimized or (state.waited and number not in moved)) and tensor.numel() <= LARGEST:
                 state.values = tensor.detach().clone()
-                self._unowned.add(id(tensor))
+                self._unowned.add(number)
             else:
                 state.values = None
-                self._unowned.discard(id(tensor))
+                self._unowned.discard(number)
+            state.waited = True
         self.next_round()
+
+    def owned(self, numbers: set[int]) -> None:
+        """An optimizer moves these tensors from here on."""
+        for number in numbers & self._unowned:
+            self._states[number].values = None
+        self._unowned -= numbers
 
     def next_round(self) -> None:
         """A backward pass, a clearing or a step came: what is changed by hand from here on is told again."""

@@ -31,6 +31,8 @@ class Watcher:
         self._clearing = False
         self._measured: dict[int, int] = {}
         self.optimized: set[int] = set()
+        self.moved: set[int] = set()
+        self._moving: weakref.WeakSet[Any] = weakref.WeakSet()
         self._tensors: dict[int, weakref.ref[Any]] = {}
         self.scaled: Any = None
         self.scaler: Any = None
@@ -67,6 +69,7 @@ class Watcher:
             result = original(optimizer, group)
             for parameter in optimizer.param_groups[-1]["params"]:
                 self.optimized.add(id(parameter))
+                self._moving.discard(optimizer)
                 self._tensors[id(parameter)] = weakref.ref(parameter)
             return result
 
@@ -132,6 +135,11 @@ class Watcher:
         here = self._recorder.here()
         self._watch.gradients.look(here)
         self._watch.gradients.assigned(parameters_of(optimizer), here)
+        if optimizer not in self._moving:
+            self._moving.add(optimizer)
+            numbers = {id(parameter) for parameter in parameters_of(optimizer)}
+            self.moved |= numbers
+            self._watch.gradients.owned(numbers)
         self._watch.tell("before_step", optimizer, here)
         return here
 

@@ -1,0 +1,69 @@
+"""Distributions of torch: what they are made of, and what is drawn of them or computed with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.language import operators
+from torch_doctor.static.values import Distribution, Plain, Tensor, held
+from torch_doctor.trace import Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.values import Args, Keywords, Value
+
+PACKAGE = "torch.distributions."
+COMPARES = "kl_divergence"
+DRAWS = frozenset({"sample", "sample_n"})
+"""Methods that draw under `no_grad`; `rsample` leaves the way back to the parameters open.
+https://docs.pytorch.org/docs/stable/distributions.html#pathwise-derivative"""
+COMPUTES = frozenset({"rsample", "log_prob", "entropy", "cdf", "icdf", "cross_entropy", "perplexity"})
+PARTS = frozenset(
+    {
+        "mean",
+        "mode",
+        "variance",
+        "stddev",
+        "probs",
+        "logits",
+        "loc",
+        "scale",
+        "rate",
+        "concentration",
+        "covariance_matrix",
+    }
+)
+"""Attributes that are tensors, computed of what the distribution was made of."""
+
+
+def made(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """What a class or function of `torch.distributions` returns; None for what is neither a distribution nor a number."""
+    if not name.startswith(PACKAGE):
+        return None
+    values = (*args, *keywords.values())
+    short = name.rpartition(".")[2]
+    if short == COMPARES:
+        return Tensor(operators.recorded(run, blend(value.flow for value in values)))
+    if not short[:1].isupper() or ".constraints." in name or ".transforms." in name:
+        return None
+    return run.own(Distribution(run.site(node), name, blend(value.flow for value in values), held(values)))
+
+
+def method(run: Executor, of: Distribution, name: str, args: Args) -> Value | None:
+    """What a method of a distribution returns, None where it is something else than numbers."""
+    if name in DRAWS:
+        return Tensor(Flow(graph=False, source=Source.NOISE))
+    if name in COMPUTES:
+        return Tensor(operators.recorded(run, blend((of.flow, *(value.flow for value in args)))))
+    if name == "expand":
+        return of
+    return None
+
+
+def attribute(run: Executor, of: Distribution, name: str) -> Value | None:
+    """A number that a distribution has, None for its other attributes."""
+    if name in PARTS:
+        return Tensor(operators.recorded(run, of.flow))
+    return Plain() if name.endswith("_shape") else None

@@ -105,6 +105,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR708": ("train-data-evaluated", "E", "SP", "-"),
     "TDR709": ("shared-numpy-memory", "W", "SP", "-"),
     "TDR710": ("sampler-epoch-not-set", "E", "SP", "unsafe"),
+    "TDR711": ("raw-pixels", "W", "SP", "-"),
     "TDR712": ("eval-drops-last", "W", "SP", "safe"),
     "TDR801": ("cpu-tensor-in-forward", "E", "SP", "unsafe"),
     "TDR802": ("batch-on-other-device", "E", "SP", "-"),

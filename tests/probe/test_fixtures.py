@@ -171,6 +171,10 @@ ENDS_EARLY = {
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
     "TDR706/ok_own_transforms_in_compose.py": "No module named 'torchvision'",
     "TDR706/ok_vision.py": "No module named 'torchvision'",
+    "TDR707/ok_each_sample_alone.py": "No module named 'sklearn'",
+    "TDR707/ok_fitted_on_training_rows.py": "No module named 'sklearn'",
+    "TDR707/ok_nothing_is_split.py": "No module named 'sklearn'",
+    "TDR707/ok_series_split_first.py": "No module named 'sklearn'",
     "TDR904/ok_apex.py": "No module named 'apex'",
     "whole/accelerate_clean.py": "No module named 'accelerate'",
     "whole/lightning_clean.py": "No module named 'pytorch_lightning'",

@@ -166,6 +166,10 @@ class Words:
         return f"change {_name(event.name)} in place, whose memory a tensor has"
 
     @_said.register
+    def _(self, event: t.PixelsGiven) -> str:
+        return f"give {_name(event.name)} pictures in numbers from 0 to 255"
+
+    @_said.register
     def _(self, event: t.RowsSplit) -> str:
         return f"split rows by {event.by.rpartition('.')[2]}{_in_brackets(['fitted on before'] * bool(event.fits))}"
 

@@ -99,6 +99,7 @@ class Executor(Machine):
         self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
         self.outer_arguments: Args = ()  # and with what
         self.shares = memory.Shares()
+        self.raw: Site | None = None  # where pictures were read that a layer of the module being called got as they are
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
         self.main = unit

@@ -23,6 +23,7 @@ class Kind(enum.Enum):
     BATCH = "batch"  # data as the loader gave it
     NOISE = "noise"  # torch.randn and its like: made up on the spot
     LABELS = "labels"  # class indices
+    PIXELS = "pixels"  # of pictures, from 0 to 255 as they are stored
 
 
 class Source(enum.Enum):

@@ -18,6 +18,7 @@ from torch_doctor.static.training import (
     modes,
     module_parts,
     outdated,
+    pixels,
     places,
     plain_tensors,
 )
@@ -211,9 +212,9 @@ def _of_loader(run: Executor, value: Loader, name: str, _: p.Node) -> Value:
     return found if isinstance(found, Value) else Method(value, name)
 
 
-def _of_tool(run: Executor, value: Tool, name: str, _: p.Node) -> Value:
+def _of_tool(run: Executor, value: Tool, name: str, node: p.Node) -> Value:
     found = value.fields.get(name)
-    return found if isinstance(found, Value) else Method(value, name)
+    return found if isinstance(found, Value) else pixels.held(run, value, name, node) or Method(value, name)
 
 
 def _of_distribution(run: Executor, value: Distribution, name: str, node: p.Node) -> Value:

@@ -21,6 +21,7 @@ from torch_doctor.static.training import (
     methods,
     named_forwards,
     overwriting,
+    pixels,
     reading,
     rows,
     settings,
@@ -158,6 +159,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
         if run.shares.arrays and name.rpartition(".")[2] in CHANGING:
             memory.changed(run, func, name.rpartition(".")[0], node)
         known = fitting.method(run, func, args, keywords, node) if isinstance(func, Plain) else None
+        if known is None and isinstance(func, Plain):
+            known = pixels.method(func, name.rpartition(".")[2])
         return known or plain_from((func, *args))
     func = run.resolve(func)
     if isinstance(func, FunctionValue):

@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     module_parts,
     outdated,
     parameters,
+    pixels,
     places,
     plain_tensors,
     settings,
@@ -89,6 +90,8 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         if isinstance(holder, Lib):
             settings.item_set(run, holder, key, value, node)
         set_item(run, holder, key, value, node, target)
+        if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
+            bind(run, target.value, Unknown(), node)
         if run.shares.arrays:
             memory.changed(run, holder, run.text(target.value), node)
         if isinstance(holder, Plain) and value.flow.rows:

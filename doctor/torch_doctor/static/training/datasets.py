@@ -9,7 +9,7 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import places
+from torch_doctor.static.training import pixels, places
 from torch_doctor.static.values import (
     CPU,
     IN_MEMORY,
@@ -85,7 +85,10 @@ def _item(run: Executor, data: Value) -> Value | None:
             rows = [_row(value) for value in data.args]
             return Sequence("tuple", Content(tuple(rows)))
         if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
-            image = Unknown(place=IN_MEMORY if all(map(_stays, (*data.args, *data.keywords.values()))) else None)
+            image: Value = Unknown(place=IN_MEMORY if all(map(_stays, (*data.args, *data.keywords.values()))) else None)
+            raw = pixels.of_transform(run, data.keywords.get("transform"))
+            if raw is not None:
+                image = pixels.tensor(raw, "")
             label = Tensor(kind=Kind.LABELS, meta=Meta("int64", ())).at(IN_MEMORY)
             return Sequence("tuple", Content((image, label)))
     return item_of_project(run, data) if isinstance(data, Instance) else None
@@ -112,7 +115,7 @@ def item_of_project(run: Executor, data: Instance) -> Value:
 def _row(value: Value) -> Value:
     if not isinstance(value, Tensor):
         return Unknown()
-    return Tensor(meta=making("unbind", (value,))).at(places.of(value))
+    return pixels.like(value, Tensor(meta=making("unbind", (value,)))).at(places.of(value))
 
 
 def _item_of_project(run: Executor, data: Instance) -> Value:
@@ -148,7 +151,7 @@ def _copied(run: Executor, value: Value) -> Value:
     if isinstance(value, Tensor):
         kind = value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN
         place = IN_MEMORY if value.made is not None else value.place
-        return Tensor(kind=kind, meta=measured(value)).at(place)
+        return pixels.like(value, Tensor(kind=kind, meta=measured(value))).at(place)
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 
@@ -174,7 +177,7 @@ def _batched(run: Executor, item: Value | None, size: Size, flow: Flow, place: P
         meta = making("batch", (item,), of=size)
         labels = item.kind is Kind.UNKNOWN and measured(item) == Meta("int64", ())
         made = Tensor(flow, Kind.LABELS if labels or item.kind is Kind.LABELS else Kind.UNKNOWN, meta=meta)
-        return made.at(_of_item(item.place, part))
+        return pixels.like(item, made).at(_of_item(item.place, part))
     return Unknown(
         flow, place=part if item is None else _of_item(item.place if isinstance(item, Unknown) else None, part)
     )

@@ -17,6 +17,7 @@ from torch_doctor.static.training import (
     memory,
     modes,
     module_parts,
+    pixels,
     places,
     plain_tensors,
     remembering,
@@ -104,7 +105,9 @@ def _called(run: Executor, module: Module, args: Args, keywords: Keywords, node:
     run.outer_arguments = (*args, *keywords.values())
     if module.cls is None and module.table is None and module.layer:
         places.into_layer(run, module, args[0] if args else None, node)
+    run.raw = None
     output = _outer(run, module, args, keywords, node)
+    pixels.called(run, module, name, node)
     run.scatters, run.outer_call, run.outer_arguments = before
     return output
 
@@ -196,6 +199,7 @@ def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: 
             initialising.ran(run, module, args, output)
         return output
     values = [*args, *keywords.values()]
+    pixels.met(run, module.layer, values[0] if values else None)
     flow = blend(value.flow for value in values)
     passed = Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
     return library_outputs.library_output(run, module, passed, node) if module.cls is None else Unknown(passed)
@@ -268,9 +272,11 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
         places.into_layer(run, module, first, node)
         own = module.fields["#place"]
         place = own if places.is_away(run, own) else place
+    if table.parameters:
+        pixels.met(run, module.layer, first)
     if table.kind is None:
         if isinstance(first, Tensor):
-            output = first.with_flow(flow).with_meta(meta)
+            output = pixels.behind(module, first).with_flow(flow).with_meta(meta)
             output.place = place
             return output
         return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)

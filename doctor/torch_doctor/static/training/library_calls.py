@@ -32,6 +32,7 @@ from torch_doctor.static.training import (
     outdated,
     parameters,
     paths,
+    pixels,
     places,
     rows,
     settings,
@@ -248,6 +249,8 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         return Plain(("flag", name))
     root = name.partition(".")[0]
     values = [*args, *keywords.values()]
+    if (picture := pixels.of_library(run, name, args, keywords, node)) is not None:
+        return picture
     if root in fitting.ROOTS and (made := fitting.of_library(run, name, args, keywords, node)) is not None:
         return made
     if (

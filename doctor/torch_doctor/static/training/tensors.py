@@ -21,6 +21,7 @@ from torch_doctor.static.training import (
     lost_moves,
     memory,
     parameters,
+    pixels,
     places,
     plain_tensors,
     sums,
@@ -185,9 +186,11 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         known.in_place
         and isinstance(node, p.Call)
         and isinstance(node.func, p.Attribute)
-        and isinstance(node.func.value, p.Name)
+        and isinstance(node.func.value, (p.Name, p.Attribute))
     ):
         old = values[0]
+        if isinstance(node.func.value, p.Attribute) and not (isinstance(old, Tensor) and old.kind is Kind.PIXELS):
+            return tensor
         if isinstance(old, Tensor) and (flow is not old.flow or tensor.kind is not old.kind or name in RESHAPES):
             targets.bind(run, node.func.value, tensor, node)
     return tensor
@@ -306,6 +309,7 @@ def call_function(
     result = computed(run, short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
     if run.straight and args:
         initialising.computed(run, name, args[0], result)
+    result = pixels.made(run, name, args, keywords, result, node)
     memory.shared(run, name, args, keywords, result, node)
     if isinstance(result, Tensor) and short in JOINING:
         result = result.with_made(result.made)

@@ -132,3 +132,18 @@ class MemoryChanged(Event):
     used_at: Site
     changed: int = 0
     elements: int = 0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class PixelsGiven(Event):
+    """The model `module`, `name`, was called with pictures in numbers from 0 to 255, and its first layer got them so.
+
+    `documented`: it comes from a library that says that it takes other numbers. `read_at` is where the pictures were read,
+    None where that is not known. `largest` is the largest number of the batch (0: not known).
+    """
+
+    module: int
+    name: str
+    documented: bool = False
+    read_at: Site | None = None
+    largest: float = 0.0

@@ -98,12 +98,15 @@ class Watcher:
             before["wrapped"] = meant is not module
         if watch.instruments:
             watch.tell("before_forward", meant, arguments, keywords, here)
+        asked = recorder.safely(watch.first_layers.before, meant, here) or ()
         recorder.inside, recorder.around = 1, here
         self.running = meant
         try:
             output = watch.plain_tensors.follow(module, call, arguments, keywords)
         finally:
             recorder.inside, recorder.around = 0, None
+            for handle in asked:
+                handle.remove()
         recorder.safely(watch.built_in_forward.after, meant, here)
         recorder.safely(watch.functional_dropout.after, meant)
         if before is not None:

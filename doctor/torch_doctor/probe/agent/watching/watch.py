@@ -26,6 +26,7 @@ WATCHERS = (
     "moves",
     "mode_methods",
     "forwards",
+    "first_layers",
     "functional_dropout",
     "built_in_forward",
     "named_forwards",

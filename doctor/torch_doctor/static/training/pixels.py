@@ -1,0 +1,176 @@
+"""Pictures as they are stored: what reads them, what leaves their range, and the layers that get them so.
+
+An array that has such numbers is told by its symbol, a tensor by its kind: what computes with them gives another one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.tables import pixels as table
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import (
+    Args,
+    Const,
+    Keywords,
+    Lib,
+    Meta,
+    Module,
+    Plain,
+    Sequence,
+    Symbol,
+    Tensor,
+    Tool,
+    Value,
+    fresh_symbol,
+    plain_from,
+)
+from torch_doctor.trace import Kind, PixelsGiven, Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+PIXELS = "pixels"
+"""Begins the symbol of an array of bytes, or of a picture of which one can be made; then comes where it was read."""
+
+
+def _symbol(site: Site) -> Symbol:
+    return (PIXELS, site, fresh_symbol())
+
+
+def place_of(value: Value) -> Site | None:
+    """Where the picture was read whose numbers these are; None where they may be others."""
+    if isinstance(value, Tensor):
+        return value.made_at if value.kind is Kind.PIXELS else None
+    if isinstance(value, Sequence):
+        places = [place_of(item) for item in value.content.all()]
+        return places[0] if places and all(places) else None
+    if not isinstance(value, Plain):
+        return None
+    symbol = value.symbol
+    while symbol[0] == "[]":
+        symbol = symbol[1]
+    return symbol[1] if symbol[0] == PIXELS else None
+
+
+def _draws_bytes(args: Args, keywords: Keywords) -> bool:
+    """Whether numbers from 0 to 255 are drawn, as bytes."""
+    kind = keywords.get("dtype")
+    high = keywords.get("high", args[1] if len(args) > 1 else None)
+    named = isinstance(kind, Lib) and kind.name in ("torch.uint8", "numpy.uint8")
+    return named and isinstance(high, Const) and high.value in (table.BYTES - 1, table.BYTES)
+
+
+def of_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+    """What reads a picture, or leaves one as it is; None for anything else."""
+    if name in table.READERS or name in table.PICTURES:
+        return Plain(_symbol(run.site(node)))
+    if name in table.TENSOR_READERS:
+        return tensor(run.site(node))
+    if name in table.DRAWS and _draws_bytes(args, keywords):
+        return Plain(_symbol(run.site(node)))
+    place = place_of(args[0]) if args and name in table.KEEPING else None
+    return plain_from(args[:1], _symbol(place)) if place is not None else None
+
+
+def method(func: Plain, name: str) -> Value | None:
+    """A method of an array or a picture that leaves its range; None for anything else."""
+    symbol = func.symbol
+    if symbol[0] != "." or name not in table.KEEPING_METHODS:
+        return None
+    place = place_of(Plain(symbol[1]))
+    return plain_from((func,), _symbol(place)) if place is not None else None
+
+
+def tensor(site: Site, dtype: str = "uint8") -> Tensor:
+    """A tensor of pictures that were read at a place."""
+    return Tensor(Flow(source=Source.DATA), Kind.PIXELS, site, meta=Meta(dtype, None))
+
+
+def made(run: Executor, name: str, args: Args, keywords: Keywords, result: Value, node: p.Node) -> Value:
+    """A tensor that a function of torch made: of the numbers of a picture."""
+    place = place_of(args[0]) if args and name in table.TENSORS else None
+    if table.DRAWS.get(name) and _draws_bytes(args, keywords):
+        place = run.site(node)
+    if place is None or not isinstance(result, Tensor):
+        return result
+    copy = result.with_meta(result.meta)
+    copy.kind, copy.made_at, copy.trail = Kind.PIXELS, place, ()
+    return copy
+
+
+def held(run: Executor, of: Tool, name: str, node: p.Node) -> Value | None:
+    """All pictures of a data set, where it has them as bytes; None for anything else."""
+    sort = table.HELD.get(canonical(of.name)) if name == "data" else None
+    if sort is None:
+        return None
+    return tensor(run.site(node)) if sort == "tensor" else Plain(_symbol(run.site(node)))
+
+
+def of_transform(run: Executor, value: Value | None) -> Site | None:
+    """Where a transform makes bytes of a picture and nothing after it scales them; None where that is not known."""
+    value = run.resolve(value) if value is not None else None
+    if not isinstance(value, Tool):
+        return None
+    name = canonical(value.name)
+    if name in table.TO_BYTES:
+        return value.born
+    if name not in table.COMPOSED or not value.args or not isinstance(value.args[0], Sequence):
+        return None
+    content = value.args[0].content
+    place = None
+    for item in content.all():
+        step = run.resolve(item)
+        made_here = of_transform(run, step)
+        if made_here is not None:
+            place = made_here
+        elif not _leaves_range(step):
+            return None
+    return place if content.rest is None else None
+
+
+def _leaves_range(step: Value) -> bool:
+    if not isinstance(step, Tool):
+        return False
+    name = canonical(step.name)
+    if name in table.TO_DTYPE:
+        scale = step.args[1] if len(step.args) > 1 else step.keywords.get("scale", Const(value=False))
+        return isinstance(scale, Const) and not scale.value
+    return name in table.SPATIAL
+
+
+def met(run: Executor, layer: str, given: Value | None) -> None:
+    """A layer, or a model of a library, gets its input: noted where that is a picture as it was stored."""
+    if run.raw is None and isinstance(given, Tensor) and (layer in table.LAYERS or layer.startswith(table.MODELS)):
+        run.raw = place_of(given)
+
+
+def like(item: Tensor, made: Tensor) -> Tensor:
+    """A tensor that was made of others: of pictures as they are stored, where these are."""
+    if item.kind is Kind.PIXELS:
+        made.kind, made.made_at = item.kind, item.made_at
+    return made
+
+
+def behind(module: Module, value: Tensor) -> Tensor:
+    """What comes out of a layer that keeps the kind of its input: no picture any more, unless it only reshapes."""
+    if value.kind is Kind.PIXELS and module.layer not in table.SHAPING:
+        value = value.with_meta(value.meta)
+        value.kind = Kind.UNKNOWN
+    return value
+
+
+def called(run: Executor, module: Module, name: str, node: p.Node) -> None:
+    """A model was called as a whole: say that a layer of it got pictures as they are stored."""
+    place, run.raw = run.raw, None
+    if place is not None:
+        documented = module.layer.startswith(table.MODELS)
+        run.emit(PixelsGiven, node, module=module.id, name=name, documented=documented, read_at=place)
+
+
+def scaled(holder: Value, new: Value) -> bool:
+    """Whether an assignment to some items of pictures may have changed their range."""
+    return place_of(holder) is not None and not isinstance(new, Const) and place_of(new) is None

@@ -1,0 +1,107 @@
+"""TDR711: pictures reach the model in numbers from 0 to 255."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import Backward, Forward, PixelsGiven
+from torch_doctor_rules.shown import at, counted, fact, short
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+SCALED = "inputs of first layers that are no bytes"
+
+
+class RawPixels(Rule):
+    """Pictures reach the model's first layer in numbers from 0 to 255.
+
+    ## Why is this bad?
+    Weights are initialised, and learning rates chosen, for inputs of about one. Inputs a hundred times as large give
+    activations and gradients to match: training diverges, or crawls with the tiny learning rate that is then needed. A
+    pretrained network sees what it has never seen, and answers with noise.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    pictures = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
+    labels = torch.arange(16) % 4
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    inputs = pictures.float()
+    for step in range(3):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+    torch.manual_seed(0)
+    pictures = torch.randint(0, 256, (16, 3, 8, 8), dtype=torch.uint8)
+    labels = torch.arange(16) % 4
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 4))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.001)
+    inputs = pictures.float() / 255
+    for step in range(3):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    What the first layer with weights gets are whole numbers up to 255.
+
+    ## When it stays silent
+    Where anything is computed with the numbers before the first layer, be it in `forward`, where that layer is a
+    normalisation or an embedding, where it is not in sight what is read or what a transform makes of it, and for models that
+    are not trained here, which may have been trained on such numbers.
+
+    ## References
+    - https://docs.pytorch.org/vision/stable/transforms.html#dtype-and-expected-value-range
+    - https://docs.pytorch.org/vision/stable/generated/torchvision.transforms.v2.PILToTensor.html
+    """
+
+    code = "TDR711"
+    name = "raw-pixels"
+    level = Level.WARNING
+    witness = "SP"
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every forward call of a model that is trained here, or wants other inputs, with pictures as they are stored."""
+        behind = {number for event in trace.of(Backward) for number in event.forwards}
+        trained = {event.module for event in trace.at(*behind) if isinstance(event, Forward)}
+        given = [event for event in trace.of(PixelsGiven) if event.documented or event.module in trained]
+        for event in first_per_site(given):
+            read = event.read_at
+            yield self.finding(
+                event.site,
+                message(
+                    "`{name}` gets pixels from 0 to 255: its weights are made for inputs of about 1",
+                    name=owner(event.name, "forward", "the model"),
+                ),
+                help="divide by 255, or let `torchvision.transforms.v2.ToDtype(torch.float32, scale=True)` do it",
+                trail=[Step(read, "the pictures are read here, and nothing scales them")] if read is not None else [],
+            )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the model was called there, and its first layer got other numbers."""
+        return bool(counted(trace, finding.site, SCALED))
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How large the inputs are."""
+        for event in at(trace, finding.site, PixelsGiven)[:1]:
+            text = f"the first layer gets whole numbers up to {short(event.largest)}"
+            yield fact(text, event.largest, "", event)

@@ -6,14 +6,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import same_place
-from torch_doctor.trace import GradientsSeen, RowsDrawn, Saved, Wrapped, WriterBuilt
+from torch_doctor.trace import Exchanged, GradientsSeen, RowsDrawn, Saved, Wrapped, WriterBuilt
 from torch_doctor_rules.shown import count, fact, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.rule import Evidence
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Event, Site, Trace
 
 SAME = 1e-4
 """What two numbers differ by, relative to the larger, at most where one is the other's copy or both are one average."""
@@ -33,9 +33,10 @@ class Apart(NamedTuple):
 
 
 class Ranks:
-    """The processes of a run, by rank; none where the script ran in one."""
+    """The processes of a run, by rank: `traces`, none where the script ran in one. `trace` is that of the first."""
 
     def __init__(self, trace: Trace) -> None:
+        self.trace = trace
         self.traces = trace.ranks
 
     def __bool__(self) -> bool:
@@ -65,6 +66,16 @@ class Ranks:
         """Whether they step with the same gradients although their own losses differ."""
         apart = self.apart(module)
         return apart is not None and not apart.real and any(map(_losses_differ, self._steps(module)))
+
+    def may_average(self, module: int, forward: Event, step: Event) -> bool:
+        """Whether the script may itself average the gradients of a pass: it sends more than a loss to log before the step.
+
+        Where steps of all processes were seen, their gradients tell.
+        """
+        apart = self.apart(module)
+        if apart is not None and (apart.real or self.averaged(module)):
+            return not apart.real
+        return any(event.numbers > 1 for event in self.trace.between(forward, step, Exchanged))
 
     def difference(self, module: int) -> Iterator[Evidence]:
         """By how much the gradients differ that they step with, where they do."""

@@ -60,3 +60,8 @@ def _(event: t.RowsDrawn) -> str:
 @words.register
 def _(event: t.GradientsSeen) -> str:
     return f"{len(event.gradients)} gradients are about to be applied"
+
+
+@words.register
+def _(event: t.Exchanged) -> str:
+    return f"{event.numbers} numbers go through {event.function}"

@@ -89,6 +89,7 @@ from torch_doctor.trace.record import Trace
 from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
 from torch_doctor.trace.scope import Branch, BranchKind, Every, Guards, LoopKind, Scope, ScopeKind
 from torch_doctor.trace.seen import (
+    Exchanged,
     GradientsSeen,
     MemoryGrew,
     NonFinite,
@@ -126,6 +127,7 @@ __all__ = [
     "EpochSet",
     "Event",
     "Every",
+    "Exchanged",
     "FiniteChecked",
     "Fitted",
     "Forward",

@@ -150,3 +150,11 @@ class GradientsSeen(Event):
     module: int
     gradients: tuple[tuple[str, tuple[float, ...]], ...]
     loss: float | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Exchanged(Event):
+    """The script itself called `function` (its torch name), which sends `numbers` numbers between processes."""
+
+    function: str
+    numbers: int

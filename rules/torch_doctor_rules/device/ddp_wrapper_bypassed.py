@@ -68,7 +68,8 @@ class DdpWrapperBypassed(Rule):
 
     ## How the probe confirms it
     After the model was wrapped, a forward that is trained through is called on the module itself. In several processes
-    (`--probe-processes 2`) it compares the gradients that they step with: they differ, or something else averaged them.
+    (`--probe-processes 2`) it compares the gradients that they step with: they differ, or something else averaged them. In one
+    process that is undecided where the script sends numbers between the forward and the step.
 
     ## Fix safety
     Unsafe: gradients become those of all processes, and the model trains differently.
@@ -90,7 +91,7 @@ class DdpWrapperBypassed(Rule):
     fix = Fix.UNSAFE
     needs = frozenset({"synchrony"})
     compares_ranks = True
-    only_confirms = True  # gradients that are averaged by hand leave no event in the run of one process
+    only_confirms = True  # gradients that are averaged out of sight leave no event in the run of one process
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every training forward around a wrapper that is there."""
@@ -107,7 +108,9 @@ class DdpWrapperBypassed(Rule):
             return True
         if forwards and not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
             return "this run wraps no model"
-        return "nothing was trained by it" if forwards else False
+        if not forwards:
+            return False
+        return "nothing was trained by it, or the script exchanges the gradients itself (see `--probe-processes`)"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these forwards go around the wrapper, and what that does to the gradients."""
@@ -119,21 +122,27 @@ class DdpWrapperBypassed(Rule):
             yield from Ranks(trace).sameness(module)
 
     def _reports(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Finding]:
-        family, averaged = Family(trace), Ranks(trace).averaged
+        family, ranks = Family(trace), Ranks(trace)
         for backward in trace.of(Backward):
-            if backward.through != "backward" or not self._applied(trace, family, backward):
+            step = self._applied(trace, family, backward)
+            if step is None or backward.through != "backward":
                 continue
             forwards = [each for each in trace.at(*backward.loss.graph_forwards) if isinstance(each, Forward)]
-            for wrapped in (each for each in wraps if not averaged(each.module)):
+            for wrapped in wraps:
                 of_it = [each for each in forwards if each.module == wrapped.module and each.index > wrapped.index]
-                if of_it and not any(each.wrapped for each in of_it) and trace.implies(of_it[0], wrapped):
+                if not of_it or any(each.wrapped for each in of_it) or not trace.implies(of_it[0], wrapped):
+                    continue
+                if not ranks.may_average(wrapped.module, of_it[0], step):
                     yield self._report(of_it[0], wrapped)
 
-    def _applied(self, trace: Trace, family: Family, backward: Backward) -> bool:
-        return any(
-            step.index > backward.index and not step.manual and family.related(step.modules, backward.modules)
+    def _applied(self, trace: Trace, family: Family, backward: Backward) -> Stepped | None:
+        """The next step that applies what a backward pass computed."""
+        steps = (
+            step
             for step in trace.of(Stepped)
+            if step.index > backward.index and not step.manual and family.related(step.modules, backward.modules)
         )
+        return next(steps, None)
 
     def _report(self, forward: Forward, wrapped: Wrapped) -> Finding:
         return self.finding(

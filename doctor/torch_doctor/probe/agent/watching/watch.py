@@ -24,6 +24,7 @@ WATCHERS = (
     "modules",
     "modes",
     "moves",
+    "exchanges",
     "mode_methods",
     "forwards",
     "first_layers",

@@ -263,6 +263,7 @@ def test_every_kind_of_event_has_words(kind: type[t.Event]) -> None:
 
 VALUES: dict[str, object] = {
     "int": 1,
+    "int | None": 2,
     "float": 0.5,
     "str": "word",
     "bool": True,

@@ -405,6 +405,10 @@ class Words:
         return f"keep {_fact(event.value)} in {_name(event.holder)} ({event.how.value}){bounded}"
 
     @_said.register
+    def _(self, _: t.Stored) -> str:
+        return "store a result without a graph"
+
+    @_said.register
     def _(self, event: t.Logged) -> str:
         return f"log {_fact(event.value)} to {event.sink}"
 

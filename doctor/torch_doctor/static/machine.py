@@ -292,7 +292,7 @@ class Machine:
         mode: Tri = self.state.fields["grad"]
         return mode
 
-    def set_grad(self, context: str, enabled: Tri, node: p.Node, *, leave: bool = False) -> Tri:
+    def set_grad(self, context: str, enabled: Tri, node: p.Node | Site, *, leave: bool = False) -> Tri:
         """Switch the grad mode and return what it was."""
         before = self.grad
         self.heap.set(self.state.fields, "grad", enabled)

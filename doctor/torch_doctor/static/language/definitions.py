@@ -90,7 +90,7 @@ def decorated(run: Executor, function: Value, decorator: p.Expr) -> Value:
             return function
         if isinstance(applied, (Context, Autocast)):
             return _styled(function, context=applied)
-        context = grad_modes.grad_context(run, name) if name else None
+        context = grad_modes.grad_context(run, name, decorator) if name else None
         if context is not None:
             return _styled(function, context=context)
     if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):

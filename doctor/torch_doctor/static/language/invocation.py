@@ -88,7 +88,7 @@ def enter(
     grad, autocast = run.grad, autocasting.current(run)
     for context in function.contexts:
         if isinstance(context, Context):
-            run.set_grad(context.name, context.enabled, function.node)
+            run.set_grad(context.name, context.enabled, context.born)
         elif isinstance(context, Autocast):
             autocasting.enter(run, context)
     run.stack.append(function)
@@ -103,8 +103,9 @@ def enter(
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
     if any(isinstance(context, Autocast) for context in function.contexts):
         autocasting.leave(run, autocast, node)
-    if alive and any(isinstance(context, Context) for context in function.contexts):
-        run.set_grad("decorator", grad, function.node, leave=True)
+    switches = [context for context in function.contexts if isinstance(context, Context)]
+    if alive and switches:
+        run.set_grad("decorator", grad, switches[-1].born, leave=True)
     run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop = outer
     if not quiet:
         run.emit(CallExited, node, function=function.node.name)

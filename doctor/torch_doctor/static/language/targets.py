@@ -84,6 +84,7 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         if isinstance(holder, (Tensor, Params, ParameterValue)):
             outdated.of_tensor(run, target.name, target)
         set_attribute(run, holder, target.name, value, node, target)
+        keeping.stored(run, value, node)
     elif isinstance(target, p.Index):
         holder = run.resolve(run.evaluate(target.value))
         key = run.evaluate(target.key)
@@ -94,6 +95,8 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
             bind(run, target.value, Unknown(), node)
         if run.shares.arrays:
             memory.changed(run, holder, run.text(target.value), node)
+        if not isinstance(holder, (Sequence, Mapping)):
+            keeping.stored(run, value, node)
         if isinstance(holder, Plain) and value.flow.rows:
             changed = splitting.stored(run, holder, value, target)
             if changed is not None and isinstance(changed[0], (p.Name, p.Attribute)):

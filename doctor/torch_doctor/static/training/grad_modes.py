@@ -37,11 +37,11 @@ def enter_grad_mode(run: Executor, name: str, args: Args, keywords: Keywords, no
             enabled = assumed
     if name == "torch.set_grad_enabled":
         before = run.set_grad(name, enabled, node)
-        return Context(name, enabled, previous=(before,))
-    return Context(name, enabled)
+        return Context(name, enabled, run.site(node), previous=(before,))
+    return Context(name, enabled, run.site(node))
 
 
-def grad_context(run: Executor, name: str) -> Context | None:
+def grad_context(run: Executor, name: str, node: p.Node) -> Context | None:
     """The grad-mode context of this name, as a decorator without a call."""
     enabled = training.GRAD_MODES.get(name)
-    return Context(name, enabled) if enabled is not None else None
+    return Context(name, enabled, run.site(node)) if enabled is not None else None

@@ -12,7 +12,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import Kept
+from torch_doctor.trace import Kept, Stored
 from torch_doctor.trace.words import Holding
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ def keep(
     event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
     kept = frozenset((*flow.kept, *carries, event.index))
     return reflow(run, value, replace(flow, kept=kept))
+
+
+def stored(run: Executor, value: Value, node: p.Node) -> None:
+    """Write that a value without a graph is put where others may find it."""
+    flow = value.flow
+    if flow.graph is False and flow.forwards and not run.modules_called:
+        run.emit(Stored, node, forwards=flow.forwards)
 
 
 def gone_backward(run: Executor, value: Value) -> Value:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import grad_modes
 from torch_doctor.static.values import (
     Lib,
     Method,
@@ -59,5 +58,5 @@ def mentioned(run: Executor, value: Value, node: p.Expr) -> None:
         run.emit(NotCalled, node, name=text, method="backward", of="tensor")
     elif isinstance(value, Lib):
         name = canonical(value.name)
-        if grad_modes.grad_context(run, name) is not None and name != "torch.set_grad_enabled":
+        if name in training.GRAD_MODES and name != "torch.set_grad_enabled":
             run.emit(NotCalled, node, name=text, method=name.rpartition(".")[2], of="torch")

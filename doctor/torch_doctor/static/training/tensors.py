@@ -18,6 +18,7 @@ from torch_doctor.static.training import (
     fitting,
     gradients,
     initialising,
+    keeping,
     lost_moves,
     memory,
     parameters,
@@ -107,6 +108,8 @@ def tensor_method(
             else Unknown(of.flow)
         )
     result = computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
+    if known.in_place:
+        keeping.stored(run, result, node)
     if run.straight:
         initialising.computed(run, name, of, result)
     if name in MOVES and isinstance(result, (Tensor, Unknown)):

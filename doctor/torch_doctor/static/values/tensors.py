@@ -141,11 +141,15 @@ class Grads(Value):
 
 
 class Context(Value):
-    """A context manager that sets the grad mode; `enabled` None when that is not known. `restores`: it was already applied."""
+    """A context manager that sets the grad mode; `enabled` None when that is not known. `born` is where it was made.
 
-    __slots__ = ("enabled", "name", "previous")
+    `previous`: it was already applied, and this is what it restores.
+    """
 
-    def __init__(self, name: str, enabled: Tri, previous: object = None) -> None:
+    __slots__ = ("born", "enabled", "name", "previous")
+
+    def __init__(self, name: str, enabled: Tri, born: Site, previous: object = None) -> None:
+        self.born = born
         self.name = name
         self.enabled = enabled
         self.previous = previous

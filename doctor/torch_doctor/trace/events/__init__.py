@@ -33,7 +33,7 @@ from torch_doctor.trace.events.data import (
 )
 from torch_doctor.trace.events.devices import DevicesAgreed, DevicesMet, MoveLost
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
-from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, WriterBuilt
+from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, Stored, WriterBuilt
 from torch_doctor.trace.events.losses import LossBuilt, Overwritten
 from torch_doctor.trace.events.modules import (
     BuiltInForward,
@@ -154,6 +154,7 @@ __all__ = [
     "SettingSet",
     "StateTaken",
     "Stepped",
+    "Stored",
     "Summed",
     "TensorFact",
     "Timed",

@@ -29,6 +29,16 @@ class Kept(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class Stored(Event):
+    """A tensor without a graph, with the data of these forwards in it, was put where it may be found again.
+
+    An attribute, an item of something that is no list or dict, or written into a tensor that is there already.
+    """
+
+    forwards: frozenset[int]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class Logged(Event):
     """A value went to a sink: something that formats, plots or collects what it is given.
 

@@ -80,6 +80,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR402": ("missing-no-grad", "W", "SP", "unsafe"),
     "TDR403": ("train-mode-not-restored", "E", "SP", "unsafe"),
     "TDR406": ("evaluation-not-repeatable", "E", "P", "-"),
+    "TDR404": ("no-grad-for-serving", "A", "S", "unsafe"),
     "TDR405": ("mean-of-batch-means", "W", "SP", "-"),
     "TDR407": ("accumulator-not-reset", "W", "SP", "-"),
     "TDR501": ("loss-accumulated-with-graph", "E", "SP", "safe"),

@@ -85,7 +85,7 @@ class Executor(Machine):
         self.states: dict[int, tuple[Tensor, int]] = {}  # tensors of state dicts, by id, with the event that took them
         self.scales = any(isinstance(thing, Tool) and thing.name in training.SCALERS for thing in objects.values())
         self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
-        self.default_device = False  # tensors are made somewhere else than on the CPU
+        self.default_device = False  # what nobody moves is where the model is: by a setting, or as all is on the CPU
         self.rows = splitting.Rows()
         self.sent_away: set[object] = set()  # loaders, and sorts of data sets, of which something was moved to a device
         self.moved: tuple[p.Node | None, Value | None] = (

@@ -133,7 +133,8 @@ def _answers(passes: Passes, load: Loaded) -> list[Forward]:
     trace = passes.trace
     forwards = _forwards(passes, load)
     wrong = [each for each in forwards if each.used and each.inputs.source is not Source.NOISE]
-    if not wrong or not all(each.sensitive is True and each.training is True for each in wrong):
+    copies = load.only and bool(load.states)  # of another model of the script, as a target network does
+    if copies or not wrong or not all(each.sensitive is True and each.training is True for each in wrong):
         return []
     module = (load.module,)
     switched = any(

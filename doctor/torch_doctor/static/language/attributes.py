@@ -151,7 +151,7 @@ def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node)
         return Grads(frozenset((value.id,)))
     if name == "data":
         outdated.of_tensor(run, name, node)
-        return Params(frozenset((value.id,)), single=True)
+        return Params(frozenset((value.id,)), single=True, cut=True)
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
 
@@ -160,7 +160,7 @@ def _of_params(run: Executor, value: Params, name: str, node: p.Node) -> Value:
         return Grads(value.modules)
     if name == "data":
         outdated.of_tensor(run, name, node)
-        return value
+        return Params(value.modules, whole=value.whole, bias=value.bias, single=value.single, cut=True)
     known = functions.ATTRIBUTES.get(name)
     return Plain() if known is not None and known.result == "plain" else Method(value, name)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
+from torch_doctor.static.program.walking import moves_to_a_gpu
 from torch_doctor.static.training import functional_dropout, snapshots
 from torch_doctor.static.values import (
     Plain,
@@ -47,6 +48,8 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     run.arms += 1
     asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
     run.mode_tests += asked
+    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.default_device:
+        run.default_device = moves_to_a_gpu(node.body)  # the script says that it stays on the CPU
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:

@@ -85,7 +85,9 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
     if any(isinstance(value, (Tensor, ParameterValue)) for value in operands) or (
         all(isinstance(value, arithmetic) for value in operands)
     ):
-        params = frozenset().union(*(value.modules for value in operands if isinstance(value, Params)))
+        params = frozenset().union(
+            *(value.modules for value in operands if isinstance(value, Params) and not value.cut)
+        )
         if params and run.grad is not False:
             flow = replace(flow, graph=run.grad, modules=flow.modules | params)
         differs = op == "-" and len(operands) > 1

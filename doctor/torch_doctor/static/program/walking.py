@@ -38,6 +38,11 @@ def asks_version(test: Node) -> bool:
     return any(isinstance(word, str) and "version" in word.lower() for word in words)
 
 
+def moves_to_a_gpu(body: tuple[Node, ...]) -> bool:
+    """Whether statements call `cuda()` of something."""
+    return any(getattr(getattr(node, "func", None), "name", "") == "cuda" for node in walk(*body))
+
+
 _APART = (
     "rank",
     "main",

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 OF_PART = "#rows"
 """The field of a part of a split that says how many rows it has."""
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
-"""What an argument is that says how rows are prepared, and not which ones are read."""
 
 
 def drawn(run: Executor, name: str, node: p.Node) -> None:
@@ -283,12 +282,21 @@ def _state(value: Instance) -> list[str]:
 
 def _key(name: str, args: Args, keywords: Keywords, state: Iterable[str] = ()) -> str:
     """What identifies the rows that a dataset reads; "" where an argument is not known."""
-    parts = [*state, *(_text(value) for value in args if not isinstance(value, _PREPARES))]
+    parts = [*state, *(_text(value) for value in args if not _prepares(value))]
     for key, value in sorted(keywords.items()):
-        if key not in data.PREPARING and not isinstance(value, _PREPARES):
+        if key not in data.PREPARING and not _prepares(value):
             text = _text(value)
             parts.append(f"{key}={text}" if text else "")
     return f"{name}({', '.join(parts)})" if all(parts) else ""
+
+
+def _prepares(value: Value) -> bool:
+    """Whether an argument says how rows are prepared, and not which ones are read."""
+    if isinstance(value, Tool) and (
+        value.name in data.SUBSETS | data.CONCATENATIONS or data.iterable(value.name) is not None
+    ):
+        return False
+    return isinstance(value, _PREPARES)
 
 
 def _text(value: Value) -> str:

@@ -134,8 +134,8 @@ def computed(  # noqa: PLR0911 - one return per sort of result
     if known.result == "plain":
         read = cuts.cut(run, flow, first, name, node) if name in functions.READING else EMPTY
         return containers.size_of(values, keywords) if name == "size" else plain_from([], flow=read)
-    if any(isinstance(v, Params) for v in everything) and run.grad is not False:
-        owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params)))
+    if any(isinstance(v, Params) and not v.cut for v in everything) and run.grad is not False:
+        owners = frozenset[int]().union(*(v.modules for v in everything if isinstance(v, Params) and not v.cut))
         flow = replace(flow, graph=run.grad, modules=flow.modules | owners)
     flow = operators.recorded(run, flow) if known.graph else cuts.cut(run, flow, first, name, node)
     if known.source is not None and flow.source.value == "unknown":

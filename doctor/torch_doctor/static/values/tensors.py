@@ -110,10 +110,11 @@ class Tensor(Value):
 class Params(Value):
     """Parameters of modules: an iterable of them, or one of them (`whole` False when there may be others).
 
-    `bias`: it is one that is no weight. `single`: it is one of them, and no iterable.
+    `bias`: it is one that is no weight. `single`: it is one of them, and no iterable. `cut`: it was taken by `.data`, and
+    what is computed of it has no graph.
     """
 
-    __slots__ = ("bias", "modules", "named", "single", "whole")
+    __slots__ = ("bias", "cut", "modules", "named", "single", "whole")
 
     def __init__(
         self,
@@ -123,8 +124,10 @@ class Params(Value):
         named: bool = False,
         bias: bool = False,
         single: bool = False,
+        cut: bool = False,
     ) -> None:
         self.bias = bias
+        self.cut = cut
         self.single = single
         self.modules = modules
         self.whole = whole

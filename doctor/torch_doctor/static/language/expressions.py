@@ -51,7 +51,11 @@ def _name(run: Executor, node: p.Name) -> Value:
         return Const(files.module_name(run))
     if name in _BUILTINS:
         return Lib(f"builtins.{name}")
-    return Unknown()
+    below = files.import_in_another_cell(run, name)
+    if below is not None:
+        run.block((below,))
+        holder = run.frame.holder(name)
+    return Unknown() if below is None or holder is None else holder.fields[name]
 
 
 def _attribute(run: Executor, node: p.Attribute) -> Value:

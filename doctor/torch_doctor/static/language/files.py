@@ -102,6 +102,19 @@ def imported(run: Executor, path: Path) -> Value:
     return namespace_at(run, path) or Unknown()
 
 
+def import_in_another_cell(run: Executor, name: str) -> p.Import | p.ImportFrom | None:
+    """The import that gives a name to a notebook whose cells stand in another order than they were run in."""
+    unit = run.frame.unit
+    if unit.source.cells is None:
+        return None
+    for statement in unit.program.body:
+        if isinstance(statement, p.Import) and name == (statement.alias or statement.module.partition(".")[0]):
+            return statement
+        if isinstance(statement, p.ImportFrom) and any(name == (alias or given) for given, alias in statement.names):
+            return statement
+    return None
+
+
 def _import(run: Executor, node: p.Import) -> bool:
     path = run.frame.unit.source.path
     found = run.imports.find(path, node.module)

@@ -100,6 +100,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR701": ("train-loader-not-shuffled", "W", "SP", "unsafe"),
     "TDR702": ("eval-loader-shuffled", "A", "S", "safe"),
     "TDR703": ("loader-starves-device", "A", "SP", "-"),
+    "TDR704": ("worker-seeds-identical", "W", "SP", "-"),
     "TDR705": ("dataset-on-device", "W", "SP", "-"),
     "TDR706": ("augmented-evaluation", "E", "SP", "-"),
     "TDR707": ("fitted-before-split", "E", "S", "-"),

@@ -170,6 +170,10 @@ class Words:
         return f"give {_name(event.name)} pictures in numbers from 0 to 255"
 
     @_said.register
+    def _(self, event: t.WorkersAlike) -> str:
+        return f"draw the same random numbers in each of {event.workers} workers"
+
+    @_said.register
     def _(self, event: t.RowsSplit) -> str:
         return f"split rows by {event.by.rpartition('.')[2]}{_in_brackets(['fitted on before'] * bool(event.fits))}"
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.training.loading import LoadReport
     from torch_doctor.static.training.module_parts import Inside
     from torch_doctor.static.training.places import Moves
+    from torch_doctor.static.training.workers import Draws
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Args, Keywords, Loader, Module, Object, Symbol, Tensor
     from torch_doctor.trace import Overwritten, Repeated, Site
@@ -99,6 +100,10 @@ class Executor(Machine):
         self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
         self.outer_arguments: Args = ()  # and with what
         self.shares = memory.Shares()
+        self.drawing: Draws | None = None  # what random numbers are drawn from while an item of a data set is made
+        self.seeding: dict[str, tuple[Site, str] | None] | None = (
+            None  # the seeds of libraries, while a worker is set up
+        )
         self.raw: Site | None = None  # where pictures were read that a layer of the module being called got as they are
         self.passing = False  # calls of the project's functions are not entered
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end

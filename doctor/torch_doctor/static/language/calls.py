@@ -27,6 +27,7 @@ from torch_doctor.static.training import (
     settings,
     timing,
     unknown_methods,
+    workers,
 )
 from torch_doctor.static.values import (
     Args,
@@ -145,6 +146,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
         overwriting.called(run, func, node)
     settings.seeded(run, func, name, keywords, node)
     settings.checked(run, func, name, node)
+    if run.seeding is not None:
+        workers.seeding(run, func, args, node)
     if name.endswith(".set_epoch"):
         loaders.epoch_set(run, func, node)
     if run.load_reports:
@@ -156,6 +159,8 @@ def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
             outside.call_back(run, value, node)
         if name.rpartition(".")[2] in REORDERING_METHODS:
             rows.reordered(run, node)
+        if run.drawing is not None:
+            workers.drawn(run, func, node)
         if run.shares.arrays and name.rpartition(".")[2] in CHANGING:
             memory.changed(run, func, name.rpartition(".")[0], node)
         known = fitting.method(run, func, args, keywords, node) if isinstance(func, Plain) else None

@@ -8,7 +8,7 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import places
+from torch_doctor.static.training import places, workers
 from torch_doctor.static.values import Const, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
@@ -50,14 +50,16 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
     before = run.applied
     applied: tuple[int, list[Value]] = (run.fork_depth, [])
     moves = places.Moves(run)
+    draws = workers.Draws(run)
     with run.aside(STEPS):
-        run.applied, run.moves = applied, moves
+        run.applied, run.moves, run.drawing = applied, moves, draws
         try:
             invocation.enter(run, found[0], (value, Plain()), {}, found[0].node)
         except OutOfBudget:
             applied[1].clear()
         finally:
-            run.applied, run.moves = before, None
+            run.applied, run.moves, run.drawing = before, None, None
+    value.fields[workers.DRAWS] = draws
     value.fields[places.MOVES] = moves.sites
     yield from applied[1]
 

@@ -40,6 +40,7 @@ from torch_doctor.static.training import (
     sums,
     tensors,
     timing,
+    workers,
 )
 from torch_doctor.static.values import (
     PACKED,
@@ -249,6 +250,8 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         return Plain(("flag", name))
     root = name.partition(".")[0]
     values = [*args, *keywords.values()]
+    if (source := workers.generator(run, name, node)) is not None:
+        return source
     if (picture := pixels.of_library(run, name, args, keywords, node)) is not None:
         return picture
     if root in fitting.ROOTS and (made := fitting.of_library(run, name, args, keywords, node)) is not None:

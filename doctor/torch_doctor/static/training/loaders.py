@@ -8,7 +8,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
-from torch_doctor.static.training import devices, rows, splitting
+from torch_doctor.static.training import devices, rows, splitting, workers
 from torch_doctor.static.training.places import MOVES
 from torch_doctor.static.values import (
     Args,
@@ -78,6 +78,7 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         places=_places(run, dataset, given.get("collate_fn")),
     )
     _moves(run, loader, dataset, node)
+    workers.told(run, loader, dataset, node)
     return loader
 
 

@@ -49,6 +49,8 @@ _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 def drawn(run: Executor, name: str, node: p.Node) -> None:
     """Note that a library's function draws random numbers, and whether it puts something in random order."""
     run.draws += 1
+    if run.drawing is not None:
+        run.drawing.library(run, name, node)
     if not name.startswith("random."):  # which gives one number at a time, and no rows
         run.reorders += 1
     if name in data.REORDERING:

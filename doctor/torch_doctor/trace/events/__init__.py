@@ -30,6 +30,7 @@ from torch_doctor.trace.events.data import (
     Reordered,
     RowMoved,
     RowsSplit,
+    WorkersAlike,
 )
 from torch_doctor.trace.events.devices import DevicesAgreed, DevicesMet, MoveLost
 from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
@@ -162,6 +163,7 @@ __all__ = [
     "Unreadable",
     "Unscaled",
     "ValueRead",
+    "WorkersAlike",
     "Wrapped",
     "WriterBuilt",
     "ZeroGrad",

@@ -147,3 +147,22 @@ class PixelsGiven(Event):
     documented: bool = False
     read_at: Site | None = None
     largest: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class WorkersAlike(Event):
+    """The worker processes of a loader draw the same random numbers for their rows; `site` is what makes them.
+
+    `cause` is "generator" for one that the dataset, of class `class_name`, holds, "seed" for a constant that a
+    `worker_init_fn` gives all of them, and "numpy" for NumPy's own, which torch seeds apart since 1.9; "" where only the
+    rows were seen. `name` is the user's text of it, `drawn_at` where a row draws. The loader with so many `workers` was built
+    at `loader_site`, which is `site` where the cause is not known.
+    """
+
+    loader: int
+    loader_site: Site
+    workers: int
+    cause: str
+    name: str
+    class_name: str
+    drawn_at: Site

@@ -53,6 +53,9 @@ class Instrument:
     def on_dataset(self, dataset: Any, event: int) -> None:
         """A loader is being built over a dataset that was not told of before."""
 
+    def on_loader(self, loader: Any, workers: int, setup: Any, event: int, site: int) -> None:
+        """A loader was built at a site; the script asked for so many workers, which `setup` sets up (None: nothing)."""
+
     def on_save(self, saved: Any, target: Any, here: Here, event: int) -> None:
         """`saved` was written to `target` by `torch.save`."""
 

@@ -76,7 +76,7 @@ class Watcher:
             _asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
         )
         self._known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), workers, here.site)
-        recorder.event(
+        event = recorder.event(
             "LoaderBuilt",
             here,
             loader=built,
@@ -97,6 +97,8 @@ class Watcher:
             places=_speaks_of_devices(getattr(loader, "dataset", None), getattr(loader, "collate_fn", None)),
             cores=_cores() if self._watch.torch.cuda.is_available() else None,
         )
+        setup = given.get("worker_init_fn", getattr(loader, "worker_init_fn", None))
+        self._watch.tell("on_loader", loader, workers, setup, event, here.site)
 
     def _pinned(self, loader: Any, given: dict[str, Any]) -> bool | None:
         """Whether the script asks for pinned memory; None where batches are of its own making, and it does not."""

@@ -1,0 +1,139 @@
+"""Random numbers in the worker processes of loaders: what draws them, and what gives the workers their seeds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.machine import OutOfBudget
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.tables.datasets import PARTS
+from torch_doctor.static.values import (
+    Args,
+    ClassValue,
+    Const,
+    Instance,
+    Lib,
+    Loader,
+    Plain,
+    Symbol,
+    Tool,
+    Value,
+    fresh_symbol,
+    latest,
+)
+from torch_doctor.trace import WorkersAlike
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.trace import Site
+
+GENERATOR = "generator"
+"""Begins the symbol of a generator of random numbers; then come where it was made and its number."""
+GENERATORS = frozenset(("numpy.random.default_rng", "numpy.random.RandomState", "random.Random"))
+SEEDS = {"numpy.random.seed": "numpy", "random.seed": "random", "torch.manual_seed": "torch"}
+"""Functions that seed the generator of a library, and which."""
+RESEEDING = frozenset(("seed", "setstate", "set_state", "jumped", "spawn"))
+DRAWS = "#draws"
+"""The field of a data set with what its `__getitem__` draws from."""
+STEPS = 300
+"""Steps that the look at a `worker_init_fn` may take."""
+
+
+class Draws:
+    """What is drawn from since this was made, on every path: generators that were there before, and those of libraries."""
+
+    def __init__(self, run: Executor) -> None:
+        self._newest = latest()
+        self._depth = run.fork_depth
+        self.generators: dict[Symbol, Site] = {}
+        self.libraries: dict[str, tuple[Site, str]] = {}
+        self.reseeded = False
+
+    def library(self, run: Executor, name: str, node: p.Node) -> None:
+        """A function of a library draws."""
+        if run.fork_depth == self._depth:
+            root = "numpy" if name.startswith("numpy.") else name.partition(".")[0]
+            self.libraries.setdefault(root, (run.site(node), run.text(node)))
+
+    def method(self, run: Executor, of: Symbol, name: str, node: p.Node) -> None:
+        """A generator draws, or is seeded anew."""
+        if name in RESEEDING:
+            self.reseeded = True
+        elif of[2] < self._newest and run.fork_depth == self._depth:
+            self.generators.setdefault(of, run.site(node))
+
+
+def generator(run: Executor, name: str, node: p.Node) -> Plain | None:
+    """A generator of its own; None for anything else."""
+    if name not in GENERATORS:
+        return None
+    return Plain((GENERATOR, run.site(node), latest(), fresh_symbol(), run.text(node)))
+
+
+def drawn(run: Executor, func: Value, node: p.Node) -> None:
+    """A method of what is no tensor is called, while an item of a data set is made."""
+    symbol = func.symbol if isinstance(func, Plain) else ("",)
+    if run.drawing is not None and symbol[0] == "." and symbol[1][0] == GENERATOR:
+        run.drawing.method(run, symbol[1], symbol[2], node)
+
+
+def seeding(run: Executor, func: Value, args: Args, node: p.Node) -> None:
+    """A function is called while a worker is set up: noted where it gives it a seed, and whether that is a constant."""
+    root = SEEDS.get(func.name) if isinstance(func, Lib) else None
+    if root is not None and run.seeding is not None:
+        constant = bool(args) and isinstance(args[0], Const)
+        run.seeding[root] = (run.site(node), run.text(node)) if constant else None
+
+
+def told(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> None:
+    """Write what the workers of a loader draw alike."""
+    dataset = None if dataset is None else run.resolve(dataset)
+    while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
+        dataset = run.resolve(dataset.args[0])
+    draws = dataset.fields.get(DRAWS) if isinstance(dataset, Instance) else None
+    if not isinstance(draws, Draws) or not isinstance(dataset, Instance) or draws.reseeded or "**" in loader.fields:
+        return
+    given = loader.fields.get("num_workers")
+    workers = given.value if isinstance(given, Const) else 0
+    if not isinstance(workers, int) or workers < 1:
+        return
+    setup = loader.fields.get("worker_init_fn")
+    common = {"loader": loader.id, "loader_site": run.site(node), "workers": workers, "class_name": dataset.cls.name}
+    if isinstance(setup, Value) and not (isinstance(setup, Const) and setup.value is None):
+        for root, seeded in _seeds(run, setup, node).items():
+            if seeded is not None and root in draws.libraries:
+                site, name = seeded
+                run.emit(WorkersAlike, site, cause="seed", name=name, drawn_at=draws.libraries[root][0], **common)
+        return
+    for symbol, drawn_at in draws.generators.items():
+        if not _made_again(dataset, symbol):
+            run.emit(WorkersAlike, symbol[1], cause=GENERATOR, name=symbol[4], drawn_at=drawn_at, **common)
+    if "numpy" in draws.libraries:
+        site, name = draws.libraries["numpy"]
+        run.emit(WorkersAlike, site, cause="numpy", name=name, drawn_at=site, **common)
+
+
+def _seeds(run: Executor, setup: Value, node: p.Node) -> dict[str, tuple[Site, str] | None]:
+    """The seeds that a `worker_init_fn` gives, by library; None where it is no constant. It is run aside."""
+    with run.aside(STEPS):
+        run.seeding = {}
+        try:
+            run.call(setup, (Plain(),), {}, node)
+        except OutOfBudget:
+            run.seeding = {}
+        found, run.seeding = run.seeding, None
+    return found
+
+
+def _made_again(dataset: Instance, symbol: Symbol) -> bool:
+    """Whether a method beside the constructor gives the data set another generator, as for each epoch."""
+    names = {key for key, value in dataset.fields.items() if isinstance(value, Plain) and value.symbol == symbol}
+    for cls in dataset.cls.mro():
+        body = cls.node.body if isinstance(cls, ClassValue) else ()
+        methods = [each.function for each in body if isinstance(each, p.Define) and each.function.name != "__init__"]
+        for each in walk(*methods):
+            targets = each.targets if isinstance(each, p.Assign) else ()
+            if any(isinstance(target, p.Attribute) and target.name in names for target in targets):
+                return True
+    return not names  # who holds it is not known: neither is what becomes of it

@@ -1,0 +1,131 @@
+"""TDR704: the workers of a loader draw the same random numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import ANY, WorkersAlike
+from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.shown import count, counted, fact
+from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
+
+APART = "first draws of workers that differ"
+SEEDED_APART = (1, 9)
+"""The first torch that seeds NumPy in each worker apart."""
+OLD = "before torch 1.9"
+"""Begins the message on NumPy's own generator."""
+TEXTS = {
+    "generator": "every worker starts with a copy of `{name}`: all draw the same, in each epoch",
+    "seed": "`{name}` gives every worker the same seed: all draw the same, in each epoch",
+    "numpy": f"{OLD} all workers share NumPy's state: `{{name}}` draws the same in each",
+}
+HELP = "seed by worker: `np.random.default_rng(torch.initial_seed() % 2**32)` in `worker_init_fn`, or on first use"
+
+
+class WorkerSeedsIdentical(Rule):
+    """The worker processes of the training loader draw the same random numbers, or the same in every epoch.
+
+    ## Why is this bad?
+    A worker starts as a copy of the dataset, with the state of every generator in it: augmentations and samples repeat
+    across workers, and again in each epoch, when the workers are started anew. torch seeds its own generator and those of
+    `random` and, since 1.9, NumPy apart, unless a `worker_init_fn` gives all of them one seed. The data is less varied
+    than it looks.
+
+    ## Example
+    ```python
+    import numpy as np
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+    class Noisy(Dataset):
+        def __init__(self): self.rng = np.random.default_rng(0)
+        def __len__(self): return 32
+        def __getitem__(self, index): return torch.tensor(self.rng.normal(index, 1.0, 4)).float(), float(index)
+
+    if __name__ == "__main__":
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0001)
+        for x, y in DataLoader(Noisy(), batch_size=8, shuffle=True, num_workers=2):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, Dataset
+
+    class Noisy(Dataset):
+        def __len__(self): return 32
+        def __getitem__(self, index): return torch.normal(float(index), 1.0, (4,)), float(index)
+
+    if __name__ == "__main__":
+        model = nn.Linear(4, 1)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.0001)
+        for x, y in DataLoader(Noisy(), batch_size=8, shuffle=True, num_workers=2):
+            optimizer.zero_grad()
+            nn.functional.mse_loss(model(x).squeeze(1), y.float()).backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    A row is read as two workers would read it, each with its seed and a dataset in the state that it starts with: the row is
+    random, and the same in both.
+
+    ## When it stays silent
+    Without workers, or where their number is not known; for loaders that do not train; where a `worker_init_fn` seeds
+    otherwise or the dataset makes its generator anew; and for plain NumPy where no torch before 1.9 is asked for.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/randomness.html#dataloader
+    - https://docs.pytorch.org/docs/stable/data.html#randomness-in-multi-process-data-loading
+    """
+
+    code = "TDR704"
+    name = "worker-seeds-identical"
+    level = Level.WARNING
+    witness = "SP"
+    needs = frozenset({"workers"})
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every generator or seed that the workers of a training loader share."""
+        loaders = Loaders(trace)
+        for event in first_per_site(trace.of(WorkersAlike)):
+            old = event.cause != "numpy" or (trace.torch() != ANY and trace.torch().oldest < SEEDED_APART)
+            if old and (loaders.trains(event.loader) or trace.observed):
+                yield self.finding(
+                    event.site,
+                    message(TEXTS.get(event.cause, TEXTS["generator"]), name=event.name),
+                    help=HELP,
+                    trail=[
+                        Step(event.loader_site, f"{count(event.workers, 'worker reads', 'workers read')} the rows"),
+                        Step(event.drawn_at, "each row draws here"),
+                    ],
+                )
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the rows were read as by two workers, and differed."""
+        apart = any(counted(trace, step.site, APART) for step in finding.trail[:1])
+        return "this torch seeds NumPy in each worker apart" if apart and finding.message.startswith(OLD) else apart
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How many workers drew what."""
+        for event in trace.of(WorkersAlike):
+            if any(same_place(step.site, event.loader_site) for step in finding.trail[:1]):
+                yield fact("a random row comes out the same in two workers of fresh seeds", 2, "workers", event)
+                return
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether the run speaks of the loader of the finding."""
+        return any(same_place(step.site, seen.site) for step in finding.trail[:1])

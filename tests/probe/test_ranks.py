@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.marks import FIXTURES, MARK, fixtures, marks, name_of, rules_for
+from torch_doctor.probe.protocol import Reader
+from torch_doctor.probe.ranks import failed, joined
 from torch_doctor.probing import Probing
 from torch_doctor.rule import Verdict
 from torch_doctor.scan import Options, Report, scan
@@ -283,6 +285,7 @@ def test_one_that_hangs_ends_at_the_deadline_and_leaves_nothing(
     assert time.monotonic() - began < 30
     assert "did not come to its end in 12 s and was stopped" in outcome.err
     assert "came to 5 updates" in outcome.err
+    assert "when its time was over: rank 0 at train.py:" in outcome.err
     assert left(folder) == []
     assert list((folder / "scratch").iterdir()) == []
 
@@ -311,3 +314,45 @@ def test_one_process_says_what_two_would_decide(run: Run, write: Callable[..., P
     write("train.py", "\n".join(MARK.sub("", line) for line in text.splitlines()))
     outcome = run("scan", "train.py", "--probe", "--isolated")
     assert "probe: train.py: `--probe-processes 2` would decide TDR809" in outcome.err.splitlines()
+
+
+def reader(*lines: str) -> Reader:
+    """What came of one process that said these lines."""
+    made = Reader("train.py", lambda path: path)
+    made.read(line.encode() for line in lines)
+    return made
+
+
+FAILS = '{"t":"ended","how":"exception","status":1,"exception":"ValueError","traceback":[],"time":%s}'
+ENDS = '{"t":"ended","how":"end","status":0,"time":5.0}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "launcher", "rank"),
+    [
+        ((ENDS, ENDS), "", 0),
+        ((FAILS % 3.0, FAILS % 2.0), "", 1),
+        ((FAILS % 2.0, FAILS % 3.0), "", 0),
+        ((FAILS % 3.0, '{"t":"ended","how":"stopped","status":75,"time":2.0}'), "", 1),
+        ((ENDS, '{"t":"ended","how":"exit","status":3,"time":2.0}'), "", 1),
+        ((ENDS, '{"t":"ended","how":"exit","status":0,"time":2.0}'), "", 0),
+        (("", FAILS % 2.0), '{"t":"failed","rank":0,"status":-15}', 1),
+        ((ENDS, ""), '{"t":"failed","rank":1,"status":-11}', 1),
+    ],
+    ids=[
+        "none",
+        "the second",
+        "the first",
+        "out of time",
+        "a status",
+        "no failure",
+        "ended by the launcher",
+        "a signal",
+    ],
+)
+def test_the_process_that_failed_first_is_blamed(lines: tuple[str, str], launcher: str, rank: int) -> None:
+    readers = [reader(*filter(None, [said])) for said in lines]
+    first = joined(readers, reader(*filter(None, [launcher])))
+    assert failed(readers) == rank
+    assert first is readers[0]
+    assert first.trace.ranks == (readers[0].trace, readers[1].trace)

@@ -116,6 +116,8 @@ def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: L
         run.notes.append(f"{garbled} lines of what the probe wrote could not be read; please report it")
     which = f"{name} (rank {wrong} of {len(readers)})" if several else name
     ending = remarks.ending(name, readers[wrong].run, launched, limits, which)
+    if ending and several and (late := remarks.late([each.run for each in readers])):
+        ending = f"{ending}\n    {late}"
     return Outcome(
         trace=reader.trace if reader.trace.events or not ending else None,
         ending=ending,

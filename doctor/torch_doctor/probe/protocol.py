@@ -55,6 +55,7 @@ class Reader:
             "note": self._note,
             "ended": self._ended,
             "failed": self._failed,
+            "late": self._late,
         }
 
     def read(self, lines: Iterable[bytes]) -> t.Trace:
@@ -149,6 +150,9 @@ class Reader:
 
     def _note(self, record: dict[str, Any]) -> None:
         self.run.notes.append(str(record["text"]))
+
+    def _late(self, record: dict[str, Any]) -> None:
+        self.run.late = self._row(record["path"], int(record["row"]))
 
     def _failed(self, record: dict[str, Any]) -> None:
         """A process that the launcher started ended with this status (negative: its signal)."""

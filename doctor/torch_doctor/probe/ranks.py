@@ -11,9 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from torch_doctor.probe.protocol import Reader
-    from torch_doctor.trace import Run
 
-WRONG = ("exception", "asked")
+WRONG = ("exception", "asked", "stopped")
 
 
 def joined(readers: Sequence[Reader], launcher: Reader) -> Reader:
@@ -33,18 +32,14 @@ def joined(readers: Sequence[Reader], launcher: Reader) -> Reader:
 
 
 def failed(readers: Sequence[Reader]) -> int:
-    """The rank of the process that failed, the first where several did; 0 where none did.
+    """The rank of the process that failed or ran out of time, the first where several did; 0 where none did.
 
     The others are ended by the launcher, or fail because one is missing.
     """
-    wrong = [(_at(reader.run), rank) for rank, reader in enumerate(readers) if _is_wrong(reader.run.end)]
+    wrong = [(reader.run.end.time, rank) for rank, reader in enumerate(readers) if _is_wrong(reader.run.end)]
     return min(wrong, default=(0.0, 0))[1]
 
 
 def _is_wrong(end: End) -> bool:
     killed = end.how == "killed" and end.status not in (0, -signal.SIGTERM, -signal.SIGKILL)
     return killed or end.how in WRONG or (end.how == "exit" and end.status != 0)
-
-
-def _at(run: Run) -> float:
-    return run.end.time

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace import Run, Stepped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from torch_doctor.probe.interpreter import Interpreter
     from torch_doctor.probe.launch import Launched, Limits
@@ -70,6 +70,12 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
     if end.how == "exit" and end.status:
         return f"{which} left with status {end.status}{_last_words(launched)}"
     return ""
+
+
+def late(runs: Sequence[Run]) -> str:
+    """Where the processes of a distributed run were when its time was over: those that could say so."""
+    places = [f"rank {rank} at {run.late.path}:{run.late.row}" for rank, run in enumerate(runs) if run.late is not None]
+    return f"when its time was over: {', '.join(places)}" if places else ""
 
 
 def _failure(name: str, run: Run) -> str:

@@ -75,7 +75,7 @@ class End:
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """One run of the real script."""
+    """One run of the real script; `late` is the line that it was at when its time was over."""
 
     python: str = ""
     torch: str = ""
@@ -88,6 +88,7 @@ class Run:
     capped: dict[Site, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     end: End = End(how="killed")
+    late: Site | None = None
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

@@ -11,6 +11,7 @@ import json
 import linecache
 import os
 import sys
+import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,7 @@ class Run:
         self._caps.between = self._channel.flush
         self._caps.ended = self._capped
         self._caps.agreed = self._ranks.agreed
+        self._caps.late = self._late
         self._caps.left, self._caps.shown = self.recorder.wake, self._rest
         self.loops.begun = self._begun
         prepare_others = self._others()
@@ -105,6 +107,14 @@ class Run:
     def _capped(self, loop: Loop) -> None:
         """A loop of the user's is ended early."""
         self._channel.write(t="capped", at=self._index.site(loop.node.key), passes=loop.number)
+
+    def _late(self) -> None:
+        """Time is over: this is where the script is, or waits."""
+        frame = sys._current_frames().get(threading.main_thread().ident or 0)
+        while frame is not None and not self._sites.is_users(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None:
+            self._channel.write(t="late", path=frame.f_code.co_filename, row=frame.f_lineno)
 
     def _main_module(self) -> ModuleType:
         """`__main__` as `python script.py` makes it."""

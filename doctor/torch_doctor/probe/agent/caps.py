@@ -54,6 +54,7 @@ class Caps:
         self.ended: Callable[[Loop], None] = lambda _: None
         self.shown: Callable[[Loop], None] = lambda _: None
         self.left: Callable[[], None] = lambda: None
+        self.late: Callable[[], None] = lambda: None
         self.agreed: Callable[[Loop, bool], bool] = lambda _, mine: mine
 
     # --- loops ---
@@ -131,6 +132,7 @@ class Caps:
         self.urgent = True
         sleep(max(0.0, self.seconds * LATE - (monotonic() - self.began)))
         self.stopping = True
+        self.late()
         self.between()  # who waits in the kernel for another process does not hear the next
         raise_in(main)
 

@@ -6,6 +6,7 @@ A mark is a comment at the end of the reported line:
   when the script is run.
 - `# probe TDR101`: only a run shows it, although the rule reads the source too.
 - `# refuted TDR101` (and `not-reached`, `undecided`): reported there, and this is what the probe says of it.
+- `# gpu TDR101`: as without a word before it, on a machine with a GPU; elsewhere nothing is said of it.
 - `# todo TDR101`: known to be missed. `# todo-ok TDR101`: right, and known to be reported all the same; the probe does not
   confirm it.
 """
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Rule
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-KINDS = ("todo-ok", "todo", "probe", "refuted", "not-reached", "undecided")
+KINDS = ("todo-ok", "todo", "probe", "gpu", "refuted", "not-reached", "undecided")
 MARK = re.compile(rf"#\s*(?:(?P<kind>{'|'.join(KINDS)})\s+)?(?P<codes>TDR\d{{3}}(?:[\s,]+TDR\d{{3}})*)\s*$")
 SUFFIXES = (".py", ".ipynb")
 

@@ -113,6 +113,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR802": ("batch-on-other-device", "E", "SP", "-"),
     "TDR804": ("optimizer-before-move", "A", "SP", "unsafe"),
     "TDR809": ("every-rank-writes", "W", "SP", "-"),
+    "TDR810": ("device-parity", "E", "P", "-"),
     "TDR811": ("ddp-wrapper-bypassed", "E", "SP", "unsafe"),
     "TDR812": ("moved-after-wrap", "E", "SP", "unsafe"),
     "TDR805": ("fp16-without-scaler", "E", "SP", "-"),

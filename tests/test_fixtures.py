@@ -20,7 +20,7 @@ from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
 
 LONGEST_MESSAGE = 100
-SILENT = ("todo", "todo-ok", "probe")
+SILENT = ("todo", "todo-ok", "probe", "gpu")
 MEANT_RIGHT = {"todo-ok", "refuted", "probe"}
 WITNESSES = {rule.code: rule.witness for rule in all_rules()}
 

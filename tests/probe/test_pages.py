@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+import torch
 
 from tests.marks import rules_for
 from torch_doctor.probing import Probing
@@ -25,6 +26,9 @@ each = pytest.mark.parametrize(
 UNDECIDED = dict.fromkeys(("TDR407", "TDR804"), Verdict.UNDECIDED)
 """Rules of whose examples a run cannot tell: sums of plain numbers, and moves that change nothing on the CPU."""
 
+GPU = frozenset(("TDR810",))
+"""Rules whose examples only a machine with a GPU can tell."""
+
 TWO = frozenset(("TDR809",))
 """Rules of whose examples one process cannot tell, and two can."""
 
@@ -41,6 +45,8 @@ def probed(rule: Rule, path: Path) -> dict[str, Verdict | None]:
 
 @each
 def test_the_run_confirms_the_first_example(rule: Rule, write: Callable[..., Path]) -> None:
+    if rule.code in GPU and not torch.cuda.is_available():
+        pytest.skip("only a machine with a GPU shows it")
     path = write("train.py", BLOCK.findall(rule.page())[0])
     assert probed(rule, path) == {rule.code: UNDECIDED.get(rule.code, Verdict.CONFIRMED)}
 

@@ -65,3 +65,8 @@ def _(event: t.GradientsSeen) -> str:
 @words.register
 def _(event: t.Exchanged) -> str:
     return f"{event.numbers} numbers go through {event.function}"
+
+
+@words.register
+def _(event: t.DevicesDiffer) -> str:
+    return f"`{event.name}` on the CPU and on the GPU: {event.elements} numbers differ, by up to {event.largest:.4g}"

@@ -91,6 +91,7 @@ from torch_doctor.trace.record import Trace
 from torch_doctor.trace.run import End, Frame, Measured, Run, StandIn, Told
 from torch_doctor.trace.scope import Branch, BranchKind, Every, Guards, LoopKind, Scope, ScopeKind
 from torch_doctor.trace.seen import (
+    DevicesDiffer,
     Exchanged,
     GradientsSeen,
     MemoryGrew,
@@ -124,6 +125,7 @@ __all__ = [
     "ConstantWeights",
     "DatasetBuilt",
     "DevicesAgreed",
+    "DevicesDiffer",
     "DevicesMet",
     "End",
     "EpochSet",

@@ -158,3 +158,17 @@ class Exchanged(Event):
 
     function: str
     numbers: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class DevicesDiffer(Event):
+    """A copy of the module `module`, called `name` at `site`, answers otherwise on the GPU than on the CPU.
+
+    `elements` of its numbers differ by more than is allowed, by `largest` at most, where `allowed` is.
+    """
+
+    module: int
+    name: str
+    largest: float
+    allowed: float
+    elements: int

@@ -1,0 +1,109 @@
+"""TDR810: the model answers otherwise on the GPU than on the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule
+from torch_doctor.trace import DevicesDiffer, Trace
+from torch_doctor_rules.shown import at, count, fact, short
+from torch_doctor_rules.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Site
+
+
+class DeviceParity(Rule):
+    """A tiny step of the model gives one answer on the CPU and another on the GPU.
+
+    ## Why is this bad?
+    What was tested on one machine is not what runs on the other: a branch that asks for the device, a tensor that one
+    device leaves uninitialised, or a kernel with another meaning. The numbers of a paper do not come back.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 1)
+
+        def forward(self, x):
+            if x.is_cuda:
+                x = x * 2
+            return self.layer(x)
+
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    net = Net().to(device)
+    net(torch.randn(8, 4, device=device)).square().mean().backward()
+    torch.optim.SGD(net.parameters(), lr=0.1).step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 1)
+
+        def forward(self, x):
+            return self.layer(x * 2)
+
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    net = Net().to(device)
+    net(torch.randn(8, 4, device=device)).square().mean().backward()
+    torch.optim.SGD(net.parameters(), lr=0.1).step()
+    ```
+
+    ## How the probe confirms it
+    On a machine with a GPU, copies of the model run a few rows of the first batch on both, in evaluation mode and float32
+    without TF32. The numbers differ by more than `torch.testing.assert_close` allows, and they still do in float64.
+
+    ## When it stays silent
+    Without a GPU; for models that draw random numbers, or do not run in evaluation mode, on the CPU or in float64; for
+    rounding, which float64 does not have; and for models too big to copy.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/testing.html#torch.testing.assert_close
+    - https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
+    """
+
+    code = "TDR810"
+    name = "device-parity"
+    level = Level.ERROR
+    witness = "P"
+    needs = frozenset({"parity"})
+    voided_by = frozenset({"device"})
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Each forward whose model answers otherwise elsewhere."""
+        seen: set[Site] = set()
+        for differ in trace.of(DevicesDiffer):
+            if differ.site not in seen:
+                seen.add(differ.site)
+                yield self.finding(
+                    differ.site,
+                    message("`{name}` answers otherwise on the GPU than on the CPU", name=differ.name),
+                    help="look for what asks for the device, is left uninitialised, or means something else there",
+                )
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How far the answers are apart."""
+        for differ in at(trace, finding.site, DevicesDiffer):
+            text = (
+                f"{count(differ.elements, 'number differs', 'numbers differ')} between CPU and GPU, by up to "
+                f"{short(differ.largest)}, where {differ.allowed:.1e} is allowed"
+            )
+            yield fact(text, differ.largest, "", differ)
+            return

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace import (
     AutocastEntered,
     Backward,
+    BranchKind,
     Clipped,
     Forward,
     GaveUp,
@@ -64,7 +65,7 @@ class Precision:
             for forward in self._forwards(backward):
                 begun: list[AutocastEntered | Moved] = [*self.autocasts(forward), *self.halved(forward)]
                 for begin in begun:
-                    if self.trace.implies(begin, backward) and self.trace.implies(begin, step):
+                    if self.trace.implies(begin, backward) and self._implies(begin, step):
                         yield begin, backward, step
 
     def autocasts(self, forward: Forward) -> Iterator[AutocastEntered]:
@@ -84,6 +85,12 @@ class Precision:
         if moves and moves[-1].dtype == HALF and forward.module in self._family.within((moves[-1].module,)):
             yield moves[-1]
 
+    def _implies(self, begin: AutocastEntered | Moved, step: Stepped) -> bool:
+        """Whether the step follows, if perhaps only after several batches."""
+        kinds = {branch: self.trace.branches[branch].kind for branch, _ in step.guards}
+        guards = {guard for guard in step.guards if kinds[guard[0]] is not BranchKind.PERIODIC}
+        return guards <= begin.guards
+
     def _forwards(self, backward: Backward) -> Iterator[Forward]:
         """The forwards that trained modules made and that the gradients go through."""
         for forward in self.trace.at(*backward.loss.graph_forwards):
@@ -91,8 +98,12 @@ class Precision:
                 yield forward
 
     def _applied(self, backward: Backward) -> Stepped | None:
-        """The plain step of one of torch's optimizers that applies these gradients as they are."""
-        if backward.scaled or backward.divided is not False:
+        """The plain step of one of torch's optimizers that applies these gradients as they are.
+
+        A loss that is weighted, or divided for an accumulation, needs a scaler all the more; only a run does not show
+        whether the gradients were divided, too.
+        """
+        if backward.scaled or backward.divided is None or (backward.divided and self.trace.observed):
             return None
         known = {built.optimizer: built for built in self.trace.of(OptimizerBuilt)}
         away = frozenset[int]().union(*(each.optimizers for each in self.trace.of(Handed)))

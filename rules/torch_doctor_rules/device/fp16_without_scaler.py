@@ -69,7 +69,7 @@ class Fp16WithoutScaler(Rule):
 
     ## When it stays silent
     In bfloat16, which has the range of float32; for inference, and for the one step of a test; where a gradient scaler or
-    a framework takes part (TDR109 says when it is used wrongly), the loss is multiplied by hand, or the dtype is not
+    a framework takes part (TDR109 says when it is used wrongly), gradients are divided by hand, or the dtype is not
     known.
 
     ## References
@@ -96,6 +96,8 @@ class Fp16WithoutScaler(Rule):
             return "autocast is switched off in this run"
         if any(each.dtype != HALF for each in begun):
             return "this run computes in another dtype, as it has no GPU" if begun[0].device == "cpu" else True
+        if any(backward.divided for backward in at(trace, finding.trail[0].site, Backward)):
+            return "the loss is divided or multiplied, and the run does not tell whether the gradients are, too"
         return Precision(trace).scaled or "no step applied gradients that had gone through it"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -290,6 +290,21 @@ def test_one_that_hangs_ends_at_the_deadline_and_leaves_nothing(
     assert list((folder / "scratch").iterdir()) == []
 
 
+def test_the_memory_of_all_processes_counts(run: Run, folder: Path, write: Callable[..., Path]) -> None:
+    does = """\
+    held = []
+    for _ in range(30 * rank):
+        held.append(torch.ones(1 << 24))
+        threading.Event().wait(0.1)
+    dist.barrier()
+"""
+    write("train.py", HEAD + does + LAUNCHED)
+    outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--isolated", "--probe-memory", "1400")
+    assert "train.py used more than 1400 MiB of memory and was stopped (see `--probe-memory`)" in outcome.err
+    assert "came to 5 updates" in outcome.err  # which fit
+    assert left(folder) == []
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_an_interruption_leaves_no_process(folder: Path, write: Callable[..., Path], number: signal.Signals) -> None:
     write("train.py", HEAD + "    print('here', flush=True)\n    threading.Event().wait()\n" + LAUNCHED)

@@ -36,9 +36,13 @@ class Accumulation:
         return [found for backward in self.gradients.filling if (found := self._planned(backward)) is not None]
 
     def of_means(self, window: Window) -> bool:
-        """Whether the window adds up mean losses as they are: no number divides them, on their way or afterwards."""
+        """Whether the window adds up mean losses as they are: no number divides them, on their way or afterwards.
+
+        Who divides only where there are several micro-batches (`if steps > 1:`) does it whenever it is needed.
+        """
         trace, backward = self.trace, window.backward
-        if backward.divided is not False or backward.through != "backward" or not backward.whole:
+        alike = [event for event in trace.of(Backward) if event.site == backward.site]
+        if any(event.divided is not False for event in alike) or backward.through != "backward" or not backward.whole:
             return False
         forwards = backward.loss.graph_forwards or backward.forwards
         losses = [

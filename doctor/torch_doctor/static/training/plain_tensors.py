@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
 """Functions whose result has the dimensions of what it is made of; the others are given a size, or have one."""
-_SHARING = frozenset({"as_tensor", "asarray"})
-"""Those that give back a tensor that they are given."""
+_SHARING = frozenset({"as_tensor", "asarray", "Variable"})
+"""Those that give back a tensor that they are given, or one beside it."""
 _ALWAYS_SIZED = frozenset(
     {"arange", "range", "linspace", "logspace", "eye", "from_numpy", "tril_indices", "triu_indices"}
 )
@@ -66,7 +66,8 @@ def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p
     )  # data from elsewhere is no work of forward's
     if {"device", "out", "**"} & set(keywords) or short.endswith("_like"):
         return None
-    if any(isinstance(value, (Tensor, Unknown) if short in _SHARING else Tensor) for value in given):
+    options = [option for value in given for option in _options(value)]
+    if any(isinstance(option, (Tensor, Unknown) if short in _SHARING else Tensor) for option in options):
         return None
     first = args[0] if args else keywords.get("size", keywords.get("data"))
     if short in _ALWAYS_SIZED:
@@ -146,6 +147,14 @@ def _each(values: Iterable[Value]) -> Iterator[Value]:
             yield from value.content.all()
         else:
             yield value
+
+
+def _options(value: Value) -> Iterator[Value]:
+    if isinstance(value, Either):
+        for _, option in value.options:
+            yield from _options(option)
+    else:
+        yield value
 
 
 def _made(value: Value) -> Made | None:

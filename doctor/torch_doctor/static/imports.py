@@ -22,6 +22,7 @@ class Imports:
         self._units: dict[Path, Unit | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
         self._files: dict[Path, bool] = {}
+        self._mentioned: dict[tuple[str, ...], bool] = {}
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""
@@ -42,6 +43,12 @@ class Imports:
             source = self._project.read(path) if path != besides else None
             if source is not None:
                 yield source.text
+
+    def mentioned(self, *names: str) -> bool:
+        """Whether any file of the project contains one of the identifiers."""
+        if names not in self._mentioned:
+            self._mentioned[names] = bool(self._project.mentions(names, self._project.python_files()))
+        return self._mentioned[names]
 
     def find(self, importer: Path, module: str, level: int = 0) -> Path | None:
         """The project file that `import module` means in the file `importer`; None when it is not the project's.

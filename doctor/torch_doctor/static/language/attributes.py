@@ -142,7 +142,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
         value.scalar,
         making(name, (value,)),
     )
-    same.place = value.place
+    same.made, same.place = value.made, value.place
     return same
 
 

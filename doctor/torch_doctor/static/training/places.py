@@ -316,6 +316,8 @@ def met(run: Executor, made: Made, beside: Value, name: str, node: p.Node) -> No
     root = run.modules_called[0]
     if not made.sized or run.default_device or not (beside.flow.graph or _has_parameters(run, root)):
         return
+    if run.trace.begins_outside and run.imports.mentioned(*(name.rpartition(".")[2] for name in sorted(DEFAULTS))):
+        return  # whoever uses the class has perhaps said where tensors are made
     for birth in made.births:
         if birth not in run.met_at:
             run.met_at.add(birth)

@@ -178,6 +178,7 @@ ENDS_EARLY = {
     "TDR707/ok_fitted_on_training_rows.py": "No module named 'sklearn'",
     "TDR707/ok_nothing_is_split.py": "No module named 'sklearn'",
     "TDR707/ok_series_split_first.py": "No module named 'sklearn'",
+    "TDR708/ok_two_folders.py": "No module named 'torchvision'",
     "TDR904/ok_apex.py": "No module named 'apex'",
     "whole/accelerate_clean.py": "No module named 'accelerate'",
     "whole/lightning_clean.py": "No module named 'pytorch_lightning'",

@@ -95,9 +95,9 @@ STORED = ("torchvision.datasets.", "torchaudio.datasets.", "torch_geometric.data
 """Where datasets come from whose rows nobody has put in another order before they are there."""
 
 PREPARING = frozenset(
-    words("transform target_transform transforms pre_transform pre_filter download root loader force_reload cache_dir")
+    words("transform target_transform transforms pre_transform pre_filter download loader force_reload cache_dir")
 )
-"""Parameters of datasets that say how rows are prepared or where they lie, not which ones they are."""
+"""Parameters of datasets that say how rows are prepared, not which ones they are."""
 
 REORDERING = frozenset(
     words(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt
 from torch_doctor_rules.feeding import CROWDED, NOT_PINNED, RESTARTED, UNATTENDED, Feeding
 from torch_doctor_rules.moves import on_gpu
@@ -89,6 +89,9 @@ class LoaderStarvesDevice(Rule):
     The loader is built so, and its batches go through a model that is moved to a GPU. With a GPU, the workers that the script
     asks for are compared with the cores that it may use.
 
+    ## Fix safety
+    Unsafe: more workers need more memory, and the order of random numbers in the dataset changes.
+
     ## When it stays silent
     For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams, datasets
     that are not in sight or that speak of devices themselves, workers whose dataset may change between epochs, settings that
@@ -104,6 +107,7 @@ class LoaderStarvesDevice(Rule):
     name = "loader-starves-device"
     level = Level.ADVICE
     witness = "SP"
+    fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that feeds a GPU and is built so."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Level, Rule, Step
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
 from torch_doctor_rules.ranks import Ranks
 from torch_doctor_rules.shown import count, fact
@@ -73,6 +73,9 @@ class EveryRankWrites(Rule):
     In several processes (`--probe-processes 2`) two of them write to the same path. In one process nothing can collide: what
     the source shows stays undecided.
 
+    ## Fix safety
+    Unsafe: the write goes behind a test of the rank, which code that waits for every process may not expect.
+
     ## When it stays silent
     Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
     where the path may differ between processes; for frameworks, which save from one process; and for scripts that wrap no
@@ -87,6 +90,7 @@ class EveryRankWrites(Rule):
     name = "every-rank-writes"
     level = Level.WARNING
     witness = "SP"
+    fix = Fix.UNSAFE
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

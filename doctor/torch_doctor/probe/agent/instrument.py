@@ -11,24 +11,32 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from .nodes import Index, last_name, span_of
+from .syntax import (
+    READING,
+    added_to,
+    compiles,
+    does_something,
+    is_plain,
+    is_super,
+    joined_to,
+    keeps_a_record,
+    reads,
+    same,
+    touches,
+    way_of_adding,
+    wraps_one,
+    written_out,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from .nodes import File
 
 PREFIX, SUFFIX = "__torch_doctor_", "__"
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ADDING = frozenset({"append", "appendleft", "add", "extend", "insert"})
-JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 MOVING = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16"})
-PLAIN_NAMES = ("len", "int", "float", "str", "bool", "round", "range", "print", "input", "open", "time")
-PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join", "time")
 LOGGING = frozenset({"set_postfix", "log_metric", "log_metrics"})
 METERING, METERS = frozenset({"update", "add"}), ("timm", "torchnet", "pkbar", "livelossplot")
-READING = frozenset({"item", "tolist", "cpu"})
-READERS = frozenset({"float", "int", "print", "str"})
-COMPILED = ("jit", "guvectorize", "vectorize", "stencil", "cfunc", "kernel")  # decorators that read bytecode or source
 
 
 def compiled(source: bytes | str, path: str, index: Index) -> Any:
@@ -65,7 +73,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.AST:
         """`for x in y` → `for x in watched(key, y)`."""
-        if not _calls(node):
+        if not does_something(node):
             return self.generic_visit(node)
         key = self._loop("for", node, node.body[0], node.body[-1], node.iter)
         self.generic_visit(node)
@@ -81,7 +89,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_While(self, node: ast.While) -> Any:
         """`while test` → `begin(key); while more(key) and test`."""
-        if not _calls(node):
+        if not does_something(node):
             return self.generic_visit(node)
         key = self._loop("while", node, node.test, node.body[-1], node.test)
         self.generic_visit(node)
@@ -92,7 +100,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def _comprehension(self, node: Any) -> Any:
         elements = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        if not any(_calls(each) for each in elements):
+        if not any(does_something(each) for each in elements):
             self.generic_visit(node)
             return node
         spans = [span_of(self._file.path, node)] * len(node.generators)
@@ -125,22 +133,22 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Functions whose bytecode a compiler reads stay as they are."""
-        return node if any(_compiles(each) for each in node.decorator_list) else self.generic_visit(node)
+        return node if any(compiles(each) for each in node.decorator_list) else self.generic_visit(node)
 
     # --- kept values and changes by hand ---
 
     def visit_If(self, node: ast.If) -> ast.AST:
         """`if acc > best: best, kept = acc, model`: what is kept when something is better than ever."""
-        for statement in node.body if _keeps_a_record(node) else ():
+        for statement in node.body if keeps_a_record(node) else ():
             if isinstance(statement, ast.Assign) and isinstance(statement.value, (ast.Name, ast.Attribute)):
                 self._renamed(statement)
         return self.generic_visit(node)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         """`x += v` → `x += keep(key, v); after(key, x)`."""
-        if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) or _plain(node.value):
+        if not isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)) or is_plain(node.value):
             return self.generic_visit(node)
-        return self._kept(node, node.target, _adding(node.value), lambda key: self._wrap_value(node, key))
+        return self._kept(node, node.target, way_of_adding(node.value), lambda key: self._wrap_value(node, key))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         """As an assignment."""
@@ -157,13 +165,13 @@ class Instrumenter(ast.NodeTransformer):
             return self._touching(node)
         target, value = node.targets[0], node.value
         if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
-            added = _added_to(target, value)
+            added = added_to(target, value)
             if added:
-                how, new = _adding(added[0].right), added[0].right
+                how, new = way_of_adding(added[0].right), added[0].right
                 return self._kept(node, target, how, lambda key: self._wrap_operands(key, added), new)
-            joined = _joined_to(target, value)
+            joined = joined_to(target, value)
             if joined is not None:
-                new = next(each for each in [*joined, value] if not _same(each, target))
+                new = next(each for each in [*joined, value] if not same(each, target))
                 return self._kept(
                     node, target, "concatenated", lambda key: self._wrap_elements(key, joined, target), new
                 )
@@ -212,7 +220,7 @@ class Instrumenter(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def _stored(self, node: ast.Assign | ast.AnnAssign, target: ast.expr, value: ast.expr) -> Any:
-        if _plain(value):
+        if is_plain(value):
             return self._touching(node)
         return self._kept(node, target, "stored", lambda key: self._wrap_value(node, key))
 
@@ -226,8 +234,8 @@ class Instrumenter(ast.NodeTransformer):
             value=self._file.spelled(value or node.value),
             name=name,
             how=how,
-            wraps=_wraps_one(node.value),
-            touches=_touches(node),
+            wraps=wraps_one(node.value),
+            touches=touches(node),
         )
         self.generic_visit(node)
         wrap(key)
@@ -246,7 +254,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def _wrap_elements(self, key: int, elements: list[ast.expr], target: ast.expr) -> None:
         for place, element in enumerate(elements):
-            if not _same(element, target):
+            if not same(element, target):
                 elements[place] = self._call("keep", element, key, element)
 
     def visit_Expr(self, node: ast.Expr) -> Any:
@@ -264,7 +272,7 @@ class Instrumenter(ast.NodeTransformer):
             method in ADDING
             and value.args
             and not isinstance(value.args[-1], ast.Starred)
-            and not _plain(value.args[-1])
+            and not is_plain(value.args[-1])
         ):
             return self._appended(node, value, value.func)
         if method in MOVING:
@@ -291,9 +299,9 @@ class Instrumenter(ast.NodeTransformer):
 
     def _touching(self, node: ast.stmt) -> Any:
         """The statement, followed by a look at gradients and parameters when it may have changed some by hand."""
-        touches = _touches(node)
+        may_change = touches(node)
         self.generic_visit(node)
-        if not touches:
+        if not may_change:
             return node
         key = self._index.add("touched", span_of(self._file.path, node), text=self._file.spelled(node))
         return [node, self._statement("touched", node, key)]
@@ -307,7 +315,7 @@ class Instrumenter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """`model.forward(x)` is a call of the model as a whole; `x.item()` → `read(key, x).item()`, `print(x)` alike."""
         function = node.func
-        if isinstance(function, ast.Attribute) and function.attr == "forward" and not _is_super(function.value):
+        if isinstance(function, ast.Attribute) and function.attr == "forward" and not is_super(function.value):
             span, text = span_of(self._file.path, node), self._file.spelled(function.value)
             key = self._index.add("direct", span, text=text)
             self.generic_visit(node)
@@ -315,7 +323,7 @@ class Instrumenter(ast.NodeTransformer):
             return node
         if isinstance(function, ast.Attribute) and self._logs(function.attr):
             return self._logging(node, function)
-        how = _reads(node)
+        how = reads(node)
         if not how:
             return self.generic_visit(node)
         key = self._index.add("read", span_of(self._file.path, node), text=self._file.spelled(node), how=how)
@@ -336,14 +344,12 @@ class Instrumenter(ast.NodeTransformer):
         for place, argument in enumerate(node.args):
             if isinstance(argument, ast.Starred):
                 break
-            named |= _written_out(str(place), argument)
+            named |= written_out(str(place), argument)
         for keyword in node.keywords:
             if keyword.arg is not None:
-                named |= _written_out(keyword.arg, keyword.value)
+                named |= written_out(keyword.arg, keyword.value)
             elif isinstance(keyword.value, ast.Dict):
-                named |= {
-                    name.removeprefix("."): each for name, each in _written_out("", keyword.value).items() if name
-                }
+                named |= {name.removeprefix("."): each for name, each in written_out("", keyword.value).items() if name}
             else:
                 named["**"] = keyword.value
         spans = [(span_of(self._file.path, each), self._file.spelled(each)) for each in named.values()]
@@ -361,7 +367,7 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
         """`f"{x}"` → `f"{read(key, x)}"`."""
-        parts = [each for each in node.values if isinstance(each, ast.FormattedValue) and not _plain(each.value)]
+        parts = [each for each in node.values if isinstance(each, ast.FormattedValue) and not is_plain(each.value)]
         if not parts:
             return self.generic_visit(node)
         key = self._index.add("read", span_of(self._file.path, node), text=self._file.spelled(node), how="format")
@@ -371,7 +377,7 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def _read(self, value: ast.expr, key: int) -> ast.expr:
-        return value if isinstance(value, ast.Starred) or _plain(value) else self._call("read", value, key, value)
+        return value if isinstance(value, ast.Starred) or is_plain(value) else self._call("read", value, key, value)
 
     def _with(self, node: Any) -> Any:
         """`with torch.no_grad:`."""
@@ -398,137 +404,3 @@ class Instrumenter(ast.NodeTransformer):
         for part in ast.walk(made):
             ast.copy_location(part, at)
         return made
-
-
-def _written_out(name: str, value: ast.expr) -> dict[str, ast.expr]:
-    """A value under its name, and what is written out in it under the names of its parts."""
-    parts: list[tuple[object, ast.expr]] = []
-    if isinstance(value, ast.Dict):
-        pairs = zip(value.keys, value.values, strict=True)
-        parts = [(key.value, each) for key, each in pairs if isinstance(key, ast.Constant)]
-    elif isinstance(value, (ast.List, ast.Tuple)):
-        parts = list(enumerate(value.elts))
-    found = {name: value}
-    for part, each in parts:
-        found |= _written_out(f"{name}.{part}", each)
-    return found
-
-
-def _keeps_a_record(node: ast.If) -> bool:
-    """Whether a branch is taken when something is better than ever, and notes it: `if acc > best: best = acc`."""
-    test = node.test
-    if not isinstance(test, ast.Compare) or len(test.ops) != 1:
-        return False
-    sides = {ast.dump(_read(test.left)), ast.dump(_read(test.comparators[0]))}
-    return len(sides) == 2 and any(  # noqa: PLR2004 - both sides of a comparison
-        isinstance(statement, ast.Assign)
-        and {ast.dump(_read(statement.targets[0])), ast.dump(statement.value)} == sides
-        for statement in node.body
-    )
-
-
-def _read(node: ast.expr) -> ast.expr:
-    """The same name or attribute where it is read."""
-    if isinstance(node, ast.Name):
-        return ast.Name(node.id, ast.Load())
-    if isinstance(node, ast.Attribute):
-        return ast.Attribute(node.value, node.attr, ast.Load())
-    return node
-
-
-def _calls(node: ast.AST) -> bool:
-    """Whether anything can happen in it: it calls something, or keeps something."""
-    return any(isinstance(each, (ast.Call, ast.Await, ast.AugAssign, ast.Subscript)) for each in ast.walk(node))
-
-
-def _plain(value: ast.expr) -> bool:
-    """Whether the value surely is no tensor and holds none."""
-    if isinstance(value, (ast.Constant, ast.JoinedStr, ast.Compare, ast.Lambda, ast.BoolOp)):
-        return not isinstance(value, ast.BoolOp) or all(map(_plain, value.values))
-    if isinstance(value, ast.UnaryOp):
-        return _plain(value.operand)
-    if isinstance(value, ast.BinOp):
-        return _plain(value.left) and _plain(value.right)
-    if not isinstance(value, ast.Call):
-        return False
-    return last_name(value.func) in (PLAIN_NAMES if isinstance(value.func, ast.Name) else PLAIN_METHODS)
-
-
-def _wraps_one(value: ast.expr) -> bool:
-    """Whether one thing that has a name is put in a list: nobody lists a single layer."""
-    return isinstance(value, (ast.List, ast.Tuple)) and len(value.elts) == 1 and isinstance(value.elts[0], ast.Name)
-
-
-def _adding(value: ast.expr) -> str:
-    """How a value is kept that is added to something: `[v]` becomes an item of a list."""
-    return "appended" if isinstance(value, (ast.List, ast.Tuple, ast.ListComp)) else "accumulated"
-
-
-def _same(left: ast.expr, right: ast.expr) -> bool:
-    """Whether both spell the same name, chain of attributes or item."""
-    while True:
-        if isinstance(left, ast.Attribute) and isinstance(right, ast.Attribute):
-            if left.attr != right.attr:
-                return False
-        elif isinstance(left, ast.Subscript) and isinstance(right, ast.Subscript):
-            if ast.dump(left.slice) != ast.dump(right.slice):
-                return False
-        else:
-            break
-        left, right = left.value, right.value
-    return isinstance(left, ast.Name) and isinstance(right, ast.Name) and left.id == right.id
-
-
-def _added_to(target: ast.expr, value: ast.expr) -> list[ast.BinOp]:
-    """The additions of `x = x + a + b`, whose right sides are added to `x`; none where it is no such sum."""
-    sums: list[ast.BinOp] = []
-    while isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)):
-        sums.append(value)
-        value = value.left
-    if _same(value, target):
-        return sums
-    if sums and len(sums) == 1 and _same(sums[0].right, target):  # x = v + x
-        return []
-    return []
-
-
-def _joined_to(target: ast.expr, value: ast.expr) -> list[ast.expr] | None:
-    """The elements of `x = torch.cat([x, v])`."""
-    if isinstance(value, ast.Call) and last_name(value.func) in JOINING and value.args:
-        parts = value.args[0]
-        if isinstance(parts, (ast.List, ast.Tuple)) and any(_same(each, target) for each in parts.elts):
-            return parts.elts
-    return None
-
-
-def _touches(node: ast.AST) -> bool:
-    """Whether it may change gradients or parameters by hand: it names `.grad` or `.data`, or calls a method in place."""
-    for each in ast.walk(node):
-        if isinstance(each, ast.Attribute) and (each.attr in {"grad", "data"} or _in_place(each.attr)):
-            return True
-    return False
-
-
-def _in_place(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
-
-
-def _reads(node: ast.Call) -> str:
-    """How a call may read the numbers of a tensor: by this method or function; "" where it does not."""
-    function, name = node.func, last_name(node.func)
-    if isinstance(function, ast.Attribute):
-        if name in READING and not node.args and not _is_super(function.value):
-            return name
-        return "format" if name == "format" and isinstance(function.value, ast.Constant) else ""
-    return name if name in READERS and not all(map(_plain, node.args)) else ""
-
-
-def _is_super(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and last_name(node.func) == "super"
-
-
-def _compiles(decorator: ast.expr) -> bool:
-    names: Iterable[str] = (
-        each.attr if isinstance(each, ast.Attribute) else getattr(each, "id", "") for each in ast.walk(decorator)
-    )
-    return any(word in name for name in names for word in COMPILED)

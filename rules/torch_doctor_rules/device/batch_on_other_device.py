@@ -87,7 +87,7 @@ class BatchOnOtherDevice(Rule):
                 site,
                 message(text, name=met.name or "the model", operation=met.operation),
                 help="move model, inputs and labels to the same device: `x, y = x.to(device), y.to(device)`",
-                trail=[] if met.made_at is None or same_place(met.made_at, site) else [Step(met.made_at, "on the CPU")],
+                trail=list(_trail(met, site)),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -110,6 +110,15 @@ class BatchOnOtherDevice(Rule):
                 text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"
                 yield fact(text, met.elements, "numbers", met)
                 return
+
+
+def _trail(met: DevicesMet, site: Site) -> Iterator[Step]:
+    """Where what stayed on the CPU comes from, and where the other went to the GPU."""
+    texts = {"batch": "this loader gives batches on the CPU", "moved": "this is put on the CPU"}
+    text = texts.get(met.how, "this is on the CPU")
+    for place, words in ((met.made_at, text), (met.moved_at, "this goes to the GPU")):
+        if place is not None and not same_place(place, site):
+            yield Step(place, words)
 
 
 def _met(trace: Trace) -> list[DevicesMet]:

@@ -228,7 +228,7 @@ def together(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
             for other in places:
                 here = _surely_here(run, other, facts)
                 if here is not None and (away.device == GPU or here.how != "parameter"):
-                    tell(run, here, node, name.rpartition(".")[2], loss=loss)
+                    tell(run, here, node, name.rpartition(".")[2], away=away, loss=loss)
                     return
 
 
@@ -245,13 +245,13 @@ def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) 
     for facts, place in options(run, own):
         if place.device in _AWAY and (here := _surely_here(run, other, facts)) is not None:
             if all(is_away(run, place) for place in around):
-                tell(run, here, node, name, given=direct)
+                tell(run, here, node, name, away=place, given=direct)
             return
     if any(is_away(run, place) for place in around):
         return  # not all parts of a large module are known to move with it
     for facts, place in options(run, other):
         if place.device == GPU and (here := _surely_here(run, own, facts)) is not None:
-            tell(run, here, node, name)
+            tell(run, here, node, name, away=place)
             return
 
 
@@ -275,7 +275,9 @@ def _tensors(values: Iterable[Value]) -> Iterator[Value]:
             yield value
 
 
-def tell(run: Executor, here: Place, node: p.Node, operation: str, *, loss: bool = False, given: bool = False) -> None:
+def tell(  # noqa: PLR0913 - what meets, and how
+    run: Executor, here: Place, node: p.Node, operation: str, *, away: Place, loss: bool = False, given: bool = False
+) -> None:
     """Write that two devices met, once for each culprit.
 
     Within a forward what the script has put on the CPU, or made, may be the module's own, unless it was `given`.
@@ -301,6 +303,7 @@ def tell(run: Executor, here: Place, node: p.Node, operation: str, *, loss: bool
         given=where is not None,
         forward_site=where,
         name=name,
+        moved_at=away.site,
     )
 
 

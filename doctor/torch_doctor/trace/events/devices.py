@@ -19,7 +19,8 @@ class DevicesMet(Event):
     known), which is there since `made_at`: `how` says "made" (by a function that makes tensors), "batch" (a loader gave
     it), "parameter" or "moved" (the script wants it there). `inside`: it was made while a module was called. `given`: the
     module that was called at `forward_site` as `name` got it. `lost`: it was moved to the GPU before, and the result was
-    dropped. `proof` is what torch says to the same operation on tensors of these devices ("": nobody asked it).
+    dropped. `moved_at` is where the other one went to the GPU, where that is known. `proof` is what torch says to the same
+    operation on tensors of these devices ("": nobody asked it).
     """
 
     operation: str
@@ -33,6 +34,7 @@ class DevicesMet(Event):
     lost: bool = False
     forward_site: Site | None = None
     name: str = ""
+    moved_at: Site | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

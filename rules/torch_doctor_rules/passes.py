@@ -153,11 +153,21 @@ class Passes:
             for backward in self._backward_of.get(other.index, ()):
                 if (
                     iteration is None
+                    or _left_early(forward, other)
                     or not self.trace.same_iteration(other, backward)
                     or self._within(iteration, forward, Backward)
                 ):
                     return True
-        return False
+        return self._cut_short(forward)
+
+    def _cut_short(self, forward: Forward) -> bool:
+        """Whether nothing of this place went backward in the run, and by the source it does: every iteration was left early."""
+        run = self.trace.run
+        return (
+            run is not None
+            and forward.site in run.foreseen
+            and not any(self._backward_of.get(other.index) for other in at(self.trace, forward.site, Forward))
+        )
 
     def _feeds_unseen_loss(self, forward: Forward) -> bool:
         """Whether the loss of its iteration may use the forward unseen, through hooks or attributes."""
@@ -203,6 +213,17 @@ def batch_of(forward: Forward) -> Scope | None:
     iterations = forward.scope.iterations()
     batches = [scope for scope in iterations if scope.loop_kind is LoopKind.BATCHES]
     return (batches or iterations or (None,))[-1]
+
+
+def _left_early(forward: Forward, trained: Forward) -> bool:
+    """Whether nothing tells the forward from one that trains at its place: a batch of the same loader, in the same mode."""
+    batch, loader = batch_of(forward), forward.inputs.loader
+    return (
+        batch is not None
+        and batch.loop_kind is LoopKind.BATCHES
+        and loader != 0
+        and (loader, forward.training, forward.grad) == (trained.inputs.loader, trained.training, trained.grad)
+    )
 
 
 def _call(forward: Forward) -> Scope:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from torch_doctor.probe.plan import BATCHES, EPOCHS, Request, loops, plan
+from torch_doctor.probe.plan import BATCHES, EPOCHS, Request, foreseen, loops, plan
 from torch_doctor.rule import Level, Rule
-from torch_doctor.trace import Backward, Kind, LoopEntered, LoopKind, Scope, ScopeKind, Site, TensorFact, Trace
+from torch_doctor.trace import Backward, Forward, Kind, LoopEntered, LoopKind, Scope, ScopeKind, Site, TensorFact, Trace
 
 ROOT = Site("train.py", 1, 1, 1, 1)
 EPOCH_LOOP, BATCH_LOOP, OTHER_LOOP = (Site("train.py", row, 1, row, 20) for row in (10, 11, 20))
@@ -85,3 +85,31 @@ def test_loops_of_notebooks_are_left_to_the_agent(tmp_path: Path) -> None:
     made = plan(request, tmp_path, [], [trace_of(EPOCH_LOOP, cell=3)], Path("/p").joinpath)
     assert made["loops"] == {}
     assert made["text"] == "pass"
+
+
+def test_forwards_that_go_backward_by_the_source_are_foreseen() -> None:
+    trace = Trace("train.py")
+    root = Scope(ScopeKind.ROOT, ROOT)
+    used, unused = (Site("train.py", row, 5, row, 13) for row in (3, 4))
+    first, _ = (
+        trace.add(
+            Forward(
+                site=site,
+                scope=root,
+                module=1,
+                name="model",
+                class_name="Linear",
+                sensitive=False,
+                training=True,
+                grad=True,
+                trainable=True,
+                inputs=TensorFact(),
+                output=TensorFact(),
+            )
+        )
+        for site in (used, unused)
+    )
+    loss = TensorFact(kind=Kind.LOSS, forwards=frozenset({first.index}))
+    nothing: frozenset[int] = frozenset()
+    trace.add(Backward(site=STEP, scope=root, name="loss", through="backward", loss=loss, modules=nothing, whole=False))
+    assert foreseen([trace]) == {used}

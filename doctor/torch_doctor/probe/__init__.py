@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.probe import remarks
 from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
-from torch_doctor.probe.plan import AGAIN, Request, again, plan
+from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
 from torch_doctor.probe.verdicts import Judgement, judge, merged
@@ -60,6 +60,7 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
     """Runs a script as far as the rules need it; `traces` is what the static witness saw of it."""
     name = names.shown(request.script)
     limits = Limits(seconds=request.seconds, memory=request.memory)
+    expected = foreseen(traces)
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
@@ -71,6 +72,8 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
         return Outcome(ending=f"{name} cannot be run: {error.strerror or error}")
     readers = [_reader(name, names, lines) for lines in done.ranks or [done.lines]]
     reader = joined(readers, _reader(name, names, done.lines)) if done.ranks else readers[0]
+    for each in (*readers, reader):
+        each.run.foreseen = expected
     outcome = _outcome(name, readers, done, limits)
     if reader.greeted:
         outcome = replace(outcome, remarks=(remarks.ran(name, reader.trace, python, outcome.seconds), *outcome.remarks))

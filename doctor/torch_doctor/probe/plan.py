@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.trace import Backward, LoopEntered, ScopeKind
+from torch_doctor.trace import Backward, Forward, LoopEntered, ScopeKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -118,3 +118,14 @@ def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
 def _loops_around(event: Event) -> list[Site]:
     """The headers of the loops that an event lies in, outermost first."""
     return [scope.site for scope in event.scope.chain() if scope.kind is ScopeKind.ITERATION]
+
+
+def foreseen(traces: Iterable[Trace]) -> frozenset[Site]:
+    """The forwards whose results go backward by the source, in one path at least."""
+    return frozenset(
+        event.site
+        for trace in traces
+        for backward in trace.of(Backward)
+        for event in trace.at(*(backward.forwards | backward.loss.forwards))
+        if isinstance(event, Forward)
+    )

@@ -75,7 +75,11 @@ class End:
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """One run of the real script; `late` is the line that it was at when its time was over."""
+    """One run of the real script.
+
+    `late` is the line that it was at when its time was over. `foreseen` are the forwards whose results go backward by the
+    source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
+    """
 
     python: str = ""
     torch: str = ""
@@ -89,6 +93,7 @@ class Run:
     notes: list[str] = field(default_factory=list)
     end: End = End(how="killed")
     late: Site | None = None
+    foreseen: frozenset[Site] = frozenset()
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

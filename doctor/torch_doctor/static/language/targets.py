@@ -23,6 +23,7 @@ from torch_doctor.static.training import (
     sums,
 )
 from torch_doctor.static.values import (
+    CPU,
     ClassValue,
     Const,
     Content,
@@ -37,6 +38,7 @@ from torch_doctor.static.values import (
     Optimizer,
     ParameterValue,
     Params,
+    Place,
     Plain,
     Sequence,
     Tensor,
@@ -160,7 +162,16 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
         if isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
             make_leaf(run, value, target.value)
     else:
+        if name == "data" and isinstance(value, Unknown):
+            _now_where(run, value.holds, new)
         places.disturbed(value)
+
+
+def _now_where(run: Executor, modules: frozenset[int], new: Value) -> None:
+    """Parameters of these modules are where the tensor is that they were given as their `data`."""
+    place = places.of(new)
+    if not (isinstance(place, Place) and place.device == CPU):
+        places.lost_sight(run, modules, ())
 
 
 def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
@@ -198,6 +209,7 @@ def _set_on_parameters(run: Executor, value: Params | ParameterValue, name: str,
     elif name == "data":
         if isinstance(value, Params):
             built_in_forward.weights_given(run, value)
+        _now_where(run, modules, new)
         parameters.update_by_hand(run, modules, new, node)
 
 

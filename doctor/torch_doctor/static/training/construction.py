@@ -10,15 +10,12 @@ from torch_doctor.static.values import (
     NEW,
     NOWHERE,
     Args,
-    Bound,
     Const,
     Content,
     Either,
-    FunctionValue,
     Keywords,
     Module,
     Optimizer,
-    Partial,
     Sequence,
     Spread,
     Tool,
@@ -36,6 +33,7 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
+    from torch_doctor.static.tables.training import Position
     from torch_doctor.trace import Tri
 
 
@@ -97,6 +95,12 @@ def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.No
     """What a wrapper returns: the module it was given."""
     position = models.WRAPPERS[name]
     value = args[position] if position < len(args) else keywords.get("module") or keywords.get("model")
+    return _in_wrapper(run, name, position, value, node)
+
+
+def _in_wrapper(run: Executor, name: str, position: Position, value: Value | None, node: p.Node) -> Value:
+    if isinstance(value, Either):
+        return Either(tuple((facts, _in_wrapper(run, name, position, each, node)) for facts, each in value.options))
     if name in models.PARALLEL and isinstance(value, Module):
         run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
         return value.within(name)
@@ -104,8 +108,6 @@ def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.No
         places.lost_sight(run, module_parts.with_parts(run, frozenset((value.id,))), ())
     if name in models.COMPILERS and isinstance(value, Module):
         run.heap.set(value.fields, "#compiled", value=True)
-    if isinstance(value, (FunctionValue, Bound, Partial, Module, Either, Unknown)):
-        return value
     return Unknown() if value is None else value
 
 

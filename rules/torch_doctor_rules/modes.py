@@ -53,8 +53,12 @@ class Modes:
         """Whether the forward belongs to a training step, and is no pass of its own.
 
         A full-batch loop trains and validates in one iteration: there, what comes after the update on other data, or
-        without a graph, is the validation.
+        without a graph, is the validation. An agent that acts belongs to its training also before it has seen enough to
+        learn from.
         """
+        return any(self._in_step(each) for each in self.passes.repeated(forward))
+
+    def _in_step(self, forward: Forward) -> bool:
         beside = self.passes.beside(forward)
         if not beside:
             return False

@@ -105,6 +105,15 @@ class Passes:
             if batch is not None and batch in event.scope.iterations() and self.trace.together(event, forward)
         ]
 
+    def repeated(self, forward: Forward) -> list[Forward]:
+        """The forward in all iterations of its innermost loop."""
+        loops = [scope.loop for scope in forward.scope.iterations()[-1:]]
+        return [
+            other
+            for other in self._by_place[_line(forward)]
+            if other is forward or [scope.loop for scope in other.scope.iterations()[-1:]] == loops
+        ]
+
     def first_of_each(self, forwards: Iterable[Forward]) -> Iterator[Forward]:
         """The first of these forwards in every pass, every line once."""
         passes: set[object] = set()

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, invocation
+from torch_doctor.static.flow import blend
+from torch_doctor.static.language import containers, invocation, operators
+from torch_doctor.static.tables.methods import MOVES
+from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import (
     built_in_forward,
     cuts,
@@ -50,8 +54,10 @@ from torch_doctor.static.values import (
     join,
     summary,
 )
+from torch_doctor.static.values.shapes import Making
 from torch_doctor.trace import (
     Backward,
+    Kind,
     ZeroGrad,
 )
 from torch_doctor.trace.words import Holding
@@ -95,6 +101,8 @@ def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
         set_item(run, holder, key, value, node, target)
         if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
             bind(run, target.value, Unknown(), node)
+        if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
+            bind_name(run, target.value.id, written_into(run, holder, value))
         if run.shares.arrays:
             memory.changed(run, holder, run.text(target.value), node)
         if not isinstance(holder, (Sequence, Mapping)):
@@ -256,6 +264,35 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
         places.disturbed(holder)
         if run.modules_called:
             plain_tensors.left(run, new, node)
+
+
+def written_into(run: Executor, holder: Tensor, new: Value) -> Tensor:
+    """What a tensor is when some of its elements have been overwritten, `holder[key] = new`, which autograd records.
+
+    One that was only allocated means what is put there; where old and new numbers mean different things, nobody knows.
+    """
+    flow = operators.recorded(run, blend((holder.flow, new.flow)))
+    flow = replace(flow, means=holder.flow.means, sums=holder.flow.sums)  # what a row is, the whole is not
+    fresh = (
+        holder.kind is Kind.UNKNOWN and holder.flow.graph is False and not holder.flow.forwards and _allocated(holder)
+    )
+    kind = new.kind if isinstance(new, Tensor) else Kind.UNKNOWN
+    if flow == holder.flow and (kind is holder.kind or isinstance(new, (Const, Plain))):
+        return holder
+    changed = holder.with_flow(flow)
+    if fresh and isinstance(new, Tensor):
+        changed.kind, changed.made_at, changed.made_by, changed.trail = kind, new.made_at, new.made_by, new.trail
+    elif kind is not holder.kind:
+        changed.kind, changed.made_at, changed.made_by, changed.trail = Kind.UNKNOWN, None, "", ()
+    return changed
+
+
+def _allocated(tensor: Tensor) -> bool:
+    """Whether its numbers are those that it was allocated with."""
+    made = tensor.meta
+    while isinstance(made, Making) and made.name in MOVES and made.args and isinstance(made.args[0], Tensor):
+        made = made.args[0].meta
+    return isinstance(made, Making) and made.name in ALLOCATORS
 
 
 def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:

@@ -133,3 +133,8 @@ LAYERS_POOLS: frozenset[str] = frozenset(
 )
 """Pooling layers: only what comes after the channels changes."""
 LAYERS_RECURRENT: frozenset[str] = frozenset(("RNN", "GRU", "LSTM"))
+
+ALLOCATORS: frozenset[str] = frozenset(
+    words("zeros ones empty full zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full")
+)
+"""Functions that make room for numbers, which are put there later: https://docs.pytorch.org/docs/stable/torch.html#creation-ops."""

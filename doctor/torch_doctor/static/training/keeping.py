@@ -52,11 +52,14 @@ def stored(run: Executor, value: Value, node: p.Node) -> None:
 
 
 def gone_backward(run: Executor, value: Value) -> Value:
-    """The value, with a graph where nothing but that it went backward shows that it had one."""
+    """The value, with a graph where nothing but that it went backward shows that it had one.
+
+    What was made of numbers that were cut off their graph has none from there, whatever else is in it.
+    """
     flow = value.flow
     if (
         flow.graph is None
-        and flow.forwards
+        and flow.graph_forwards
         and flow.forwards <= run.went_backward
         and flow.parts <= run.parts_gone_backward
     ):

@@ -42,6 +42,8 @@ _MODULE_USES = frozenset(
         "requires_grad_",
     ]
 )
+_NO_MODULE_USES = frozenset(("fit", "predict", "step", "backward"))
+"""What no module has: an engine steps, an estimator fits, a library of its own computes its gradients itself."""
 _OPTIMIZER_NAME = re.compile(r"(^|_)(optimi[sz]ers?|optim|opt)(_|$|[dg]$)|optimi[sz]er", re.IGNORECASE)
 _LOADER_NAME = re.compile(
     r"loader|(^|_)(dl|batches|iterator|data_iter|train_iter|test_iter|val_iter|valid_iter)$", re.IGNORECASE
@@ -81,7 +83,7 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
-    if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & {"fit", "predict", "step"}:
+    if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & _NO_MODULE_USES:
         return module_by_role(run, last)
     if _LOADER_NAME.search(last) and not uses & {"load", "run"}:
         return run.own(Loader(born, last))

@@ -96,6 +96,7 @@ class Machine:
         self.parts_gone_backward: set[Part] = set()
         self.namespaces: dict[str, Namespace] = {}
         self.branches: dict[Symbol, int] = {}
+        self.equalities: dict[Symbol, dict[Symbol, None]] = {}  # what was compared, with which constants
         self._written: dict[p.Node, tuple[bool, bool]] = {}
         self.stamps = itertools.count(1)
         self.loop_depth = 0

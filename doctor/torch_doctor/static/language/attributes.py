@@ -61,7 +61,6 @@ from torch_doctor.static.values import (
     plain_from,
     unpacked,
 )
-from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,7 +92,7 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     if isinstance(value, Unknown):
         known = functions.ATTRIBUTES.get(name)
         if known is not None and known.result == "plain":
-            read = Making(name, (value,)) if name == "dtype" or (name == "device" and _is_data(value)) else None
+            read = Making(name, (value,)) if name in ("dtype", "device") else None
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds, place=value.place)
@@ -103,11 +102,6 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same
         return Unknown(value.flow, held((value,)), (".", (".", ("object", value.of.id), value.name), name))
     return Unknown(value.flow, held((value,)))
-
-
-def _is_data(value: Unknown) -> bool:
-    """Whether something is a tensor, or consists of tensors: its `device` is where it is, and no setting."""
-    return bool(value.place or value.flow.forwards or value.flow.source is not Source.UNKNOWN)
 
 
 def _of_plain(run: Executor, value: Plain, name: str, node: p.Node) -> Value:
@@ -161,6 +155,8 @@ def _of_params(run: Executor, value: Params, name: str, node: p.Node) -> Value:
     if name == "data":
         outdated.of_tensor(run, name, node)
         return Params(value.modules, whole=value.whole, bias=value.bias, single=value.single, cut=True)
+    if name == "is_cuda" and places.stay(run, value.modules):
+        return Const(value=False)
     known = functions.ATTRIBUTES.get(name)
     return Plain() if known is not None and known.result == "plain" else Method(value, name)
 
@@ -319,6 +315,8 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
         return value  # the way to what DataParallel wraps
     if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
         return Params(frozenset((value.id,)), bias=name != "weight", single=True)
+    if name.startswith(("weight_", "bias_")) and value.table is not None and value.table.parameters:
+        return Params(frozenset((value.id,)), bias=True, single=True)  # one of several, `weight_ih_l0`
     if name == "__class__":
         return value.cls or Unknown()
     content = module_parts.listed(run, value)

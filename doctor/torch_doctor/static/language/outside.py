@@ -57,7 +57,7 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
         hand_over(run, name or library, holders, values, node)
         for value in values:
             call_back(run, value, node)
-    may_be_layer = isinstance(func, Unknown) and run.modules_called and not harmless
+    may_be_layer = isinstance(func, Unknown) and (run.modules_called or flows.forwards) and not harmless
     if isinstance(func, (Unknown, Lib)) and flows.graph is False and run.grad is not False and (holds or may_be_layer):
         flows = replace(flows, graph=None)
     if flows.graph is True:

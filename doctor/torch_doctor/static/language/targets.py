@@ -157,6 +157,8 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
             parameters.assigned(run, value, name, new, node)
             new = plain_tensors.assigned(run, value, name, new, node)
             module_parts.set_module_attribute(run, value, name, new, node)
+            if value.table is not None and value.table.parameters:
+                places.lost_sight(run, (value.id,), ())  # the new weight may be elsewhere
     elif isinstance(value, (Params, ParameterValue)):
         _set_on_parameters(run, value, name, new, node)
     elif isinstance(value, (Instance, Tool, Loader, ClassValue, Namespace, Optimizer)):

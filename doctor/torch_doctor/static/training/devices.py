@@ -92,6 +92,8 @@ def goal(method: str, args: Args, keywords: Keywords) -> str | Value | None:
 
     None: it only converts, and the thing stays where it is.
     """
+    if method == "type":
+        return _of_type(args[0] if args else keywords.get("dtype"))
     if method != "to":
         if method in METHODS:
             return CPU if method == "cpu" else GPU
@@ -100,6 +102,24 @@ def goal(method: str, args: Args, keywords: Keywords) -> str | Value | None:
     if given is None or (isinstance(given, Lib) and given.name.startswith("torch.")):
         return None if "**" not in keywords else ""
     return chosen(given)
+
+
+def tensor_class(value: Value | None) -> str:
+    """Where tensors of a class lie, `torch.cuda.FloatTensor`: CPU or GPU; "" for what is none, a dtype among others."""
+    name = value.name if isinstance(value, Lib) else value.value if isinstance(value, Const) else None
+    if not isinstance(name, str) or not name.startswith("torch.") or not name.endswith("Tensor"):
+        return ""
+    return GPU if name.startswith("torch.cuda.") else CPU
+
+
+def _of_type(given: Value | None) -> str | None:
+    """Where `x.type(given)` lies: a dtype leaves it where it is."""
+    if isinstance(given, Either):
+        goals = {_of_type(option) for _, option in given.options}
+        return GPU if GPU in goals else goals.pop() if len(goals) == 1 else ""
+    if isinstance(given, Lib) and not tensor_class(given):
+        return None if given.name.startswith("torch.") else ""
+    return tensor_class(given)
 
 
 def chosen(given: Value) -> str | Value | None:

@@ -261,6 +261,7 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         and args
         and isinstance(node, p.Call)
         and isinstance(node.args[0], (p.Name, p.Attribute))
+        and "weights" not in keywords  # else each counts as much as it is said to
     ):
         sums.averaged(run, args[0], node)
     if run.shares.arrays:

@@ -85,6 +85,13 @@ def is_away(run: Executor, place: Value) -> bool:
     return any(option.device in _AWAY for _, option in options(run, place))
 
 
+def stay(run: Executor, modules: Iterable[int]) -> bool:
+    """Whether the parameters of these are on the CPU on the current path, as far as it is known; they move together."""
+    things = [run.objects.get(number) for number in modules]
+    found = {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fields["#place"])}
+    return CPU in found and found.isdisjoint(_AWAY)
+
+
 def part(place: Value | None) -> Value | None:
     """Where a part of something is that is not known to be a tensor: a batch's."""
     if not isinstance(place, Place) or place.sized:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.training import module_building, places
+from torch_doctor.static.training import devices, module_building, places
 from torch_doctor.static.values import (
+    GPU,
     Args,
     ClassValue,
     Const,
@@ -75,7 +76,8 @@ def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p
     if first is None:
         return None  # an empty tensor: the place of one that comes later
     empty = isinstance(first, Sequence) and not first.content.all()
-    zero = isinstance(first, Const) and first.value in ((), 0) and short not in _OF_DATA
+    sizes = first.content.items if isinstance(first, Sequence) else (first,)
+    zero = short not in _OF_DATA and any(isinstance(size, Const) and size.value in ((), 0) for size in sizes)
     if zero or (empty and short in _OF_DATA | {"Tensor", "FloatTensor"}):
         return None
     if short in _OF_DATA:
@@ -192,7 +194,8 @@ def _is_beside_the_model(value: Value) -> bool:
 
 
 def _is_type(value: Value) -> bool:
-    return isinstance(value, Lib) and value.name.startswith("torch.")
+    """A dtype; a class of tensors says where they are as well."""
+    return isinstance(value, Lib) and value.name.startswith("torch.") and devices.tensor_class(value) != GPU
 
 
 # --- where they go ---

@@ -64,7 +64,16 @@ def named(run: Executor, value: Value, target: p.Expr, source: p.Expr) -> Value:
         return value
     if isinstance(source, (p.Attribute, p.Index, p.Name)) and not value.holds:
         return value
-    return role(run, run.text(target), value) or value
+    found = role(run, run.text(target), value) or value
+    if isinstance(found, Tool) and found.name in training.SCHEDULER_BASES and not found.holds:
+        made = isinstance(source, p.Call) and source.args
+        return value if made and _optimizers(run) else found  # made without the optimizer, it schedules something else
+    return found
+
+
+def _optimizers(run: Executor) -> bool:
+    """Whether the script builds an optimizer in sight."""
+    return any(isinstance(thing, Optimizer) and thing.born is not None for thing in run.objects.values())
 
 
 def role(run: Executor, name: str, value: Unknown) -> Value | None:

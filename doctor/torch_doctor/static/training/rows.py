@@ -94,6 +94,8 @@ def remember_arguments(run: Executor, thing: Instance, args: Args, keywords: Key
 
 def describe(run: Executor, value: Value | None, node: p.Node) -> int:
     """Tell of the dataset that a loader is built over, and of what it reads from; 0 where nothing is known of it."""
+    if isinstance(value, (Plain, Unknown)) and _is_iterable(run, value):
+        return _told(run, value, node, iterable=True).dataset
     if value is None or isinstance(value, Unknown):
         return 0
     value = run.resolve(value)
@@ -105,6 +107,12 @@ def describe(run: Executor, value: Value | None, node: p.Node) -> int:
         return 0
     run.datasets[event.dataset] = event
     return event.dataset
+
+
+def _is_iterable(run: Executor, value: Plain | Unknown) -> bool:
+    """Whether the current path has asked for the class of what is not known, and it gives rows in its own order."""
+    asked = (fact for fact, arm in run.assumed.items() if arm and fact[:2] == ("isinstance", value.symbol))
+    return any(all(data.iterable(name) for name in fact[2:]) for fact in asked)
 
 
 def _read(run: Executor, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa: PLR0911 - one return per sort of data

@@ -45,7 +45,7 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
     }
     if not held or not _only_forward(cls):
         return
-    layers_held = {name: at for name, at in held.items() if module.fields.get(name) is at[1] and not _is_loss(at[1])}
+    layers_held = {name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])}
     imported = _imported(cls.unit.source.text)
     read = {name for function in _methods(cls) for name in _read(function, layers_held.keys(), imported)}
     nameless = [name for name in layers_held if name not in read and not _is_named(run, cls, name, imported)]
@@ -65,8 +65,10 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
         )
 
 
-def _is_loss(module: Module) -> bool:
-    return module.layer in losses.LOSSES
+def _is_layer(run: Executor, module: Module) -> bool:
+    """Whether something computes anything: a loss is none, nor a list that stays empty."""
+    content = module_parts.listed(run, module)
+    return module.layer not in losses.LOSSES and (content is None or bool(content.all()))
 
 
 def _only_forward(cls: ClassValue) -> bool:

@@ -60,7 +60,7 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         sums.divided(run, operands, node)
     if all(isinstance(value, Const) for value in operands):
         return _computed(op, [value.value for value in operands if isinstance(value, Const)])
-    if isinstance(operands[0], Sequence):
+    if any(isinstance(value, Sequence) for value in operands):
         sequence = _on_sequence(run, op, operands, node)
         if sequence is not None:
             return sequence
@@ -120,8 +120,9 @@ def recorded(run: Executor, flow: Flow) -> Flow:
 
 
 def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
-    first = operands[0]
-    assert isinstance(first, Sequence)
+    first, *others = operands if isinstance(operands[0], Sequence) or op != "*" else operands[::-1]
+    if not isinstance(first, Sequence) or not others:
+        return None
     if op == "+" and isinstance(operands[1], Sequence):
         carries = first.flow.kept
         added = operands[1].content
@@ -132,7 +133,7 @@ def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.No
         content = _appended(first.content, added)
         return run.own(Sequence(first.kind, content, run.site(node), run.frame.what))
     if op == "*":
-        times = operands[1]
+        times = others[0]
         content = first.content
         sharing.multiplied(run, node, content.items, times)
         if isinstance(times, Const) and isinstance(times.value, int) and times.value <= UNROLLED:

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 def multiplied(run: Executor, node: p.Node, items: Iterable[Value], times: Value) -> None:
     """Write that the modules of a list written out are repeated in it."""
-    shown = node.operands[0] if isinstance(node, p.Operation) else None
-    if not isinstance(shown, p.Display) or (isinstance(times, Const) and times.value in (0, 1)):
+    operands = node.operands if isinstance(node, p.Operation) else ()
+    shown = next((operand for operand in operands if isinstance(operand, p.Display)), None)
+    if shown is None or (isinstance(times, Const) and times.value in (0, 1)):
         return
     for element, value in zip(shown.items, items, strict=False):
         if isinstance(value, Module):

@@ -155,6 +155,8 @@ class Passes:
 
     def _trains_elsewhere(self, forward: Forward) -> bool:
         """Whether the same call trains in another iteration, and this iteration may just be cut short."""
+        if forward.grad is False and self._in_pass_without_update(forward):
+            return False  # a function that both trains and evaluates: this call of it went through all its batches
         for other in self._by_place[_line(forward)]:
             if other.index in self._handed:
                 return True
@@ -176,6 +178,18 @@ class Passes:
             run is not None
             and forward.site in run.foreseen
             and not any(self._backward_of.get(other.index) for other in at(self.trace, forward.site, Forward))
+        )
+
+    def _in_pass_without_update(self, forward: Forward) -> bool:
+        """Whether it runs in a loop over batches of data in which nothing ever goes backward or steps."""
+        batch = batch_of(forward)
+        if batch is None or batch.loop_kind is not LoopKind.BATCHES or forward.inputs.source is not Source.LOADER:
+            return False
+        updates: list[Event] = [*self.trace.of(Backward), *self.trace.of(Stepped), *self.trace.of(Handed)]
+        return not any(
+            batch.loop in (scope.loop for scope in event.scope.iterations())
+            and not (isinstance(event, Handed) and not (event.optimizers or forward.index in event.forwards))
+            for event in updates
         )
 
     def _feeds_unseen_loss(self, forward: Forward) -> bool:

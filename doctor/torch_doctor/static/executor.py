@@ -134,6 +134,7 @@ class Executor(Machine):
         self.load_reports = {}
         self.went_backward = set()
         self.parts_gone_backward = set()
+        self.kept_undecided = []
         self.frame = top_frame(self.main, self.home)
         self.scope = Scope(kind=ScopeKind.ROOT, site=self.main.site((1, 1, 1, 1)))
 

@@ -28,8 +28,9 @@ class Flow:
     kept values inside it, `modules` the parameter owners that gradients can reach, `graph` whether an autograd graph hangs
     on it, `source` and `loader` where its data came from. `cuts` are the events that took the graph of something it was
     computed from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
-    multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, that are in
-    it, each by its forwards and its place: what is known of one tells nothing of the others. `sums` are the
+    multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, and the
+    results of calls out of sight that are in it, each by its forwards and its place: what is known of one tells nothing of
+    the others. `sums` are the
     events that added up what is surely in it. `rows` are the events that fitted something on the rows in it, or split these
     rows, and `PART` where some rows were left out otherwise. `means`: it is the mean over a batch that these events computed,
     or a list of such means; where there are several, one of them.
@@ -66,13 +67,13 @@ class Flow:
         )
 
     def part(self, place: Hashable) -> Flow:
-        """What one of several parts of a forward's output carries, where nobody knows what the output is.
+        """What one of several parts of a forward's output carries, or what was made of it out of sight.
 
-        Beside a loss it may hold scores with a graph, or numbers for a display.
+        Nobody knows what it is: beside a loss there may be scores with a graph, or numbers for a display.
         """
         if self.graph is False or not self.forwards:
             return self
-        return replace(self, graph=None, parts=frozenset(((self.forwards, place),)))
+        return replace(self, graph=None, parts=frozenset(((self.forwards, (place, self.parts)),)))
 
     def without_kept(self) -> Flow:
         """The same value as if it had never been kept."""

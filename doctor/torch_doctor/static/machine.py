@@ -38,12 +38,12 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from torch_doctor.static.flow import Part
+    from torch_doctor.static.flow import Flow, Part
     from torch_doctor.static.frame import Frame, Landing
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import FunctionValue, Module, Namespace
-    from torch_doctor.trace import Tri
+    from torch_doctor.trace import Kept, Tri
 
 T = TypeVar("T", bound=Object)
 
@@ -94,6 +94,7 @@ class Machine:
         self.entered: set[p.Function] = set()
         self.went_backward: set[int] = set()
         self.parts_gone_backward: set[Part] = set()
+        self.kept_undecided: list[tuple[Kept, Flow]] = []  # kept before anything showed whether a graph hangs on them
         self.namespaces: dict[str, Namespace] = {}
         self.branches: dict[Symbol, int] = {}
         self.equalities: dict[Symbol, dict[Symbol, None]] = {}  # what was compared, with which constants

@@ -60,8 +60,7 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
     may_be_layer = isinstance(func, Unknown) and (run.modules_called or flows.forwards) and not harmless
     if isinstance(func, (Unknown, Lib)) and flows.graph is False and run.grad is not False and (holds or may_be_layer):
         flows = replace(flows, graph=None)
-    if flows.graph is True:
-        flows = replace(flows, graph=None)
+    flows = flows.part(node)
     flows = operators.recorded(run, flows) if flows.graph is not False else flows
     if not values and isinstance(func, Unknown):
         flows = blend((func.flow, UNSEEN))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import autocasting, broadcasts, parameters
+from torch_doctor.static.training import autocasting, broadcasts, keeping, parameters
 from torch_doctor.static.values import (
     NOTHING,
     Args,
@@ -57,6 +57,7 @@ def backward(
                 run.heap.set(thing.fields, "#trained", value=True)
     run.went_backward |= flow.forwards
     run.parts_gone_backward |= flow.parts
+    keeping.had_a_graph(run)
     broadcasts.tell(run, value)
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
     run.emit(

@@ -40,6 +40,8 @@ def keep(
     value = gone_backward(run, value)
     flow = value.flow
     event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
+    if flow.graph is None and flow.forwards:
+        run.kept_undecided.append((event, flow))
     kept = frozenset((*flow.kept, *carries, event.index))
     return reflow(run, value, replace(flow, kept=kept))
 
@@ -56,15 +58,27 @@ def gone_backward(run: Executor, value: Value) -> Value:
 
     What was made of numbers that were cut off their graph has none from there, whatever else is in it.
     """
-    flow = value.flow
-    if (
+    return reflow(run, value, replace(value.flow, graph=True)) if _went_backward(run, value.flow) else value
+
+
+def had_a_graph(run: Executor) -> None:
+    """Write that what was kept before it went backward had a graph then, where only the backward pass shows it."""
+    waiting = []
+    for event, flow in run.kept_undecided:
+        if _went_backward(run, flow):
+            event.value = replace(event.value, graph=True)
+        else:
+            waiting.append((event, flow))
+    run.kept_undecided = waiting
+
+
+def _went_backward(run: Executor, flow: Flow) -> bool:
+    return (
         flow.graph is None
-        and flow.graph_forwards
+        and bool(flow.graph_forwards)
         and flow.forwards <= run.went_backward
         and flow.parts <= run.parts_gone_backward
-    ):
-        return reflow(run, value, replace(flow, graph=True))
-    return value
+    )
 
 
 def reflow(run: Executor, value: Value, flow: Flow) -> Value:

@@ -243,8 +243,9 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
     if name == "collections.deque":
         return builtin_functions.deque(run, args, keywords, node)
     if name in ("collections.defaultdict", "collections.OrderedDict", "collections.Counter"):
+        first = 1 if name.endswith("defaultdict") else 0
         return builtin_functions.dictionary(
-            run, args[1:] if name.endswith("defaultdict") else args, keywords, node, args[:1]
+            run, args[first:], keywords, node, () if name.endswith("OrderedDict") else args[:1]
         )
     if (name.startswith("torch.cuda.") and name.endswith("is_available")) or name == "torch.cuda.device_count":
         return Plain(("flag", name))

@@ -258,10 +258,12 @@ def _fill_list(run: Executor, module: Module, args: Args, keywords: Keywords) ->
         ):
             content = value.content if isinstance(value, Sequence) else None
             if isinstance(value, Mapping):
-                items += value.values()
                 for key, item in value.fields.items():
                     if isinstance(key, tuple):
+                        items.append(item)
                         module.fields[str(key[1])] = item
+                    elif isinstance(item, Value):
+                        rest.append(item)
                 continue
             content = content or containers.content_of(run, value)
             items += content.items

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.program import ImportFrom
 from torch_doctor.trace import Site
 
 if TYPE_CHECKING:
@@ -12,13 +13,16 @@ if TYPE_CHECKING:
 
 
 class Unit:
-    """One file of the project, lowered."""
+    """One file of the project, lowered; `takes_whole` are its imports of all that a module has."""
 
-    __slots__ = ("program", "source")
+    __slots__ = ("program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
         self.program = program
+        self.takes_whole = tuple(
+            node for node in program.body if isinstance(node, ImportFrom) and any(name == "*" for name, _ in node.names)
+        )
 
     def site(self, at: At) -> Site:
         """The site of a node: notebooks count rows in each cell."""

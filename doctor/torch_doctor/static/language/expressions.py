@@ -55,7 +55,8 @@ def _name(run: Executor, node: p.Name) -> Value:
     if below is not None:
         run.block((below,))
         holder = run.frame.holder(name)
-    return Unknown() if below is None or holder is None else holder.fields[name]
+        return Unknown() if holder is None else holder.fields[name]
+    return files.from_all_of_library(run, name) or Unknown()
 
 
 def _attribute(run: Executor, node: p.Attribute) -> Value:

@@ -10,6 +10,7 @@ from torch_doctor.static.language import targets
 from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.training import optimizer_of, scheduler_of
 from torch_doctor.static.values import (
     Lib,
     Namespace,
@@ -19,7 +20,7 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
     from typing import Any, Final
 
@@ -113,6 +114,26 @@ def import_in_another_cell(run: Executor, name: str) -> p.Import | p.ImportFrom 
         if isinstance(statement, p.ImportFrom) and any(name == (alias or given) for given, alias in statement.names):
             return statement
     return None
+
+
+def from_all_of_library(run: Executor, name: str) -> Value | None:
+    """A name that only `from torch.optim import *` can have brought, in this file or in one of which it takes all."""
+    if name.startswith("_") or not run.frame.unit.takes_whole:
+        return None
+    found = list(_taken_whole(run, run.frame.unit))
+    if len(found) > 1:
+        found = [module for module in found if optimizer_of(f"{module}.{name}") or scheduler_of(f"{module}.{name}")]
+    return Lib(f"{found[0]}.{name}") if len(found) == 1 and found[0] else None
+
+
+def _taken_whole(run: Executor, unit: Unit, depth: int = 3) -> Iterator[str]:
+    """The libraries of which a file takes all; "" for a file of the project that is not there."""
+    for node in unit.takes_whole:
+        path = run.imports.find(unit.source.path, node.module, node.level)
+        if path is None:
+            yield "" if node.level else node.module
+        elif depth and path.suffix == ".py" and (inner := run.imports.unit(path)) is not None:
+            yield from _taken_whole(run, inner, depth - 1)
 
 
 def _import(run: Executor, node: p.Import) -> bool:

@@ -9,6 +9,7 @@ from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators, outside
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import losses
+from torch_doctor.static.tables.layers import CONTAINERS
 from torch_doctor.static.training import (
     autocasting,
     built_in_forward,
@@ -103,7 +104,7 @@ def _called(run: Executor, module: Module, args: Args, keywords: Keywords, node:
     before = run.scatters, run.outer_call, run.outer_arguments
     run.scatters, run.outer_call = bool(module.shell), (run.site(node), name)
     run.outer_arguments = (*args, *keywords.values())
-    if module.cls is None and module.table is None and module.layer:
+    if module.cls is None and module.table is None and module.layer and module.layer not in CONTAINERS:
         places.into_layer(run, module, args[0] if args else None, node)
     run.raw = None
     output = _outer(run, module, args, keywords, node)

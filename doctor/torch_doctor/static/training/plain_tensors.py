@@ -111,7 +111,8 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
     if not found:
         return None
     if name in _TO_OTHERS and not (values[1:] and all(map(_is_type, values[1:]))):
-        return None
+        goal = devices.goal(name, values[1:], {})
+        return _made(goal) if isinstance(goal, Value) else None  # `.to(x.device)`: it is where `x` is
     if foreign and run.modules_called:
         for made in found:
             _used(run, made, node)

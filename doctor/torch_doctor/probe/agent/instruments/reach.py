@@ -66,12 +66,14 @@ class Instrument(Base):
             )
 
     def _layers(self) -> Iterator[tuple[Any, str, Any]]:
-        """The layers of each module of the project that ran with a `forward` of the project's, losses left out."""
-        losses = self.watch.torch.nn.modules.loss._Loss
+        """The layers of each module of the project that ran with a `forward` of the project's; no losses or empty lists."""
+        nn = self.watch.torch.nn
+        losses, lists = nn.modules.loss._Loss, (nn.Sequential, nn.ModuleList, nn.ModuleDict)
         for owner in list(self._calls):
             if is_project(type(owner), self.watch.recorder):
                 for name, layer in owner._modules.items():
-                    if layer is not None and not isinstance(layer, losses):
+                    empty = layer is None or (isinstance(layer, lists) and not len(layer))
+                    if not empty and not isinstance(layer, losses):
                         yield owner, name, layer
 
     def _is_named(self, cls: type, name: str) -> bool:

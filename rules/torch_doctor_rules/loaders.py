@@ -134,6 +134,23 @@ class Loaders:
             and (dataset.shuffled is False or (dataset.shuffled is None and not self.trace.of(Reordered)))
         )
 
+    def paired(self, loader: LoaderBuilt) -> bool:
+        """Whether its batches are taken side by side with those of another loader that keeps its order too.
+
+        A row of one may belong to the row of the other at the same place: then only both together can be shuffled.
+        """
+        same = {id(event.scope) for event in self._taken.get(loader.loader, ())}
+        beside = {
+            number
+            for number, events in self._taken.items()
+            if number != loader.loader and any(id(event.scope) in same for event in events)
+        }
+        return any(
+            other.shuffle is False and other.sampled is False
+            for number in beside | loader.beside
+            if (other := self.built.get(number)) is not None
+        )
+
     def _is(self, number: int, loader: LoaderBuilt) -> bool:
         return number in self.built and self.built[number].site == loader.site
 

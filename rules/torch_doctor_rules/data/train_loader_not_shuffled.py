@@ -68,7 +68,8 @@ class TrainLoaderNotShuffled(Rule):
 
     ## When it stays silent
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
-    one batch for all rows, and where `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
+    one batch for all rows, beside another loader in its stored order, whose rows may belong to these, and where
+    `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler
@@ -86,7 +87,7 @@ class TrainLoaderNotShuffled(Rule):
         loaders = Loaders(trace)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
-            if loaders.keeps_order(loader) and not (recurrent and loader.said):
+            if loaders.keeps_order(loader) and not (recurrent and loader.said) and not loaders.paired(loader):
                 yield self.finding(
                     loader.site,
                     message(

@@ -31,6 +31,7 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     BatchTaken,
+    LoaderBuilt,
     LoopKind,
     Source,
 )
@@ -137,8 +138,10 @@ def passed_through(
         if exact and all(c is not None and c.rest is None for c in exact):
             rows = zip(*(c.items for c in exact if c is not None), strict=False)
             content = Content(tuple(Sequence("tuple", Content(tuple(row))) for row in rows))
-        loader = next((stream.loader for stream in streams if stream.loader), 0)
-        return Stream(item, content, loader)
+        loaders = list(dict.fromkeys(stream.loader for stream in streams if stream.loader))
+        if len(loaders) > 1:
+            _paired(run, loaders)
+        return Stream(item, content, loaders[0] if loaders else 0)
     stream = stream_of(run, given)
     if passed.style == "enumerate":
         content = stream.content
@@ -149,6 +152,13 @@ def passed_through(
         index = _index(args, keywords, of_batches=bool(stream.loader) and not stream.endless)
         return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
     return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle", bar=bar)
+
+
+def _paired(run: Executor, loaders: list[int]) -> None:
+    """Loaders are gone through side by side: perhaps a batch of one belongs to that of the other."""
+    for event in run.trace.of(LoaderBuilt):
+        if event.loader in loaders:
+            event.beside |= frozenset(loaders) - {event.loader}
 
 
 def _index(args: Args, keywords: Keywords, *, of_batches: bool) -> Plain:

@@ -54,6 +54,7 @@ class LoaderBuilt(Event):
     `pinned`: batches are put into pinned memory (None too where a `collate_fn` makes something that perhaps cannot be).
     `persistent`: the workers live on from pass to pass. `places`: its dataset or what collates its rows speaks of devices, so
     that its batches may be on one already. `cores` is how many cores this process may use, where a run has a GPU; None else.
+    `beside` are the loaders that a `zip` goes through together with it.
     """
 
     loader: int
@@ -73,6 +74,7 @@ class LoaderBuilt(Event):
     persistent: Tri = None
     places: Tri = None
     cores: int | None = None
+    beside: frozenset[int] = NO_EVENTS
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -68,6 +68,9 @@ class Machine:
         self.heap = Heap()
         self.steps_left = steps
         self.loops = itertools.count(1)
+        self.turns: dict[
+            int, int
+        ] = {}  # loaders whose batches loops take all of, by the number in the symbol of a turn
         self.objects: dict[int, Object] = {}
         self.assumed: dict[Symbol, bool] = {}
         self.guards: Guards = frozenset()

@@ -52,6 +52,17 @@ def _ahead(symbol: Symbol) -> int | None:
     return None
 
 
+def counted_turn(symbol: Symbol) -> int:
+    """The number of the loop whose batches so far a value is the number of; 0 where it is another number."""
+    return _turn(symbol) if _ahead(symbol) == 0 else 0
+
+
+def _turn(symbol: Symbol) -> int:
+    if symbol[0] in (COUNTER, ORDINAL):
+        return int(symbol[symbol.index("turn") + 1]) if "turn" in symbol else 0
+    return max((_turn(part) for part in symbol if isinstance(part, tuple) and part), default=0)
+
+
 def _number(symbol: Symbol) -> int | None:
     return symbol[1] if symbol[0] == "const" and type(symbol[1]) is int else None
 

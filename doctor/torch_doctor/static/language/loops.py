@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _for(run: Executor, node: p.For) -> bool:
-    course = streams.course_of(run, node.over)
+    course = streams.course_of(run, node.over, node.body)
 
     def begin(number: int) -> bool:
         item = course.item(number)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.language import containers
+from torch_doctor.static.program.walking import breaks
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     COUNTER,
@@ -65,8 +66,8 @@ def stream_of(run: Executor, value: Value) -> Stream:
     return Stream(item, None, loader)
 
 
-def course_of(run: Executor, over: p.Expr) -> Course:
-    """How a `for` goes through something."""
+def course_of(run: Executor, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
+    """How a `for` with this body goes through something."""
     stream = stream_of(run, run.evaluate(over))
     text = run.text(over)
     content = stream.content
@@ -77,6 +78,8 @@ def course_of(run: Executor, over: p.Expr) -> Course:
         return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED)
     kind = LoopKind.BATCHES if batches else LoopKind.PLAIN
     turn = fresh_symbol("turn")
+    if batches and not breaks(body):
+        run.turns[turn[1]] = stream.loader
 
     def item(number: int) -> Value:
         if batches:

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.program.node import Node
+from torch_doctor.static.program.statements import Break
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,11 @@ def asks_version(test: Node) -> bool:
     """Whether a test speaks of a version: `version.parse(torch.__version__) >= ...`, `if TORCH_VERSION < (2, 3):`."""
     words = (getattr(node, "name", "") or getattr(node, "id", "") for node in walk(test))
     return any(isinstance(word, str) and "version" in word.lower() for word in words)
+
+
+def breaks(body: tuple[Node, ...]) -> bool:
+    """Whether a `break` is written in a loop's body, be it of that loop or of one inside."""
+    return any(isinstance(node, Break) for node in walk(*body))
 
 
 def moves_to_a_gpu(body: tuple[Node, ...]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import windows
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.values import Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero
@@ -73,6 +74,7 @@ def divided(run: Executor, operands: tuple[Value, ...], node: p.Node) -> None:
         by = operands[1]
         symbol = by.symbol if isinstance(by, Plain) else NOTHING
         length = symbol[1] if symbol[0] == "len" and isinstance(symbol[1], int) else 0
+        length = length or (run.turns.get(windows.counted_turn(symbol), 0) if run.turns else 0)
         added, means = operands[0].flow.sums, operands[0].flow.means
         if added or length:
             run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.lowering import lower
 from torch_doctor.static.unit import Unit
 
@@ -12,6 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.sources.project import Project
+
+_NEVER_THEIRS = frozenset(
+    {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
+)
+"""Libraries that a project may hold a copy of without meaning it."""
 
 
 class Imports:
@@ -23,6 +30,8 @@ class Imports:
         self._found: dict[tuple[Path, str], Path | None] = {}
         self._files: dict[Path, bool] = {}
         self._mentioned: dict[tuple[str, ...], bool] = {}
+        self._edits: dict[Path, bool] = {}
+        self._homes: dict[str, set[Path]] | None = None
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""
@@ -54,12 +63,47 @@ class Imports:
         """The project file that `import module` means in the file `importer`; None when it is not the project's.
 
         A package is its `__init__.py`, or its folder where it has none. As when the script is run, its own folder comes
-        first, then the folders around it up to the project's root, and there `src` too.
+        first, then the folders around it up to the project's root, and there `src` too. A file that edits `sys.path`, itself
+        or by what it imports, sees one more folder nearby: the only one that has such a module.
         """
         key = (importer.parent, "." * level + module)
         if key not in self._found:
             self._found[key] = self._search(importer, module, level)
-        return self._found[key]
+        found = self._found[key]
+        if found is None and not level and self._edits_path(importer):
+            return self._nearby(importer, module.split("."))
+        return found
+
+    def _edits_path(self, importer: Path) -> bool:
+        """Whether a file, or one that it imports by its name alone, speaks of `sys.path`."""
+        if importer not in self._edits:
+            unit = self.unit(importer)
+            modules = [] if unit is None else [node.module for node in unit.program.body if isinstance(node, p.Import)]
+            beside = [self._search(importer, module, 0) for module in modules if module not in sys.stdlib_module_names]
+            files = [importer, *(path for path in beside if path is not None and path.suffix == ".py")]
+            self._edits[importer] = bool(self._project.mentions(("sys.path",), files))
+        return self._edits[importer]
+
+    def _nearby(self, importer: Path, parts: list[str]) -> Path | None:
+        if parts[0] in sys.stdlib_module_names or parts[0] in _NEVER_THEIRS:
+            return None
+        if self._homes is None:
+            self._homes = self._home_folders()
+        root = self._project.root
+        top = importer.parent.parent if importer.parent != root else root
+        homes = [home for home in self._homes.get(parts[0], ()) if home == top or top in home.parents]
+        found = {path for home in homes if (path := self._at(home, parts)) is not None} - {importer}
+        return found.pop() if len(found) == 1 else None
+
+    def _home_folders(self) -> dict[str, set[Path]]:
+        """By the name of a module or package, the folders of the project that have it."""
+        root = self._project.root
+        homes: dict[str, set[Path]] = {}
+        for path in self._project.python_files():
+            while path != root and root in path.parents:
+                homes.setdefault(path.stem if path.suffix == ".py" else path.name, set()).add(path.parent)
+                path = path.parent  # noqa: PLW2901 - its folder is a package as well
+        return homes
 
     def _search(self, importer: Path, module: str, level: int) -> Path | None:
         parts = module.split(".") if module else []

@@ -314,7 +314,8 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
     if name == "module" and value.cls is None:
         return value  # the way to what DataParallel wraps
     if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
-        return Params(frozenset((value.id,)), bias=name != "weight", single=True)
+        known = value.table is not None  # else it stands for any of several
+        return Params(frozenset((value.id,)), whole=known, bias=name != "weight", single=True)
     if name.startswith(("weight_", "bias_")) and value.table is not None and value.table.parameters:
         return Params(frozenset((value.id,)), bias=True, single=True)  # one of several, `weight_ih_l0`
     if name == "__class__":

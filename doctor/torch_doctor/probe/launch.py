@@ -229,6 +229,8 @@ def _environment(scratch: Path, token: str) -> dict[str, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",
         "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": temporary,
+        "NUMBA_CACHE_DIR": temporary,  # it does not start where it may keep compiled code nowhere
     }
 
 

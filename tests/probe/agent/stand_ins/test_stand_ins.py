@@ -396,3 +396,59 @@ assert "the" in stopwords.words("english")
 """)
     assert "fails" not in outcome.err, outcome.err
     assert "instead of `nltk.corpus.stopwords` (data of nltk that is not there)" in outcome.err
+
+
+READS_SETTINGS = """
+import argparse, json
+import torch
+parser = argparse.ArgumentParser()
+{argument}
+args = parser.parse_args()
+assert args.settings_cfg is not None, "give a configuration"
+with open(args.settings_cfg) as file:
+    settings = json.load(file)
+model = torch.nn.Linear(4, settings["classes"])
+optimizer = torch.optim.SGD(model.parameters(), lr=settings["rate"])
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.randn(2, 4)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize("option", ["default=None", "required=True"])
+def test_a_configuration_is_found_by_the_keys_that_the_code_spells(
+    probe: Callable[..., Any], write: Write, option: str
+) -> None:
+    write("experiments/first.json", '{"rate": 0.1, "classes": 3}')
+    write("assets/colours.json", '{"red": 1, "green": 2}')
+    outcome = probe(READS_SETTINGS.format(argument=f'parser.add_argument("--settings_cfg", {option})'))
+    assert "experiments/first.json` (an argument that must be given)" in outcome.err
+    assert "came to 2 updates" in outcome.err
+
+
+def test_a_file_that_is_named_by_its_place_on_another_machine_is_found_in_the_project(
+    probe: Callable[..., Any], write: Write
+) -> None:
+    write("cfg/bird.json", '{"rate": 0.1, "classes": 3}')
+    script = READS_SETTINGS.format(
+        argument='parser.add_argument("--settings_cfg", default="/home/me/net/cfg/bird.json")'
+    )
+    outcome = probe(script)
+    assert "the project's own `cfg/bird.json` instead of `/home/me/net/cfg/bird.json`" in outcome.err
+    assert "came to 2 updates" in outcome.err
+
+
+def test_each_of_several_configurations_is_the_file_of_its_name(probe: Callable[..., Any], write: Write) -> None:
+    write("config/a/model.json", '{"classes": 3}')
+    write("config/a/train.json", '{"rate": 0.1}')
+    script = """
+import argparse, json
+import torch
+parser = argparse.ArgumentParser()
+parser.add_argument("--train_config", required=True)
+parser.add_argument("--model_config", required=True)
+args = parser.parse_args()
+assert json.load(open(args.model_config)) == {"classes": 3} and json.load(open(args.train_config)) == {"rate": 0.1}
+"""
+    assert "fails" not in probe(script).err

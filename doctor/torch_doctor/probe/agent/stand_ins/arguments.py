@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import told
+from .demands import wanted
+from .project_files import configuration
 from .source import spelled
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ PLACES = (
 )
 NAMES = ("name", "run", "experiment", "exp", "tag", "title", "version", "prefix", "suffix", "project", "id", "comment")
 CONFIGURATION = ("config", "configs", "cfg", "conf", "yaml", "yml", "hparams", "opt")
+CONFIGURATIONS = ("config", "cfg", "yaml")  # in a longer word, too: `traincfg`
 EASY = (
     "fake",
     "dummy",
@@ -102,7 +105,8 @@ def _patch_argparse(sources: Sources, teller: Teller, module: ModuleType) -> Non
 
 def _filled(parser: argparse.ArgumentParser, given: list[str], sources: Sources, teller: Teller) -> list[str]:
     """The arguments with those that are missing."""
-    missing = [action for action in _required(parser) if not _is_given(parser, action, given)]
+    needed = [*_required(parser), *_wanted(parser, sources)]
+    missing = [action for action in needed if not _is_given(parser, action, given)]
     positional = [action for action in missing if not action.option_strings]
     count = sum(not word.startswith("-") for word in given) if positional else 0
     before: list[str] = []
@@ -138,6 +142,16 @@ def _required(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
     for group in parser._mutually_exclusive_groups:
         if group.required and group._group_actions:
             yield group._group_actions[0]
+
+
+def _wanted(parser: argparse.ArgumentParser, sources: Sources) -> Iterator[argparse.Action]:
+    """Configuration files that are optional by their declaration, and without which the script gives up."""
+    for action in parser._actions:
+        optional = (
+            bool(action.option_strings) and not action.required and action.default is None and action.nargs is None
+        )
+        if optional and _names_configuration(action.dest) and wanted(sources, action.dest) and configuration(sources):
+            yield action
 
 
 def _is_given(parser: argparse.ArgumentParser, action: argparse.Action, given: list[str]) -> bool:
@@ -199,8 +213,8 @@ def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sourc
     if pretrained:
         return pretrained
     words = name.lower().replace("-", "_").split("_")
-    if any(word in CONFIGURATION for word in words):
-        found = _configuration(sources)
+    if _names_configuration(name):
+        found = configuration(sources, name)
         if found:
             return found
     if any(place in word for word in words for place in PLACES) or "path" in about.lower():
@@ -223,18 +237,9 @@ def untyped(name: str, sources: Sources) -> str | None:
     return made_up(name, None, [], "", sources)
 
 
-def _configuration(sources: Sources) -> str | None:
-    """The first file of the project that looks like a configuration."""
-    for top, folders, names in os.walk(sources.project):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            stem, ending = os.path.splitext(name)
-            about = f"{os.path.basename(top)} {stem}".lower()
-            if ending in (".yaml", ".yml", ".json", ".toml", ".ini") and any(
-                word in about for word in ("conf", "cfg", "param")
-            ):
-                return os.path.join(top, name)
-    return None
+def _names_configuration(name: str) -> bool:
+    words = name.lower().replace("-", "_").split("_")
+    return any(word in CONFIGURATION or any(part in word for part in CONFIGURATIONS) for word in words)
 
 
 def _number(name: str) -> int:

@@ -31,6 +31,16 @@ def demanded(sources: Sources, frame: FrameType, name: str) -> bool:
     )
 
 
+def wanted(sources: Sources, name: str) -> bool:
+    """Whether the user's code gives up where `args.name` was not given."""
+    return any(
+        any(spelled(part) == name for part in ast.walk(node.test) if isinstance(part, ast.Attribute))
+        and _gives_up_without(node, name)
+        for tree in sources.project_trees()
+        for node in _tests(tree)
+    )
+
+
 def least(sources: Sources, frame: FrameType, name: str) -> int:
     """The smallest count that the script goes on with where it compares `name()`, or what holds it, in an `assert`; else 1."""
     statements = sources.statements(frame)

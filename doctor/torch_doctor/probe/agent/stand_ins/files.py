@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..imports import after
 from . import folders, told
 from .demands import demanded
+from .project_files import meant
 from .tables import Tables
 
 if TYPE_CHECKING:
@@ -67,9 +68,12 @@ class Files:
             try:
                 return opened(file, mode, *arguments, **keywords)
             except FileNotFoundError:
-                if "r" not in mode or "+" in mode or not self._sources.called_by_user() or not self.make(file):
+                if "r" not in mode or "+" in mode or not self._sources.called_by_user():
                     raise
-                return opened(file, mode, *arguments, **keywords)
+                own = self._own(file)
+                if own is None and not self.make(file):
+                    raise
+                return opened(own or file, mode, *arguments, **keywords)
 
         builtins.open = io.open = opening
         for name in ("exists", "isfile"):
@@ -92,6 +96,17 @@ class Files:
             return self.make(path)
 
         return asked
+
+    # --- of the project ---
+
+    def _own(self, path: Any) -> str | None:
+        """The project's own file that a path to another place means."""
+        name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
+        own = meant(self._sources, name) if isinstance(name, str) else None
+        if own is not None:
+            how = f"the project's own `{os.path.relpath(own, self._sources.project)}`"
+            self._teller.stand_in(name, WHY, how)
+        return own
 
     # --- by their form ---
 

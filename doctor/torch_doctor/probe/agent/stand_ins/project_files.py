@@ -1,0 +1,118 @@
+"""Files of the project that a script means, and does not name, or names by where they lie on another machine."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+from typing import TYPE_CHECKING
+
+from .source import INSTALLED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .source import Sources
+
+ENDINGS = (".yaml", ".yml", ".json", ".toml", ".ini")
+CALLED = ("conf", "cfg", "param")
+OTHERS = ("environment", "conda", "docker", "mkdocs", "package", "codecov", "readthedocs", "action", "tsconfig")
+"""Names of files that configure other things than a training."""
+KEY = re.compile(r"^[\"']?(\w+)[\"']?\s*[:=]", re.MULTILINE)
+KNOWN = 0.5  # of the keys of a file, which the code has to spell
+LARGEST = 100_000  # bytes of a configuration
+MOST_FILES = 5_000
+
+
+def configuration(sources: Sources, name: str = "") -> str | None:
+    """The file of the project that an argument of this name means.
+
+    That with a word of the name in its own; else the first that is called a configuration; else that whose keys the code
+    spells.
+    """
+    own = [word for word in re.split(r"[_.-]+", name.lower()) if len(word) > 2 and not _is_called(word)]  # noqa: PLR2004
+    found: list[str] = []
+    called: list[str] = []
+    for path in _files(sources):
+        stem, ending = os.path.splitext(os.path.basename(path).lower())
+        if ending in ENDINGS and not any(word in stem for word in OTHERS):
+            if any(word in stem for word in own):
+                return path
+            folder = os.path.basename(os.path.dirname(path)).lower()
+            (called if _is_called(f"{folder} {stem}") else found).append(path)
+    if called:
+        return called[0]
+    words = _words(sources) if found else frozenset()
+    share, path = max(((_share(path, words), path) for path in found), key=lambda each: each[0], default=(0.0, ""))
+    return path if share >= KNOWN else None
+
+
+def _is_called(words: str) -> bool:
+    return any(word in words for word in CALLED)
+
+
+def meant(sources: Sources, name: str) -> str | None:
+    """The file of the project that a path means which is not there: that with the longest end in common.
+
+    What is relative has to be found as a whole, from another folder; of a path from elsewhere one name is enough if the
+    project has a single file of it.
+    """
+    parts = [part for part in re.split(r"[\\/]+", os.path.normpath(name)) if part not in ("", ".", "..")]
+    whole = os.path.isabs(name) or bool(re.match(r"[A-Za-z]:", name)) or name.startswith("~")
+    if not parts or name.startswith(sources.project + os.sep):
+        return None
+    ranked = [(_common(path.split(os.sep), parts), path) for path in _files(sources)]
+    most = max((length for length, _ in ranked), default=0)
+    best = [path for length, path in ranked if length == most]
+    if most == 0 or (not whole and most < len(parts)) or (most == 1 and (len(best) > 1 or len(parts) == 1)):
+        return None
+    return best[0]
+
+
+def _files(sources: Sources) -> Iterator[str]:
+    left = MOST_FILES
+    for top, folders, names in os.walk(sources.project):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in INSTALLED)
+        for name in sorted(names):
+            left -= 1
+            if left < 0:
+                return
+            yield os.path.join(top, name)
+
+
+def _common(path: list[str], parts: list[str]) -> int:
+    """How many parts two paths have in common, from their end."""
+    count = 0
+    for one, other in zip(reversed(path), reversed(parts)):  # noqa: B905 - Python 3.9 has no `strict`
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _share(path: str, words: frozenset[str]) -> float:
+    """Which part of the first level of a configuration the code spells."""
+    try:
+        if os.path.getsize(path) > LARGEST:
+            return 0.0
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        keys = list(json.loads(text)) if path.endswith(".json") else KEY.findall(text)
+    except (OSError, ValueError, TypeError):
+        return 0.0
+    return sum(key in words for key in keys) / len(keys) if keys else 0.0
+
+
+def _words(sources: Sources) -> frozenset[str]:
+    """The attributes, keywords and texts of the user's code."""
+    found: set[str] = set()
+    for tree in sources.project_trees():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.add(node.value)
+            elif isinstance(node, ast.arg):
+                found.add(node.arg)
+    return frozenset(found)

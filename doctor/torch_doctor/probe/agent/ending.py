@@ -28,6 +28,12 @@ class Ending:
     def of(self, run: Callable[[], None]) -> int:
         """The exit status of `run`, as Python would give it."""
         try:
+            return self._of(run)
+        except StopProbe:  # its time was over just as it came to its end
+            return self._end("stopped", STOPPED)
+
+    def _of(self, run: Callable[[], None]) -> int:
+        try:
             run()
         except StopProbe:
             return self._end("stopped", STOPPED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+
 from torch_doctor.probe.agent.caps import Caps, StopProbe
 from torch_doctor.probe.agent.channel import Channel
 from torch_doctor.probe.agent.ending import STOPPED, Ending

@@ -452,3 +452,55 @@ args = parser.parse_args()
 assert json.load(open(args.model_config)) == {"classes": 3} and json.load(open(args.train_config)) == {"rate": 0.1}
 """
     assert "fails" not in probe(script).err
+
+
+GIVES_BATCHES = """
+import time
+import torch
+import torchvision
+from torch.utils.data import DataLoader, Dataset
+torchvision.datasets.MNIST("data")
+
+class Pictures(Dataset):
+    samples = list(range(256))
+    {loader}
+
+    def __len__(self):
+        return 256
+
+    def __getitem__(self, index):
+        return torch.randn(4)
+
+sizes = []
+for batch in DataLoader(Pictures(), batch_size=64, drop_last={dropped}):
+    sizes.append(len(batch))
+    ends = time.perf_counter() + {seconds}
+    while time.perf_counter() < ends and len(sizes) == 1:
+        pass
+assert sizes[:2] == {sizes}, sizes
+"""
+
+
+@pytest.mark.parametrize(
+    ("loader", "dropped", "seconds", "sizes"),
+    [
+        ("loader = open", False, 0, [16, 16]),
+        ("loader = open", True, 0, [64, 64]),
+        ("other = open", False, 0, [64, 64]),
+        ("other = open", False, 4.2, [64, 4]),
+    ],
+    ids=["large pictures", "an incomplete batch is dropped", "small rows", "a slow model"],
+)
+def test_batches_of_made_up_data_are_smaller_where_the_cpu_takes_long(
+    probe: Callable[..., Any],
+    write: Write,
+    loader: str,
+    dropped: bool,
+    seconds: float,
+    sizes: list[int],
+) -> None:
+    write("torchvision/__init__.py", "from . import datasets")
+    write("torchvision/datasets.py", VISION)
+    outcome = probe(GIVES_BATCHES.format(loader=loader, dropped=dropped, seconds=seconds, sizes=sizes))
+    assert "fails" not in outcome.err, outcome.err
+    assert ("instead of `batches of 64 rows`" in outcome.err) is (sizes != [64, 64])

@@ -7,6 +7,7 @@ import inspect
 from typing import TYPE_CHECKING, Any
 
 from . import told
+from .small_batches import SmallBatches
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -24,7 +25,9 @@ WITHOUT_WORKERS: dict[str, Any] = {
 
 
 def install(torch: ModuleType, teller: Teller, *, on_cpu: bool) -> None:
-    """Patches the constructor of `torch.utils.data.DataLoader`; with `on_cpu` memory is not pinned either."""
+    """Patches the constructor of `torch.utils.data.DataLoader`; with `on_cpu` memory is not pinned, and batches may be smaller."""
+    if on_cpu:
+        SmallBatches(teller).install(torch)
     loader: Any = torch.utils.data.DataLoader
     build = loader.__init__
     signature = inspect.signature(build)

@@ -29,11 +29,15 @@ class Asked(SystemExit):
 
 
 class Teller:
-    """Writes protocol lines through `tell`, each stand-in and each missing thing once."""
+    """Writes protocol lines through `tell`, each stand-in and each missing thing once.
+
+    `voided` are the facts that the stand-ins so far make meaningless.
+    """
 
     def __init__(self, tell: Callable[..., None]) -> None:
         self._tell = tell
         self._told: set[tuple[str, str]] = set()
+        self.voided: set[str] = set()
 
     def stand_in(self, what: str, for_: str, how: str, voids: Sequence[str] = ()) -> None:
         """Tells that something stands in for `what`.
@@ -44,6 +48,7 @@ class Teller:
             how: what is there instead (`60000 synthetic rows 1×28×28, 10 classes`).
             voids: the facts that this makes meaningless, of the words of this module.
         """
+        self.voided.update(voids)
         if self._first("stand_in", what):
             self._tell("stand_in", what=what, for_=for_, how=how, voids=list(voids))
 

@@ -13,6 +13,7 @@ from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, O
 from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import (
     cuts,
+    devices,
     distributions,
     loading,
     modes,
@@ -23,6 +24,7 @@ from torch_doctor.static.training import (
     plain_tensors,
 )
 from torch_doctor.static.values import (
+    CPU,
     VERSION,
     Bound,
     ClassValue,
@@ -155,8 +157,10 @@ def _of_params(run: Executor, value: Params, name: str, node: p.Node) -> Value:
     if name == "data":
         outdated.of_tensor(run, name, node)
         return Params(value.modules, whole=value.whole, bias=value.bias, single=value.single, cut=True)
-    if name == "is_cuda" and places.stay(run, value.modules):
-        return Const(value=False)
+    if name in ("is_cuda", "device") and places.stay(run, value.modules):
+        return Const(value=False) if name == "is_cuda" else Plain((devices.DEVICE, CPU))
+    if name == "dtype" or (name == "device" and not places.went(run, value.modules)):
+        return Plain(size=Making(name, (value,)))
     known = functions.ATTRIBUTES.get(name)
     return Plain() if known is not None and known.result == "plain" else Method(value, name)
 

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, not_called, settings
+from torch_doctor.static.training import autocasting, devices, not_called, settings
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
     Context,
     Instance,
     Lib,
+    Plain,
     Suspended,
     Tool,
     Value,
@@ -53,6 +54,8 @@ def _with(run: Executor, node: p.With) -> bool:
         return _with_generator(run, node, context)
     if isinstance(context, Tool):
         settings.entered(run, context, node.context)
+    if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
+        run.default_device = True  # within, all is made there
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
     if isinstance(enter, Bound):

@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    fresh_symbol,
 )
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def device_of(value: Value | None) -> str:
 def made(args: Args, keywords: Keywords) -> Plain:
     """What `torch.device` returns."""
     name = device_of(args[0] if args else keywords.get("device", keywords.get("type")))
-    return Plain((DEVICE, name)) if name else Plain()
+    return Plain((DEVICE, name) if name else (DEVICE, "", fresh_symbol()))
 
 
 def dtype_of(value: Value | None) -> str:

@@ -87,9 +87,18 @@ def is_away(run: Executor, place: Value) -> bool:
 
 def stay(run: Executor, modules: Iterable[int]) -> bool:
     """Whether the parameters of these are on the CPU on the current path, as far as it is known; they move together."""
-    things = [run.objects.get(number) for number in modules]
-    found = {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fields["#place"])}
+    found = _devices(run, modules)
     return CPU in found and found.isdisjoint(_AWAY)
+
+
+def went(run: Executor, modules: Iterable[int]) -> bool:
+    """Whether the parameters of these may be on another device than the CPU on the current path."""
+    return not _devices(run, modules).isdisjoint(_AWAY)
+
+
+def _devices(run: Executor, modules: Iterable[int]) -> set[str]:
+    things = [run.objects.get(number) for number in modules]
+    return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fields["#place"])}
 
 
 def part(place: Value | None) -> Value | None:

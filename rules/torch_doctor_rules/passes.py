@@ -155,8 +155,8 @@ class Passes:
 
     def _trains_elsewhere(self, forward: Forward) -> bool:
         """Whether the same call trains in another iteration, and this iteration may just be cut short."""
-        if forward.grad is False and self._in_pass_without_update(forward):
-            return False  # a function that both trains and evaluates: this call of it went through all its batches
+        if (forward.grad is False or forward.training is False) and self._in_pass_without_update(forward):
+            return False  # of what both trains and evaluates, this pass went through all its batches
         for other in self._by_place[_line(forward)]:
             if other.index in self._handed:
                 return True

@@ -70,6 +70,8 @@ def call_method(
     if isinstance(of, Distribution) and (found := distributions.method(run, of, name, args)) is not None:
         return found
     if isinstance(of, Tool):
+        if args or keywords:
+            _may_be_set(run, of)
         return optimizer_methods.tool_method(run, of, name, args, keywords, node, receiver)
     if isinstance(of, (Const, Plain)):
         return plain_from((of, *args))
@@ -87,6 +89,15 @@ def call_method(
     if isinstance(of, Instance):
         return _inherited(run, of, name, args, keywords, node, spelling)
     return outside.opaque(run, Method(of, name), args, keywords, node, spelling)
+
+
+def _may_be_set(run: Executor, thing: Tool, depth: int = 3) -> None:
+    """A library's object is given something, as a configuration is a file: its constants may be others from here on."""
+    for key, value in list(thing.fields.items()):
+        if isinstance(value, Const) and isinstance(key, str) and not key.startswith("#"):
+            run.heap.set(thing.fields, key, Plain(("set", thing.id, key)))
+        elif isinstance(value, Tool) and depth:
+            _may_be_set(run, value, depth - 1)
 
 
 def _inherited(

@@ -11,6 +11,7 @@ from torch_doctor.static.tables import launchers, libraries, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts, places
 from torch_doctor.static.values import (
+    MADE_OF_GRADIENTS,
     Args,
     Bound,
     Either,
@@ -66,6 +67,8 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
         flows = blend((func.flow, UNSEEN))
     if flows.graph is False and not flows.forwards and flows.source.value == "unknown":
         flows = replace(UNSEEN, rows=flows.rows) if flows.rows else UNSEEN
+    if args and isinstance(args[0], Tensor) and args[0].made_by == MADE_OF_GRADIENTS and not holds:
+        return Tensor(flows, made_by=MADE_OF_GRADIENTS)  # their mean over all processes, perhaps
     return Unknown(flows, holds)
 
 

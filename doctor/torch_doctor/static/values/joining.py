@@ -110,16 +110,24 @@ def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
             if symbol is not None and (symbol, not arm) in facts:
                 continue  # no path leads to this one
             new = facts | fact
-            same = next((i for i, (_, known) in enumerate(options) if known is option), None)
+            same = next((i for i, (_, known) in enumerate(options) if _one(known, option)), None)
             if same is None:
                 options.append((new, option))
             else:
-                options[same] = (options[same][0] & new, option)
+                known = options[same][1]
+                options[same] = (options[same][0] & new, known if known is option else join(known, option))
     if len(options) == 1 or (options and all(isinstance(option, Plain) for _, option in options)):
         return options[0][1]
     if len(options) > MAX_OPTIONS:
         return summary(value for _, value in options)
     return Either(tuple(options))
+
+
+def _one(value: Value, other: Value) -> bool:
+    """Whether both are one thing, or one module, whether it is wrapped or not."""
+    if value is other:
+        return True
+    return isinstance(value, Module) and isinstance(other, Module) and value.id == other.id
 
 
 def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sys
 import threading
@@ -55,6 +56,7 @@ class Instrument(Base):
         if self.active:
             places.begin()
             self._follow_parameters()
+            self._follow_arrays()
             if not self.real:
                 self._follow_shells()
             _mode(self)
@@ -280,6 +282,30 @@ class Instrument(Base):
             return parameter
 
         cls.__new__ = staticmethod(made)
+
+    def _follow_arrays(self) -> None:
+        """`torch.from_numpy(array)` is on the CPU, `Variable(tensor)` where that is; torch does not tell modes of them."""
+        original = self.torch.from_numpy
+        meta = type(self.torch.autograd.Variable)
+        wrap = meta.__call__
+
+        @functools.wraps(original)
+        def from_numpy(*arguments: Any, **keywords: Any) -> Any:
+            tensor = original(*arguments, **keywords)
+            frame = None if self.recorder.quiet else self.recorder.frame()
+            site = self.recorder.sites.of_frame(frame) if frame is not None else -1
+            places.set(tensor, Place(gpu=False, site=site, inside=bool(self.recorder.inside)))
+            return tensor
+
+        def wrapped(cls: Any, *arguments: Any, **keywords: Any) -> Any:
+            result = wrap(cls, *arguments, **keywords)
+            inner = arguments[0] if arguments else None
+            if isinstance(inner, self.torch.Tensor) and isinstance(result, self.torch.Tensor) and result is not inner:
+                places.set(result, self.place(inner))
+            return result
+
+        self.torch.from_numpy = from_numpy
+        meta.__call__ = wrapped
 
     def _follow_shells(self) -> None:
         """`DataParallel` and `DistributedDataParallel` move what they are given."""

@@ -95,6 +95,8 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         return Params(left.modules | right.modules, whole=False, single=left.single and right.single)
     if isinstance(left, Place) and isinstance(right, Place) and left.same(right):
         return left
+    if type(left) is Unknown and type(right) is Unknown and left.flow == right.flow and left.place is right.place:
+        return Unknown(left.flow, left.holds | right.holds, place=left.place)  # nothing tells them apart
     return _options(left, right, symbol)
 
 

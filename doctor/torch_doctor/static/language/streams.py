@@ -17,6 +17,8 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Either,
+    FunctionValue,
+    Instance,
     Keywords,
     Loader,
     Mapping,
@@ -28,6 +30,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     fresh_symbol,
+    held,
     summary,
 )
 from torch_doctor.trace import (
@@ -61,9 +64,18 @@ def stream_of(run: Executor, value: Value) -> Stream:
         return Stream(summary(s.item for s in streams), None, next((s.loader for s in streams if s.loader), 0))
     if isinstance(value, Tool) and value.name.startswith("torch.utils.data."):
         return Stream(Unknown(Flow(source=Source.DATA)))
+    if isinstance(value, Instance) and _gives_rows(value):
+        return Stream(Unknown(Flow(graph=None, source=Source.DATA), held((value,))))
     item = containers.element_of(run, value)
     loader = value.flow.loader if isinstance(value, Unknown) else 0
     return Stream(item, None, loader)
+
+
+def _gives_rows(value: Instance) -> bool:
+    """Whether it is a hand-written loader: it makes what it gives one by one, and does not go through what it has."""
+    found = value.cls.find("__iter__")
+    makes = found is not None and isinstance(found[0], FunctionValue) and found[0].node.generator
+    return found is not None and (makes or value.cls.find("__next__") is not None)
 
 
 def course_of(run: Executor, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:

@@ -6,7 +6,7 @@ import functools
 import sys
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import alone
+from torch_doctor.static import alone, unreached
 from torch_doctor.static import program as p
 from torch_doctor.static.executor import Executor
 from torch_doctor.static.imports import Imports
@@ -23,7 +23,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Value,
 )
-from torch_doctor.trace import GaveUp, Handed, ModuleBuilt, Trace
+from torch_doctor.trace import GaveUp, Handed, Loaded, ModuleBuilt, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.static.unit import Unit
+    from torch_doctor.trace import Site
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
@@ -51,6 +52,8 @@ def witness(
 ) -> Iterator[Trace]:
     """The traces of these files: each is run as a script; then what no script called is run on its own.
 
+    Last come the calls that no run came to, where the call alone shows what is wrong.
+
     `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over.
     """
     return _Witness(project).traces(files, on_file)
@@ -64,6 +67,7 @@ class _Witness:
         self._imports = Imports(project)
         self._entered: set[p.Function] = set()
         self._ran: set[Path] = set()
+        self._read: set[Site] = set()  # where some run has read a checkpoint
         self._shared: dict[Path, Namespace] = {}
         self._objects: dict[int, Object] = {}
         self._last = Trace("")  # the newest
@@ -80,11 +84,18 @@ class _Witness:
                 unit = self._imports.unit(file.path)
                 if unit is not None:
                     units.append(unit)
-                    yield from self._script(unit)
+                    yield from self._noted(self._script(unit))
             for unit in units:
-                yield from self._uncalled(unit)
+                yield from self._noted(self._uncalled(unit))
+            for unit in units:
+                yield from self._unreached(unit)
         finally:
             sys.setrecursionlimit(limit)
+
+    def _noted(self, traces: Iterator[Trace]) -> Iterator[Trace]:
+        for trace in traces:
+            yield trace
+            self._read.update(event.site for event in trace.of(Loaded))
 
     def _script(self, unit: Unit) -> Iterator[Trace]:
         path = unit.source.path
@@ -166,6 +177,17 @@ class _Witness:
             reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
             trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
             yield trace
+
+    def _unreached(self, unit: Unit) -> Iterator[Trace]:
+        """What no run came to, behind a switch that is off, say."""
+        calls = [call for call in unreached.reads(unit) if unit.site(call.at) not in self._read]
+        if calls:
+            executor = self._executor(unit, outside=True)
+            self._guarded(executor, executor.run)
+            trace = self._restarted(unit, executor)
+            self._guarded(executor, lambda: unreached.read(executor, calls))
+            yield trace
+            executor.heap.undo(0)
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
         return [function for function in _methods(cls) if function not in self._entered]

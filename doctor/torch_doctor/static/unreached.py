@@ -1,0 +1,65 @@
+"""Reads the calls that no run came to and that show all by themselves what is wrong: files that are read without limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.program.walking import asks_version, walk
+from torch_doctor.static.tables import training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import checkpoints
+from torch_doctor.static.values import Args, Keywords, Lib, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.unit import Unit
+
+_LAST = frozenset(name.rpartition(".")[2] for name in training.LOADS)
+
+
+def reads(unit: Unit) -> list[p.Call]:
+    """The calls of a file that may read a checkpoint, wherever they stand.
+
+    Not where a test of a version decides: the other way is for the torch that is safe. Nor in a file that reads from memory.
+    """
+    text = unit.source.text
+    if not any(name in text for name in _LAST) or "torch" not in text or "BytesIO" in text:
+        return []
+    names, by_version, calls = set(_LAST), set[p.Node](), list[p.Call]()
+    for node in walk(unit.program.body):
+        if isinstance(node, p.If) and asks_version(node.test):
+            by_version.update(walk(node.body, node.other))
+        elif isinstance(node, p.ImportFrom):
+            names.update(alias for name, alias in node.names if canonical(f"{node.module}.{name}") in training.LOADS)
+        elif isinstance(node, p.Call):
+            calls.append(node)
+    return sorted(
+        (call for call in calls if _called(call) in names and call not in by_version), key=lambda call: call.at
+    )
+
+
+def read(run: Executor, calls: list[p.Call]) -> None:
+    """Write those of the calls that read a checkpoint; of what they are given only literals are known."""
+    for call in calls:
+        function = run.evaluate(call.func)
+        if isinstance(function, Lib) and canonical(function.name) in training.LOADS:
+            checkpoints.loaded(run, _args(call), _keywords(run, call), call)
+
+
+def _called(call: p.Call) -> str:
+    return call.func.name if isinstance(call.func, p.Attribute) else getattr(call.func, "id", "")
+
+
+def _args(call: p.Call) -> Args:
+    return tuple(Unknown() for _ in call.args)
+
+
+def _keywords(run: Executor, call: p.Call) -> Keywords:
+    def given() -> Iterator[tuple[str, object]]:
+        for name, value in call.keywords:
+            yield name or "**", run.evaluate(value) if isinstance(value, p.Const) else Unknown()
+
+    return dict(given())  # type: ignore[arg-type]  # a literal's value is a value

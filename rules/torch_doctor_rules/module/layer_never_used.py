@@ -67,8 +67,9 @@ class LayerNeverUsed(Rule):
 
     ## When it stays silent
     When anything in the project takes an attribute of that name from the module, a module around it or a class that
-    inherits it; when the layers are reached without names (`children()`, `_modules`, a computed `getattr`); when the file
-    loads published weights, whose names a module has to have; for losses, and for modules without a `forward` of their own.
+    inherits it; when the layers are reached without names (`children()`, `_modules`, a computed `getattr`); for layers with
+    weights when weights are loaded, whose names a module has to have; where the file loads published ones; for losses, and
+    for modules without a `forward` of their own.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/modules.html
@@ -84,7 +85,13 @@ class LayerNeverUsed(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every layer that is not reached and that no method names."""
         loaded = {event.module for event in trace.of(Loaded)}
-        wrong = (e for e in trace.of(LayerHeld) if not e.reached and not e.named and e.owner not in loaded)
+        wrong = (
+            event
+            for event in trace.of(LayerHeld)
+            if not event.reached
+            and not event.named
+            and (event.owner not in loaded or event.trainable is False)  # what has no weights, no file asks for
+        )
         for event in first_per_site(wrong):
             yield self.finding(
                 event.site,

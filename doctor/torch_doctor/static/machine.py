@@ -185,6 +185,14 @@ class Machine:
         """What the current path has assumed of a test."""
         return self.assumed.get(symbol)
 
+    def equals(self, symbol: Symbol) -> list[Symbol]:
+        """The tests known so far that fail where this one holds: the same thing cannot equal two constants."""
+        if symbol[0] != "==" or symbol[2][0] != "const":
+            return []
+        asked = self.equalities.setdefault(symbol[1], {})
+        asked[symbol] = None
+        return [other for other in asked if other[2] != symbol[2]]
+
     def branch(self, symbol: Symbol, node: p.Node) -> int:
         """The number of the branch that a symbol decides."""
         number = self.branches.get(symbol)
@@ -213,6 +221,9 @@ class Machine:
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:
         """Let the current path hold these facts from here on."""
         self.assumed = {**self.assumed, **facts}
+        for symbol, arm in facts.items():
+            if arm and (others := self.equals(symbol)):
+                self.assumed |= dict.fromkeys(others, False)
         self.guards = self.guards | {(self.branch(symbol, node), arm) for symbol, arm in facts.items()}
 
     def resolve(self, value: Value) -> Value:

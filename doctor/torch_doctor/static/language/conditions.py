@@ -103,19 +103,10 @@ def _decision(run: Executor, value: Value, *, negated: bool = False) -> Decision
     assumed = run.decided(symbol)
     if assumed is not None:
         return assumed is not negated, {}, {}, None
-    yes = {symbol: True, **_excluded(run, symbol)}
+    run.equals(symbol)
     if negated:
-        return None, {symbol: False}, yes, _negated(symbol)
-    return None, yes, {symbol: False}, symbol
-
-
-def _excluded(run: Executor, symbol: Symbol) -> dict[Symbol, bool]:
-    """What else was asked of the same thing, and is not so where it equals this constant: other constants."""
-    if symbol[0] != "==" or symbol[2][0] != "const":
-        return {}
-    asked = run.equalities.setdefault(symbol[1], {})
-    asked[symbol] = None
-    return {other: False for other in asked if other != symbol and other[2][1] != symbol[2][1]}
+        return None, {symbol: False}, {symbol: True}, _negated(symbol)
+    return None, {symbol: True}, {symbol: False}, symbol
 
 
 def _connective(run: Executor, node: p.Logic) -> Decision:

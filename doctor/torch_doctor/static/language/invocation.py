@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Facts
+    from torch_doctor.static.values import Facts, Symbol
 
 
 MORE = "**more"
@@ -134,11 +134,17 @@ def _result(run: Executor, frame: Frame, *, falls_through: bool) -> Value:
         if result is None:
             result = value
             continue
-        own: Facts = facts - before
+        own: Facts = frozenset(fact for fact in facts - before if not _follows(fact, facts))
         symbol, arm = min(own, key=repr) if len(own) == 1 else (fresh_symbol("returned"), True)
         result = join(value, result, symbol) if arm else join(result, value, symbol)
     assert result is not None
     return run.resolve(result)
+
+
+def _follows(fact: tuple[Symbol, bool], facts: Facts) -> bool:
+    """Whether a fact says only that what equals one constant equals no other."""
+    (operator, *sides), holds = fact
+    return operator == "==" and not holds and any(yes and other[:2] == ("==", sides[0]) for other, yes in facts)
 
 
 def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, args: Args, keywords: Keywords) -> None:

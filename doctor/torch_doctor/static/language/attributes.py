@@ -121,6 +121,8 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     if known is None:
         return Method(value, name)
     outdated.of_tensor(run, name, node)
+    if name == "is_cuda" and all(place.device == CPU for _, place in places.options(run, places.of(value))):
+        return Const(value=False)
     if name == "requires_grad" and value.made is not None:
         return Const(value=False)
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):

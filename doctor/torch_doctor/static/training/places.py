@@ -66,6 +66,9 @@ def options(run: Executor, place: Value, facts: Facts = frozenset()) -> Iterator
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
     if isinstance(place, Either):
         for needs, option in place.options:
+            if any(symbol[0] == "option" for symbol, _ in needs):
+                yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which
+                continue
             known = dict(facts)
             if all(run.assumed.get(symbol, known.get(symbol, arm)) is arm for symbol, arm in needs):
                 yield from options(run, option, facts | needs)

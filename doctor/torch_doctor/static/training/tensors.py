@@ -120,10 +120,12 @@ def tensor_method(
     return result
 
 
-def computed(  # noqa: PLR0911 - one return per sort of result
+def computed(  # noqa: PLR0911, PLR0915 - one return per sort of result
     run: Executor, name: str, known: functions.Function, values: Args, keywords: Keywords, node: p.Node, *, dims: int
 ) -> Value:
     """The result of a function of torch, by its table entry; `dims` counts the arguments beside the first."""
+    if name.rpartition(".")[2] in ("max", "min") and _of_two(values, keywords):
+        known, dims = functions.METHODS["maximum"], 1
     everything = [*values, *keywords.values()]
     first = next(
         (v for v in values if isinstance(v, (Tensor, Unknown, ParameterValue, Params, Sequence, Either))), None
@@ -197,6 +199,16 @@ def computed(  # noqa: PLR0911 - one return per sort of result
         if isinstance(old, Tensor) and (flow is not old.flow or tensor.kind is not old.kind or name in RESHAPES):
             targets.bind(run, node.func.value, tensor, node)
     return tensor
+
+
+def _of_two(values: Args, keywords: Keywords) -> bool:
+    """Whether `max` or `min` compares two tensors, number by number, and does not go along a dimension of one."""
+    other = values[1] if len(values) > 1 else keywords.get("other")
+    if isinstance(other, Either):
+        return any(_of_two((other, option), {}) for _, option in other.options)
+    return isinstance(other, (Tensor, ParameterValue, Params)) or (
+        isinstance(other, Unknown) and (other.flow.graph is True or bool(other.flow.forwards))
+    )
 
 
 def _told(

@@ -53,6 +53,8 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
         return  # a sketch, or a holder of layers that somebody else runs
     for name in nameless:
         site, child = layers_held[name]
+        if _is_shared(run, module, name, child):
+            continue
         run.emit(
             LayerHeld,
             site,
@@ -63,6 +65,12 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
             trainable=module_parts.trainable(run, child),
             reached=False,
         )
+
+
+def _is_shared(run: Executor, module: Module, name: str, child: Module) -> bool:
+    """Whether another part of the module has the layer, too, and may run it."""
+    others = (value for key, value in module.fields.items() if key != name and isinstance(value, Module))
+    return any(child.id in {part.id for part in module_parts.parts_of(run, other).parts} for other in others)
 
 
 def _is_layer(run: Executor, module: Module) -> bool:

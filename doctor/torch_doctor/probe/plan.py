@@ -24,6 +24,8 @@ PASS_SECONDS = 2.0
 """How long a loop that only evaluates may take, whose passes are not counted: who cuts predictions must cut targets."""
 AGAIN = frozenset({"device"})
 """Instruments that look at a run of their own, in which the script is told that there is a GPU."""
+ALONE = frozenset({"round_trip"})
+"""Instruments for scripts that run alone: what one process reads back, another may have written meanwhile."""
 SHARE = 0.85
 """The agent's part of the time, after which it stops the script by itself; then its process is ended."""
 
@@ -52,6 +54,7 @@ def plan(
     request: Request, scratch: Path, rules: Iterable[Rule], traces: Sequence[Trace], absolute: Callable[[str], Path]
 ) -> dict[str, Any]:
     """What the agent is told; `absolute` gives the file that the path of a static site stands for."""
+    left_out = AGAIN | ALONE if request.processes > 1 else AGAIN
     return {
         "script": str(request.script),
         "text": request.text,
@@ -71,7 +74,7 @@ def plan(
             for site, loop in loops(traces).items()
             if site.cell is None
         },
-        "needs": sorted({need for rule in rules for need in rule.needs} - AGAIN),
+        "needs": sorted({need for rule in rules for need in rule.needs} - left_out),
         "instrument": True,
     }
 

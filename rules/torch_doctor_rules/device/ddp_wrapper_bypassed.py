@@ -104,12 +104,10 @@ class DdpWrapperBypassed(Rule):
         """Whether this forward goes through the wrapper."""
         forwards = at(trace, finding.site, Forward)
         averaged = Ranks(trace).averaged
-        if forwards and all(forward.wrapped or averaged(forward.module) for forward in forwards):
-            return True
-        if forwards and not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
+        if all(forward.wrapped or averaged(forward.module) for forward in forwards):
+            return bool(forwards)
+        if not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
             return "this run wraps no model"
-        if not forwards:
-            return False
         return "nothing was trained by it, or the script exchanges the gradients itself (see `--probe-processes`)"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -137,12 +135,10 @@ class DdpWrapperBypassed(Rule):
 
     def _applied(self, trace: Trace, family: Family, backward: Backward) -> Stepped | None:
         """The next step that applies what a backward pass computed."""
-        steps = (
-            step
-            for step in trace.of(Stepped)
-            if step.index > backward.index and not step.manual and family.related(step.modules, backward.modules)
-        )
-        return next(steps, None)
+        for step in trace.of(Stepped):
+            if step.index > backward.index and not step.manual and family.related(step.modules, backward.modules):
+                return step
+        return None
 
     def _report(self, forward: Forward, wrapped: Wrapped) -> Finding:
         return self.finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Backward
 from torch_doctor_rules.modes import Modes
 from torch_doctor_rules.passes import Passes, batch_of
 from torch_doctor_rules.precedence import uncalled
@@ -98,7 +99,8 @@ class MissingEvalMode(Rule):
         wrong = [
             forward
             for forward in passes.evaluations()
-            if forward.sensitive is True
+            if not _may_come_to_train(trace)
+            and forward.sensitive is True
             and forward.training is True
             and forward.used
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
@@ -133,3 +135,8 @@ class MissingEvalMode(Rule):
         """What the same batch gave twice, and how many batches ran in which mode."""
         evaluating = Passes(trace).evaluating_at(finding.site)
         return answers(trace, evaluating, "in training mode", lambda event: event.training)
+
+
+def _may_come_to_train(trace: Trace) -> bool:
+    """Whether a run ended before the training that the source shows: an agent that explores, say, acts for that."""
+    return trace.run is not None and bool(trace.run.foreseen) and not trace.of(Backward)

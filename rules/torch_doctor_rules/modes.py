@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Forward, GaveUp, Handed, Kept, LoopKind, LossCalled, ModeSet, Source
+from torch_doctor.trace import Forward, GaveUp, Handed, Kept, LoopKind, LossCalled, ModeSet, Source, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor_rules.passes import Passes
@@ -27,6 +27,21 @@ class Modes:
             and self.trace.together(mode, forward)
             and (mode.module in inside or self.covers(mode, forward))
         ]
+
+    def updates(self, forward: Forward) -> bool:
+        """Whether it trains, and a step follows in the same epoch before a switch back: an attack only goes backward."""
+        trace, around = self.trace, set(forward.scope.iterations()[:1])
+        switched = [event.index for event in trace.of(ModeSet) if event.training and event.index > forward.index]
+        steps = [step for step in trace.of(Stepped) if not step.whole or self._family_of(step, forward)]
+        applied = any(
+            forward.index < step.index < min(switched, default=step.index + 1)
+            and around <= set(step.scope.iterations())
+            for step in steps
+        )
+        return self.passes.trains(forward) and (applied or not steps)
+
+    def _family_of(self, step: Stepped, forward: Forward) -> bool:
+        return self.passes.family.related(step.modules, (forward.module,))
 
     def covers(self, mode: ModeSet, forward: Forward) -> bool:
         """Whether the switch sets the mode of all that runs in the forward."""

@@ -98,7 +98,7 @@ class TrainModeNotRestored(Rule):
         modes = Modes(passes := Passes(trace))
         found = []
         for forward in trace.of(Forward):
-            if forward.sensitive is False or forward.training is True or not passes.trains(forward):
+            if forward.sensitive is False or forward.training is True or not modes.updates(forward):
                 continue
             mode = modes.holds_evaluation(forward)
             if (

@@ -71,6 +71,8 @@ def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p
     if any(isinstance(option, (Tensor, Unknown) if short in _SHARING else Tensor) for option in options):
         return None
     first = args[0] if args else keywords.get("size", keywords.get("data"))
+    if short == "randint":  # its size comes after the bounds
+        first = next((value for value in given if isinstance(value, Sequence)), keywords.get("size", first))
     if short in _ALWAYS_SIZED:
         return Made(maker, sized=True, births=births)
     if first is None:

@@ -27,7 +27,7 @@ class Level(enum.Enum):
 
 
 class Fix(enum.Enum):
-    """Whether and how a finding can be mended by the machine."""
+    """Whether a fix of a rule's findings would keep every number; no command offers fixes yet, so nothing shows it."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"

@@ -16,8 +16,7 @@ def test_a_page_begins_with_what_the_rule_is(rules: tuple[Rule, ...]) -> None:
     assert page(rules[1]).startswith(
         "# missing-zero-grad (TDR101)\n\n"
         "Level: error: training or evaluation is wrong  \n"
-        "Witness: the source suspects it, a smoke step confirms or refutes it  \n"
-        "Fix: unsafe\n\n"
+        "Witness: the source suspects it, a smoke step confirms or refutes it\n\n"
         "Stand-in that dislikes every `backward()`.\n\n"
         "## Why is this bad?\n"
     )
@@ -26,13 +25,13 @@ def test_a_page_begins_with_what_the_rule_is(rules: tuple[Rule, ...]) -> None:
 def test_a_record_has_everything(rules: tuple[Rule, ...]) -> None:
     made = record(rules[2])
     assert made["code"] == "TDR601"
-    assert (made["name"], made["level"], made["witness"], made["fix"]) == ("whole-model-saved", "W", "S", "-")
+    assert (made["name"], made["level"], made["witness"]) == ("whole-model-saved", "W", "S")
 
 
 def test_the_markdown_table_has_a_row_per_rule(rules: tuple[Rule, ...]) -> None:
     lines = markdown_table(rules).splitlines()
     assert len(lines) == 2 + len(rules)
-    assert lines[3] == "| TDR101 | missing-zero-grad | Stand-in that dislikes every `backward()` | E | SP | unsafe |"
+    assert lines[3] == "| TDR101 | missing-zero-grad | Stand-in that dislikes every `backward()` | E | SP |"
 
 
 def test_the_text_table_fits_a_terminal(rules: tuple[Rule, ...]) -> None:

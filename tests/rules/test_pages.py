@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.marks import rules_for
-from torch_doctor.rule import Fix, Level
+from torch_doctor.rule import Level
 from torch_doctor.scan import Options, scan
 from torch_doctor_rules import rules
 
@@ -43,13 +43,11 @@ def test_a_module_is_named_after_its_rule_and_is_short(rule: type[Rule]) -> None
 @EACH
 def test_the_page_has_its_sections_in_order(rule: type[Rule]) -> None:
     headings = re.findall(r"^## (.+)$", BLOCK.sub("", rule.page()), re.MULTILINE)
-    fix_safety = [] if rule.fix is Fix.NONE else ["Fix safety"]
     assert headings == [
         "Why is this bad?",
         "Example",
         "Use instead",
         "How the probe confirms it",
-        *fix_safety,
         "When it stays silent",
         "References",
     ]
@@ -67,12 +65,6 @@ def test_the_page_refers_to_documentation(rule: type[Rule]) -> None:
     links = rule.page().partition("## References\n")[2].splitlines()
     assert links
     assert all(re.fullmatch(r"- https://(docs\.(pytorch|python)|scikit-learn)\.org/\S+", link) for link in links)
-
-
-@EACH
-def test_the_page_says_whether_the_fix_is_safe(rule: type[Rule]) -> None:
-    if rule.fix is not Fix.NONE:
-        assert f"## Fix safety\n{rule.fix.value.capitalize()}:" in rule.page()
 
 
 @EACH

@@ -23,13 +23,12 @@ WITNESSES = {
     "P": "a smoke step of the script shows it",
     "SP": "the source suspects it, a smoke step confirms or refutes it",
 }
-FIXES = {"safe": "safe", "unsafe": "unsafe", "-": "none"}
 LEAST_SUMMARY = 30
 
 
 def page(rule: Rule) -> str:
     """The documentation page, in Markdown."""
-    facts = f"Level: {LEVELS[rule.level]}  \nWitness: {WITNESSES[rule.witness]}  \nFix: {FIXES[rule.fix.value]}"
+    facts = f"Level: {LEVELS[rule.level]}  \nWitness: {WITNESSES[rule.witness]}"
     return f"# {rule.name} ({rule.code})\n\n{facts}\n\n{rule.page()}\n"
 
 
@@ -41,7 +40,6 @@ def record(rule: Rule) -> dict[str, Any]:
         "summary": rule.summary(),
         "level": rule.level.value,
         "witness": rule.witness,
-        "fix": rule.fix.value,
         "explanation": rule.page(),
         "url": None,
     }
@@ -49,11 +47,10 @@ def record(rule: Rule) -> dict[str, Any]:
 
 def markdown_table(rules: Sequence[Rule]) -> str:
     """The table that stands in the README."""
-    rows = ["| code | name | what goes wrong | level | witness | fix |", "|---|---|---|---|---|---|"]
+    rows = ["| code | name | what goes wrong | level | witness |", "|---|---|---|---|---|"]
     for rule in rules:
         summary = rule.summary().replace("|", "\\|")
-        fix = FIXES[rule.fix.value].replace("none", "\N{EN DASH}")
-        rows.append(f"| {rule.code} | {rule.name} | {summary} | {rule.level.value} | {rule.witness} | {fix} |")
+        rows.append(f"| {rule.code} | {rule.name} | {summary} | {rule.level.value} | {rule.witness} |")
     return "\n".join(rows) + "\n"
 
 

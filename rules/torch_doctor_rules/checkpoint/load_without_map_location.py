@@ -44,9 +44,6 @@ class LoadWithoutMapLocation(Rule):
     ## How the probe confirms it
     It does not: a run on this machine says nothing of the next one.
 
-    ## Fix safety
-    Unsafe: the tensors come to the CPU first, and code that expects them on the GPU has to move them.
-
     ## When it stays silent
     When a map is given, also through `**options`, and for what the script itself wrote into memory.
 

@@ -60,9 +60,6 @@ class ModeUnsetAfterLoad(Rule):
     The loaded model is called with parts that care about the mode in training mode, and is never trained: the same input
     given twice, to a copy of the model, gives two answers.
 
-    ## Fix safety
-    Unsafe: `model.eval()` is inserted after the load.
-
     ## When it stays silent
     When the model is trained, handed out of sight or switched by anybody, when its output may go backward, for models
     without dropout or batch norm, and for forwards on random input.

@@ -65,9 +65,6 @@ class StateDictAlias(Rule):
     ## How the probe confirms it
     The tensors that are loaded or saved later are the very ones that were taken, and the optimizer stepped in between.
 
-    ## Fix safety
-    Safe: `copy.deepcopy` is what was meant; it costs the memory of one more model.
-
     ## When it stays silent
     When the state is written or loaded before the next step, when it is a deep copy, and when it only gets into another
     model.

@@ -50,9 +50,6 @@ class UnsafeLoad(Rule):
     ## How the probe confirms it
     It does not: what somebody may put into the file is not to be seen in a run.
 
-    ## Fix safety
-    Unsafe: a file that holds more than tensors and plain values is refused, which may be what is wanted.
-
     ## When it stays silent
     Where every torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version`
     in the configuration) is 2.6 or newer and nothing else is asked for, when the argument is a variable, and for what the

@@ -51,9 +51,6 @@ class WholeModelSaved(Rule):
     ## How the probe confirms it
     The argument of `torch.save` is, or contains, a module.
 
-    ## Fix safety
-    Unsafe: `.state_dict()` is added, and the code that loads the file has to build the model first.
-
     ## When it stays silent
     For state dicts, also in variables and attributes, for tensors and settings, for a buffer in memory that
     the same program reads (a copy), and where it is not known what is saved.

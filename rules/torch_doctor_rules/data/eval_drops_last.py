@@ -64,9 +64,6 @@ class EvalDropsLast(Rule):
     ## How the probe confirms it
     No gradients are ever computed from the loader's batches, and it was built to drop the last one.
 
-    ## Fix safety
-    Safe: `drop_last=True` is removed, and every row is scored.
-
     ## When it stays silent
     Where the loader trains too, for batches of one row, where a variable decides, and where nothing shows what becomes of
     its batches.

@@ -63,9 +63,6 @@ class EvalLoaderShuffled(Rule):
     ## How the probe confirms it
     It does not: the order is in the source, and a run adds nothing.
 
-    ## Fix safety
-    Safe: `shuffle=True` is removed, and every row is scored as before.
-
     ## When it stays silent
     Where the loader trains too, with samplers, where a variable decides, and where nothing shows what becomes of its batches.
 

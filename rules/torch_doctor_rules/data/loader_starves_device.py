@@ -89,9 +89,6 @@ class LoaderStarvesDevice(Rule):
     The loader is built so, and its batches go through a model that is moved to a GPU. With a GPU, the workers that the script
     asks for are compared with the cores that it may use.
 
-    ## Fix safety
-    Unsafe: more workers need more memory, and the order of random numbers in the dataset changes.
-
     ## When it stays silent
     For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams, datasets
     that are not in sight or that speak of devices themselves, workers whose dataset may change between epochs, settings that

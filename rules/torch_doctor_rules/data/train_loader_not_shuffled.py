@@ -63,9 +63,6 @@ class TrainLoaderNotShuffled(Rule):
     ## How the probe confirms it
     Gradients are computed from the loader's batches, and its sampler is the sequential one over a dataset that is indexed.
 
-    ## Fix safety
-    Unsafe: `shuffle=True` changes the order of training on purpose.
-
     ## When it stays silent
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
     one batch for all rows, beside another loader in its stored order, whose rows may belong to these, and where

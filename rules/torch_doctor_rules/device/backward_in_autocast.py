@@ -61,9 +61,6 @@ class BackwardInAutocast(Rule):
     ## How the probe confirms it
     Autocast is on when `backward()` is called.
 
-    ## Fix safety
-    Safe: the backward pass moves behind the block, and computes the same.
-
     ## When it stays silent
     For `torch.autograd.grad`, whose gradients are part of a loss, and where autocast is switched off.
 

@@ -67,9 +67,6 @@ class CpuTensorInForward(Rule):
     two places meet, that operation is done with fake tensors on the CPU and on `cuda:0`: torch raises its error. With a
     GPU it is the error of the operation itself.
 
-    ## Fix safety
-    Unsafe: the tensor goes to the device of the module's input, which has to be a tensor.
-
     ## When it stays silent
     For tensors without dimensions and index tensors, which may be on the CPU; for what is moved before it is used, also
     behind a flag; for buffers and parameters; and for modules without parameters, which may belong to the data.

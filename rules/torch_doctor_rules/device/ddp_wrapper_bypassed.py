@@ -71,9 +71,6 @@ class DdpWrapperBypassed(Rule):
     (`--probe-processes 2`) it compares the gradients that they step with: they differ, or something else averaged them. In one
     process that is undecided where the script sends numbers between the forward and the step.
 
-    ## Fix safety
-    Unsafe: gradients become those of all processes, and the model trains differently.
-
     ## When it stays silent
     For evaluation, saving and whatever else needs `.module` without training; where a test decides whether the model is
     wrapped; where the wrapper takes part in the same step; and where the script changes the gradients itself, as

@@ -73,9 +73,6 @@ class EveryRankWrites(Rule):
     In several processes (`--probe-processes 2`) two of them write to the same path. In one process nothing can collide: what
     the source shows stays undecided.
 
-    ## Fix safety
-    Unsafe: the write goes behind a test of the rank, which code that waits for every process may not expect.
-
     ## When it stays silent
     Behind any test that may ask for the process (`rank == 0`, `is_main_process()`, `args.local_rank in (-1, 0)`), and
     where the path may differ between processes; for frameworks, which save from one process; and for scripts that wrap no

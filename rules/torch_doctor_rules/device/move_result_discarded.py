@@ -57,9 +57,6 @@ class MoveResultDiscarded(Rule):
     In a run of its own the script is told that there is a GPU. The statement's value is a tensor that would be there, its
     own tensor is one that would not.
 
-    ## Fix safety
-    Safe: the result is assigned to the name that was moved, which is what the statement was written for.
-
     ## When it stays silent
     For modules, which do move in place, and for whatever has a method `to` and is no tensor (batches of a tokenizer,
     graphs, metrics), or is not known to be one; for a tensor that is there already, as what a model returns is; and for

@@ -70,9 +70,6 @@ class MovedAfterWrap(Rule):
     The module is moved or converted after it was wrapped, and is then trained. In several processes
     (`--probe-processes 2`) it also says by how much their gradients differ.
 
-    ## Fix safety
-    Unsafe: the move goes before the wrapping, past whatever stands between them.
-
     ## When it stays silent
     For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
 

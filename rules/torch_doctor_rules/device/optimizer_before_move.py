@@ -63,9 +63,6 @@ class OptimizerBeforeMove(Rule):
     ## How the probe confirms it
     The move happens after the construction of an optimizer that has parameters of the model, and which then steps.
 
-    ## Fix safety
-    Unsafe: the move goes before the optimizer's construction, past whatever stands between them.
-
     ## When it stays silent
     For a second move to where the model is, for moves to the CPU, as for saving, and where no training follows.
 

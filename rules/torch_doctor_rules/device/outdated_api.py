@@ -52,10 +52,6 @@ class OutdatedApi(Rule):
     ## How the probe confirms it
     It does not: the source says it all.
 
-    ## Fix safety
-    Safe: the successor that is named does the same. A fix changes only names and arguments; what is changed through
-    `.data`, and `DataParallel`, whose successor needs a process for each device, are left to the reader.
-
     ## When it stays silent
     Where a torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
     the configuration) does not have the successor yet, behind a test of torch's version and in an `except` block, at

@@ -59,9 +59,6 @@ class TimingWithoutSynchronize(Rule):
     ## How the probe confirms it
     It does not: without a GPU nothing is queued, and with one the time differs from run to run.
 
-    ## Fix safety
-    Unsafe: waiting for the GPU at each step makes the script slower.
-
     ## When it stays silent
     Where anything between the two readings may wait for the GPU: `torch.cuda.synchronize()`, `.item()`, `.cpu()`, a tensor
     that is printed or tested, a call that cannot be followed; for a loop that copies each batch to the GPU, which waits for

@@ -73,9 +73,6 @@ class MissingEvalMode(Rule):
     A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
     and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
 
-    ## Fix safety
-    Unsafe: `model.eval()` is inserted before the pass, and `model.train()` after it where training goes on.
-
     ## When it stays silent
     For models without dropout or batch norm, in a mode that is not known, for Monte-Carlo dropout and recalibration
     (nobody takes the output), for smoke forwards on random input, and for passes that may go backward.

@@ -69,9 +69,6 @@ class MissingNoGrad(Rule):
     ## How the probe confirms it
     What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
-    ## Fix safety
-    Unsafe: the pass moves into `with torch.no_grad():`, and code after it can no longer go backward through it.
-
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
     goes into a training loss (teachers) or is dropped, when the model is frozen, and for smoke forwards.

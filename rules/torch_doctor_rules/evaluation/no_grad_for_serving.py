@@ -67,9 +67,6 @@ class NoGradForServing(Rule):
     ## How the probe confirms it
     It does not: this is advice about what the source says, and is off by default.
 
-    ## Fix safety
-    Unsafe: a tensor of `inference_mode` that is kept and used in training after all is an error there.
-
     ## When it stays silent
     When a result may go into a loss (teachers, targets, pseudo labels), is stored or goes out of sight, when weights are
     changed in the context, where no model is called, in training mode, and where the project allows torch before 1.9.

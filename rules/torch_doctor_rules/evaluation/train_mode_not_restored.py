@@ -75,9 +75,6 @@ class TrainModeNotRestored(Rule):
     The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
     second. A run of one epoch does not reach it.
 
-    ## Fix safety
-    Unsafe: `model.train()` is inserted before the training pass, which changes how the model trains.
-
     ## When it stays silent
     For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, for
     training that is in evaluation mode from the start, and when someone out of sight may switch the mode back.

@@ -69,9 +69,6 @@ class GraphKeptInContainer(Rule):
     A sentinel in the graph of an early value is still alive several steps later; after `.item()` or `.detach()` it
     dies.
 
-    ## Fix safety
-    Safe: `.detach()`, or `.item()` for a loss, is added; every number stays the same.
-
     ## When it stays silent
     When what is collected goes backward (returns of an episode, losses of a window), when the container is emptied for
     every batch or drops old values (`deque(maxlen=...)`), and for numbers, detached values and values under `no_grad`.

@@ -68,9 +68,6 @@ class LossAccumulatedWithGraph(Rule):
     A sentinel in the graph of an early loss is still alive several steps later; after `.item()` or `.detach()` it
     dies.
 
-    ## Fix safety
-    Safe: `.item()`, or `.detach()` where a tensor is needed, is added; every number stays the same.
-
     ## When it stays silent
     When the sum goes backward itself, when the value is a number or detached (also in the function that returned it),
     under `no_grad`, and when the sum goes where someone may still call `backward()` on it.

@@ -54,9 +54,6 @@ class RetainGraphInLoop(Rule):
     ## How the probe confirms it
     No later backward pass goes through any part of the graph that was kept.
 
-    ## Fix safety
-    Unsafe: code out of sight that goes through the graph once more fails without it.
-
     ## When it stays silent
     When another loss shares the graph, when the graph reaches back to before the pass of the loop (style transfer, recurrent
     states: TDR504), when `create_graph` is asked for, and when the loss goes out of sight.

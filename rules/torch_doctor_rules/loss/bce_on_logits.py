@@ -72,9 +72,6 @@ class BceOnLogits(Rule):
     The graph behind the loss ends in a linear layer or an activation without a sigmoid; or torch refuses the values
     because they leave the range.
 
-    ## Fix safety
-    Unsafe: `BCEWithLogitsLoss` applies the sigmoid itself, and the loss becomes another one.
-
     ## When it stays silent
     When a sigmoid, a softmax, a clamp or other arithmetic may have bounded the values, and when it is not known what
     they are.

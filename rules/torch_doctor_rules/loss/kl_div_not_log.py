@@ -76,9 +76,6 @@ class KlDivNotLog(Rule):
     The graph behind the input ends in a linear layer, an activation or a softmax with no logarithm between; or the call
     was made with `reduction="mean"`.
 
-    ## Fix safety
-    Unsafe: the loss becomes another number, and with `batchmean` a larger one.
-
     ## When it stays silent
     When it is not known what the values are, or how they are summed up; for `sum`, `none` and the old
     `size_average=False`.

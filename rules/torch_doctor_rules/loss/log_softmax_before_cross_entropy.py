@@ -70,10 +70,6 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     ## How the probe confirms it
     The graph behind the loss has two log-softmax nodes, one directly on the other.
 
-    ## Fix safety
-    Safe: the loss of the same log-probabilities is computed without the second log-softmax; every value stays the
-    same.
-
     ## When it stays silent
     When the loss is `NLLLoss`, which expects log-probabilities, and when the log-softmax lies behind a flag.
 

@@ -64,9 +64,6 @@ class LossArgumentsSwapped(Rule):
     ## How the probe confirms it
     What the loss gets first has no graph and comes from no model; what it gets as target has one and does.
 
-    ## Fix safety
-    Unsafe: the arguments change places, and the loss becomes another one.
-
     ## When it stays silent
     For losses in which the two may change places (`MSELoss`, `L1Loss` and their like), for functions of the project
     with an order of their own, and where it is not known that the first argument is data.

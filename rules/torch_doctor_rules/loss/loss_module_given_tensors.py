@@ -62,9 +62,6 @@ class LossModuleGivenTensors(Rule):
     ## How the probe confirms it
     It counts the tensors that the constructor gets where it takes flags and numbers.
 
-    ## Fix safety
-    Safe: the loss is constructed without arguments and called with them: `nn.CrossEntropyLoss()(output, labels)`.
-
     ## When it stays silent
     When the tensors are weights (`weight`, `pos_weight`, also by position), when it is not known that the arguments are
     tensors, and for losses of the project or of other libraries.

@@ -61,9 +61,6 @@ class LossModuleOverwritten(Rule):
     ## How the probe confirms it
     The statement raises: what is called is the tensor that it assigned before.
 
-    ## Fix safety
-    Safe: the result gets a name of its own, there and where it is read.
-
     ## When it stays silent
     When the loss function is built anew before it is called again, when the name is a parameter of a function that
     assigns it once a call, and when what is overwritten is no loss.

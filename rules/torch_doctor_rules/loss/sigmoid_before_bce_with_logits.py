@@ -64,9 +64,6 @@ class SigmoidBeforeBceWithLogits(Rule):
     ## How the probe confirms it
     The graph behind the loss has a sigmoid under the one of the loss.
 
-    ## Fix safety
-    Unsafe: the sigmoid is removed, and code that reads the model's output as probabilities has to apply it itself.
-
     ## When it stays silent
     When the sigmoid is a gate, or serves metrics and predictions only, when it lies behind a flag, and when the loss is
     another one.

@@ -69,9 +69,6 @@ class SilentBroadcast(Rule):
     ## How the probe confirms it
     The shapes at the loss call; for a loss written by hand the shapes of the difference that the loss was made of.
 
-    ## Fix safety
-    Unsafe: `squeeze(1)` on the prediction changes what the loss is computed of, as it was meant.
-
     ## When it stays silent
     When a shape is not known, when the batch has one row, when a loss with `reduction="none"` is reduced by hand, and
     when the difference of all pairs is asked for with a dimension of its own on both sides.

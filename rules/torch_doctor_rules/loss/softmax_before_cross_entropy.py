@@ -72,9 +72,6 @@ class SoftmaxBeforeCrossEntropy(Rule):
     The graph behind the loss has a softmax under the log-softmax; that the values lie in [0, 1] and sum to 1 supports
     it.
 
-    ## Fix safety
-    Unsafe: the softmax is removed, and code that reads the model's output as probabilities has to apply it itself.
-
     ## When it stays silent
     When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is
     another one (`NLLLoss`, a binary loss), and when a layer that is called `softmax` is a log-softmax.

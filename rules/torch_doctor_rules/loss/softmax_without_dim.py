@@ -63,9 +63,6 @@ class SoftmaxWithoutDim(Rule):
     ## How the probe confirms it
     It does not need to: the source says it.
 
-    ## Fix safety
-    Unsafe: the dimension that torch guesses may not be the one that was meant.
-
     ## When it stays silent
     When the arguments are not all in sight (`**options`), and for functions that have a default of their own
     (`gumbel_softmax`).

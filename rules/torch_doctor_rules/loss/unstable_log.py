@@ -79,9 +79,6 @@ class UnstableLog(Rule):
     ## How the probe confirms it
     The logarithm gets what a softmax, a sigmoid or a ReLU made, unclamped; it tells the smallest value that came.
 
-    ## Fix safety
-    Unsafe: `log_softmax` and `logsigmoid` give the same values more exactly, and finite ones where there were none.
-
     ## When it stays silent
     When a clamp, a small constant or a mask comes between, for averages and maxima of probabilities, and where no
     gradients are recorded (a beam search ranks by minus infinity, too).

@@ -68,9 +68,6 @@ class DropoutIgnoresMode(Rule):
     ## How the probe confirms it
     The call runs while its module is in evaluation mode; the numbers that it makes zero are counted.
 
-    ## Fix safety
-    Safe: `training=self.training` is added, which is what `nn.Dropout` does.
-
     ## When it stays silent
     When `training` is given, by name or by position (`training=True` is Monte Carlo dropout on purpose), when a branch asks
     for the mode or for an argument of the function, when the rate is 0, and outside of modules.

@@ -58,9 +58,6 @@ class ForwardCalledDirectly(Rule):
     The call is executed, on a module whose `__call__` is torch's, by code that is none of its methods. It counts the calls
     and the hooks that they went past.
 
-    ## Fix safety
-    Safe: `.forward` is left out. A module's call passes all its arguments on.
-
     ## When it stays silent
     For `super().forward(...)`, for `self.forward(...)` in the module's own methods, for what is no module (a loader, an
     extension, an `autograd.Function`), for classes with a `__call__` of their own, for compiled modules, and in tests,

@@ -60,9 +60,6 @@ class MissingSuperInit(Rule):
     ## How the probe confirms it
     The construction raises `AttributeError: cannot assign module before Module.__init__() call` at the first layer.
 
-    ## Fix safety
-    Safe: `super().__init__()` is inserted as the first statement, or moved there.
-
     ## When it stays silent
     When only plain attributes come before the call, when the base is initialised by name (`nn.Module.__init__(self)`,
     `Base.__init__(self)`) or in the `__post_init__` of a dataclass, and when the class is no module.

@@ -67,9 +67,6 @@ class ModulesInPlainContainer(Rule):
     ## How the probe confirms it
     The set difference between the modules that ran and those that are reachable from the root's `named_modules()`.
 
-    ## Fix safety
-    Safe: a list or tuple becomes `nn.ModuleList`, a dict `nn.ModuleDict`, which iterate and index as before.
-
     ## When it stays silent
     When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`,
     `setattr`), when they have nothing to train and no mode, when the owner is no module, and when they were handed in

@@ -64,9 +64,6 @@ class ParameterNotALeaf(Rule):
     ## How the probe confirms it
     Where there is a GPU, or the script believes it, the attribute is a tensor computed from a parameter that nobody holds.
 
-    ## Fix safety
-    Unsafe: the move goes into the parentheses, and the attribute becomes a parameter: it is trained from then on.
-
     ## When it stays silent
     When the tensor is moved before it becomes a parameter, when the module is moved as a whole, and when only the dtype
     changes.

@@ -66,9 +66,6 @@ class ParametersInPlainContainer(Rule):
     ## How the probe confirms it
     The set difference between the parameters that the loss depends on and those reachable from `named_parameters()`.
 
-    ## Fix safety
-    Safe: a list becomes `nn.ParameterList`, a dict `nn.ParameterDict`, which iterate and index as before.
-
     ## When it stays silent
     When the parameters are registered another way (`register_parameter`, an attribute, a `ParameterList` of the list),
     when none of them is trained, when the owner is no module, and when they were handed in from outside.

@@ -69,9 +69,6 @@ class SharedLayerObject(Rule):
     ## How the probe confirms it
     The list of the built module holds one object several times; it counts the parameters that are missing.
 
-    ## Fix safety
-    Unsafe: the model gets the parameters it was meant to have, and checkpoints of the old one no longer fit.
-
     ## When it stays silent
     When the layer has nothing to train (activations, pooling, dropout), when the list is not made into layers of a module,
     when the layers are copied (`copy.deepcopy`), and when sharing is on purpose: one arm of a choice, a name that says so,

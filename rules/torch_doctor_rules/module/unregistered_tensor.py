@@ -67,10 +67,6 @@ class UnregisteredTensor(Rule):
     In the model's first forward it follows the tensors that its modules keep and have not registered: which of them are
     combined with others. It counts the numbers that are in no `state_dict()`.
 
-    ## Fix safety
-    Unsafe: `register_buffer` puts the tensor into the checkpoints too, so that older ones do not load strictly any more.
-    With `persistent=False` it only moves.
-
     ## When it stays silent
     When `forward` moves the tensor itself or makes it anew, when somebody else assigns the attribute, when the constructor
     is given it or puts it on a device, for single numbers, indices and empty tensors, for what `forward` does not use, and

@@ -53,9 +53,6 @@ class CudnnFlagsClash(Rule):
     ## How the probe confirms it
     It does not: which algorithm is the fastest differs from machine to machine.
 
-    ## Fix safety
-    Safe: `benchmark` becomes false, as who asks for determinism means it.
-
     ## When it stays silent
     Where the two are set on different paths, where the first is set on some paths only (as `deterministic` for those who
     give a seed), where a variable decides one of them, and where one is switched off again.

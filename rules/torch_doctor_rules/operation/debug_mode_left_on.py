@@ -70,9 +70,6 @@ class DebugModeLeftOn(Rule):
     ## How the probe confirms it
     The mode is on at every backward pass of the run.
 
-    ## Fix safety
-    Safe: the switch is removed; what is computed stays the same.
-
     ## When it stays silent
     Where a flag or an argument decides, where some training goes without it, for a profiler with a schedule, and for one
     that records a single loop of steps.

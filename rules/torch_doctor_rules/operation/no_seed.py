@@ -54,9 +54,6 @@ class NoSeed(Rule):
     ## How the probe confirms it
     The run trains, and neither torch nor `random` nor numpy is ever given a seed.
 
-    ## Fix safety
-    Unsafe: every run becomes the same run, which may not be wanted.
-
     ## When it stays silent
     Where anything is seeded at all, also by a function of another library, where a framework owns the loop, and for
     functions that nobody in sight calls.

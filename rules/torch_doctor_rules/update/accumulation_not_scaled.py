@@ -68,9 +68,6 @@ class AccumulationNotScaled(Rule):
     Several backward passes of the line come before one step, each of a mean loss with nothing in its graph that divides
     it. A loss that is divided, or one step for every backward pass, refutes it.
 
-    ## Fix safety
-    Unsafe: the loss is divided, and every update becomes K times smaller.
-
     ## When it stays silent
     For losses that are divided or weighted in any way, summed, or written by hand; where gradients are changed before the
     step; under frameworks that divide the loss themselves.

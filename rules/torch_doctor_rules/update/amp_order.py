@@ -85,9 +85,6 @@ class AmpOrder(Rule):
     At the call the gradients are those of a loss that the scaler multiplied, or not, against what the protocol wants; a
     missing update shows when torch refuses the next step. Calls in the right order refute it.
 
-    ## Fix safety
-    Unsafe: gradients get another size, and the model trains differently.
-
     ## When it stays silent
     For scalers that are switched off; for frameworks that unscale before they clip; where the gradients are changed by
     hand, or the scaler goes out of sight.

@@ -63,9 +63,6 @@ class GradClearedBeforeStep(Rule):
     At the `step()` after it no parameter of the optimizer has a gradient, although a `backward()` of the same iteration
     had filled them. Gradients at that step refute the finding.
 
-    ## Fix safety
-    Unsafe: the clearing is moved behind the step, or in front of the backward pass, and the model begins to train.
-
     ## When it stays silent
     When the clearing belongs to another optimizer or model, when it happens on a path that skips the step (a batch
     with bad gradients), when a step or another `backward()` lies between, or when something on the way is out of

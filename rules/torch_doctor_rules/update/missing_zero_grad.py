@@ -65,9 +65,6 @@ class MissingZeroGrad(Rule):
     A hook on the parameters runs before gradients are added. At the first `backward()` after a step it finds the old
     gradient still there, step after step; the evidence is its size beside that of this batch's own gradient.
 
-    ## Fix safety
-    Unsafe: `optimizer.zero_grad()` is inserted before the backward pass, which changes how the model trains.
-
     ## When it stays silent
     When anything on the way may clear the gradients (the optimizer, the module, `p.grad = None`, a helper, a step
     closure, a call that cannot be followed), while gradients are accumulated for one step, without any step (attacks,

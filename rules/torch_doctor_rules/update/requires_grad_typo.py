@@ -64,9 +64,6 @@ class RequiresGradTypo(Rule):
     ## How the probe confirms it
     The line runs, what it sets the attribute on is a tensor or a module, and torch has no such attribute there.
 
-    ## Fix safety
-    Safe: the attribute gets its name, or for a module `requires_grad_()` is called, which is plainly what was meant.
-
     ## When it stays silent
     For attributes of the project's own: those that a module's class defines, sets on `self` or was given when it was
     built. Where it is not known that the object is a tensor or a module.

@@ -67,9 +67,6 @@ class SchedulerBeforeOptimizer(Rule):
     The scheduler steps, and its optimizer has not stepped once so far and does so afterwards. A step of the optimizer
     before each of the scheduler's refutes it.
 
-    ## Fix safety
-    Unsafe: the call moves behind the optimizer's steps, and every epoch gets another learning rate.
-
     ## When it stays silent
     For a step that is told its epoch or a metric, and for `ReduceLROnPlateau`; for calls behind a condition that the
     optimizer's step does not share (`if epoch > 0: scheduler.step()` at the top of an epoch is right); for loops without

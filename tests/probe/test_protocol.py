@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from torch_doctor import trace as t
-from torch_doctor.probe.protocol import EVENTS, Reader
+from torch_doctor.probe.protocol import Reader
 
 SITE = {"t": "site", "id": 1, "at": ["/project/train.py", 7, 5, 7, 20]}
 ROOT = {"t": "scope", "id": 0, "parent": None, "kind": "root", "name": "", "site": 1}
@@ -165,5 +165,7 @@ def test_a_run_that_was_cut_off_anywhere_is_read_to_there(length: int) -> None:
 
 
 def test_every_event_of_the_vocabulary_can_be_written() -> None:
-    assert {"Forward", "Backward", "Stepped", "Kept", "Held", "ModeSet", "ParameterSeen", "Reevaluated"} <= set(EVENTS)
-    assert "Event" not in EVENTS
+    assert {"Forward", "Backward", "Stepped", "Kept", "Held", "ModeSet", "ParameterSeen", "Reevaluated"} <= set(
+        t.EVENTS
+    )
+    assert "Event" not in t.EVENTS

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 
 import pytest
 
 from torch_doctor import trace as t
-from torch_doctor.report.event_words import Words
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look
 from torch_doctor.report.trace_text import render, render_json
@@ -240,43 +238,3 @@ def test_programs_get_every_event_with_all_it_says(script: Script) -> None:
     assert record["branches"] == [
         {"site": {**clipped["site"], "column": 12, "end_column": 21}, "kind": "flag", "every": None}
     ]
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [kind for _, kind in inspect.getmembers(t, inspect.isclass) if issubclass(kind, t.Event) and kind is not t.Event],
-)
-def test_every_kind_of_event_has_words(kind: type[t.Event]) -> None:
-    if kind in (t.LoopExited, t.CallExited):  # they show in the indentation
-        return
-    fields = {
-        name: VALUES[str(parameter.annotation).strip("'")]
-        for name, parameter in inspect.signature(kind).parameters.items()
-        if parameter.default is parameter.empty and name not in ("site", "scope")
-    }
-    event = kind(site=site(1), scope=t.Scope(t.ScopeKind.ROOT, site(1)), **fields)  # type: ignore[arg-type]
-    words = Words().of(event)
-    assert words
-    assert words != kind.__name__
-    assert "\n" not in words
-
-
-VALUES: dict[str, object] = {
-    "int": 1,
-    "int | None": 2,
-    "float": 0.5,
-    "str": "word",
-    "bool": True,
-    "Tri": None,
-    "Version": (2, 4),
-    "Kind": t.Kind.LOGITS,
-    "Holding": t.Holding.APPENDED,
-    "LoopKind": t.LoopKind.PLAIN,
-    "TensorFact": t.TensorFact(),
-    "Site": site(1),
-    "frozenset[int]": frozenset({1, 2}),
-    "tuple[int, ...]": (1, 2),
-    "tuple[tuple[str, tuple[float, ...]], ...]": (("fc.weight", (0.5, -1.0)),),
-    "tuple[str, ...]": ("train", "eval"),
-    "float | None": 0.5,
-}

@@ -31,8 +31,7 @@ def decoded(kind: type, record: Mapping[str, Any], sites: Sites) -> dict[str, An
 
 @functools.cache
 def _fields(kind: type) -> dict[str, Decode]:
-    known = {name: getattr(t, name) for name in t.__all__} | {"Trail": tuple[tuple[t.Site, str], ...]}
-    hints = typing.get_type_hints(kind, localns=known)
+    hints = typing.get_type_hints(kind, localns=vars(t))
     names = [each.name for each in dataclasses.fields(kind)]
     return {name: _decoder(hints[name]) for name in names if not (issubclass(kind, t.Event) and name in COMMON)}
 

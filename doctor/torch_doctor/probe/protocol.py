@@ -16,12 +16,6 @@ from torch_doctor.probe.fields import decoded
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-EVENTS: dict[str, type[t.Event]] = {
-    name: member
-    for name in t.__all__
-    if isinstance(member := getattr(t, name), type) and issubclass(member, t.Event) and member is not t.Event
-}
-
 
 class Reader:
     """Builds the trace line by line; what makes no sense is counted, and does no harm to the rest."""
@@ -108,7 +102,7 @@ class Reader:
         self.trace.add(event)
 
     def _decoded(self, record: dict[str, Any], site: t.Site, scope: t.Scope) -> t.Event:
-        kind = EVENTS[record["e"]]
+        kind = t.EVENTS[record["e"]]
         return kind(site=site, scope=scope, **decoded(kind, record, self._sites))
 
     def _measured(self, record: dict[str, Any]) -> None:

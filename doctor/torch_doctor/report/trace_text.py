@@ -8,7 +8,6 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor import trace as t
-from torch_doctor.report.event_words import Words
 from torch_doctor.report.trace_blocks import Block, nested
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class _Text:
         self._trace = trace
         self._sources = sources
         self._paint = look.paint
-        self._words = Words(trace.events)
+        self._names = trace.names()
         self._gutter = max((len(_position(event.site)) for event in trace.events), default=0)
 
     def render(self, block: Block) -> str:
@@ -80,7 +79,7 @@ class _Text:
         return f"{where}  {'  ' * depth}{shown}{''.join('  ' + self._paint(note, 'yellow') for note in notes)}"
 
     def _event_words(self, event: t.Event, path: str) -> str:
-        words = self._words.of(event)
+        words = event.words(self._names)
         if isinstance(event, t.CallEntered):
             site = event.function_site
             if event.function == "__init__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from torch_doctor.trace.events.names import Names
 from torch_doctor.trace.scope import Branch, BranchKind, Scope
 from torch_doctor.trace.versions import ANY, Versions
 
@@ -84,6 +85,13 @@ class Trace:
         for event in self.events[first.index - self.first + 1 : last.index - self.first]:
             if isinstance(event, kinds):
                 yield event
+
+    def names(self) -> Names:
+        """What the objects of the events are called."""
+        names = Names()
+        for event in self.events:
+            event.introduce(names)
+        return names
 
     def together(self, first: Event, second: Event) -> bool:
         """Whether one path can contain both: no branch sends them into different arms."""

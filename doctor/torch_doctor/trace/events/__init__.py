@@ -1,170 +1,31 @@
-"""What can happen in a training script: one class per event, each field with its meaning.
+"""What can happen in a training script: one class per event, each field with its meaning, in the families of the rules.
 
 References (`module`, `optimizer`, ...) are numbers that stand for one object during one run; names (`name`) are the user's
 own spelling of it. An event that names another event does so by the other's `index` in the trace. Fields of type `Tri`
 are None where the witness does not know.
+
+The classes are the only list of events there is: whoever adds one writes it into the module of its family.
 """
 
-from torch_doctor.trace.events.course import (
-    AutocastEntered,
-    AutocastExited,
-    BatchTaken,
-    CallEntered,
-    CallExited,
-    ClockRead,
-    GradModeEntered,
-    GradModeExited,
-    LoopEntered,
-    LoopExited,
-    LoopIterated,
-    Timed,
-    ValueRead,
-)
-from torch_doctor.trace.events.data import (
-    DatasetBuilt,
-    EpochSet,
-    Fitted,
-    LoaderBuilt,
-    MemoryChanged,
-    PixelsGiven,
-    Reordered,
-    RowMoved,
-    RowsSplit,
-    WorkersAlike,
-)
-from torch_doctor.trace.events.devices import DevicesAgreed, DevicesMet, MoveLost
-from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact, Trail
-from torch_doctor.trace.events.lasting import Kept, Loaded, LoadMisused, Logged, Saved, StateTaken, Stored, WriterBuilt
-from torch_doctor.trace.events.losses import LossBuilt, Overwritten
-from torch_doctor.trace.events.modules import (
-    BuiltInForward,
-    ConstantWeights,
-    FunctionalDropout,
-    Held,
-    LayerHeld,
-    ModeMethod,
-    ModeSet,
-    ModuleBuilt,
-    Moved,
-    ParameterMoved,
-    PlainTensorUsed,
-    Registered,
-    Repeated,
-    Wrapped,
-)
-from torch_doctor.trace.events.settings import FiniteChecked, RunAsScript, Seeded, SettingSet
-from torch_doctor.trace.events.sight import GaveUp, Handed, OutdatedUsed, Owned, Unreadable
-from torch_doctor.trace.events.sums import Averaged, Meaned, Summed
-from torch_doctor.trace.events.update import (
-    Backward,
-    Broadcast,
-    Clipped,
-    Forward,
-    ForwardByName,
-    GradFlagSet,
-    GraphCut,
-    LeafMade,
-    LogTaken,
-    LossCalled,
-    Normalised,
-    NotCalled,
-    OptimizerBuilt,
-    OptimizerRestored,
-    ScalerBuilt,
-    ScalerUpdated,
-    SchedulerBuilt,
-    SchedulerStepped,
-    Stepped,
-    Unscaled,
-    ZeroGrad,
-)
+from torch_doctor.trace.events.checkpoint import *
+from torch_doctor.trace.events.control import *
+from torch_doctor.trace.events.data import *
+from torch_doctor.trace.events.device import *
+from torch_doctor.trace.events.evaluation import *
+from torch_doctor.trace.events.event import NO_EVENTS as NO_EVENTS
+from torch_doctor.trace.events.event import Event as Event
+from torch_doctor.trace.events.event import TensorFact as TensorFact
+from torch_doctor.trace.events.event import Trail as Trail
+from torch_doctor.trace.events.graph import *
+from torch_doctor.trace.events.limits import *
+from torch_doctor.trace.events.loss import *
+from torch_doctor.trace.events.module import *
+from torch_doctor.trace.events.operation import *
+from torch_doctor.trace.events.update import *
 
-__all__ = [
-    "NO_EVENTS",
-    "AutocastEntered",
-    "AutocastExited",
-    "Averaged",
-    "Backward",
-    "BatchTaken",
-    "Broadcast",
-    "BuiltInForward",
-    "CallEntered",
-    "CallExited",
-    "Clipped",
-    "ClockRead",
-    "ConstantWeights",
-    "DatasetBuilt",
-    "DevicesAgreed",
-    "DevicesMet",
-    "EpochSet",
-    "Event",
-    "FiniteChecked",
-    "Fitted",
-    "Forward",
-    "ForwardByName",
-    "FunctionalDropout",
-    "GaveUp",
-    "GradFlagSet",
-    "GradModeEntered",
-    "GradModeExited",
-    "GraphCut",
-    "Handed",
-    "Held",
-    "Kept",
-    "LayerHeld",
-    "LeafMade",
-    "LoadMisused",
-    "Loaded",
-    "LoaderBuilt",
-    "LogTaken",
-    "Logged",
-    "LoopEntered",
-    "LoopExited",
-    "LoopIterated",
-    "LossBuilt",
-    "LossCalled",
-    "Meaned",
-    "MemoryChanged",
-    "ModeMethod",
-    "ModeSet",
-    "ModuleBuilt",
-    "MoveLost",
-    "Moved",
-    "Normalised",
-    "NotCalled",
-    "OptimizerBuilt",
-    "OptimizerRestored",
-    "OutdatedUsed",
-    "Overwritten",
-    "Owned",
-    "ParameterMoved",
-    "PixelsGiven",
-    "PlainTensorUsed",
-    "Registered",
-    "Reordered",
-    "Repeated",
-    "RowMoved",
-    "RowsSplit",
-    "RunAsScript",
-    "Saved",
-    "ScalerBuilt",
-    "ScalerUpdated",
-    "SchedulerBuilt",
-    "SchedulerStepped",
-    "Seeded",
-    "SettingSet",
-    "StateTaken",
-    "Stepped",
-    "Stored",
-    "Summed",
-    "TensorFact",
-    "Timed",
-    "Trail",
-    "Unreadable",
-    "Unscaled",
-    "ValueRead",
-    "WorkersAlike",
-    "Wrapped",
-    "WriterBuilt",
-    "ZeroGrad",
-]
+EVENTS: dict[str, type[Event]] = {
+    name: member
+    for name, member in list(globals().items())
+    if isinstance(member, type) and issubclass(member, Event) and member is not Event
+}
+"""Every class of events, by its name."""

@@ -1,13 +1,16 @@
-"""Where data comes from: datasets, what puts their rows in order, and the loaders that read them."""
+"""Data: datasets, what puts their rows in order, the loaders that read them, and the batches they give."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import NO_EVENTS, Event, Trail
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import Trail
+    from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
 
@@ -36,10 +39,18 @@ class DatasetBuilt(Event):
     computes: Tri = None
     changes: Tri = None
 
+    def words(self, _: Names, /) -> str:
+        style = {True: "iterable", False: "map-style", None: ""}[self.iterable]
+        order = {True: "rows in random order", False: "rows as they are stored", None: ""}[self.shuffled]
+        return f"read {short(self.class_name) or 'data'}{in_brackets(part for part in (style, order) if part)}"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Reordered(Event):
     """Something was put in random order, or drawn from at random: nobody knows whether rows of a dataset."""
+
+    def words(self, _: Names, /) -> str:
+        return "put something in random order"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -76,6 +87,12 @@ class LoaderBuilt(Event):
     cores: int | None = None
     beside: frozenset[int] = NO_EVENTS
 
+    def words(self, names: Names, /) -> str:
+        order = {True: "shuffled", False: "in stored order", None: "order not known"}[self.shuffle]
+        traits = ["order by a sampler" if self.sampled else order, *["short batch dropped"] * bool(self.drop_last)]
+        over = f" over {names.thing(self.dataset)}" if self.dataset else ""
+        return f"build a data loader{over}{in_brackets(traits)}"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RowMoved(Event):
@@ -90,12 +107,44 @@ class RowMoved(Event):
     loader_site: Site | None = None
     times: int = 0
 
+    def words(self, _: Names, /) -> str:
+        return f"rows of {self.class_name or 'a dataset'} are moved to the GPU, in {self.workers} worker processes"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class EpochSet(Event):
     """`sampler.set_epoch(...)`: the next pass gets an order of its own; `sampler` is 0 where it is not known which."""
 
     sampler: int
+
+    def words(self, _: Names, /) -> str:
+        return "tell a sampler its epoch"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RowsDrawn(Event):
+    """A pass over a distributed sampler began: `rows` are the first that this process is to read, `count` all of them.
+
+    Only the probe writes it.
+    """
+
+    sampler: int
+    rows: tuple[int, ...]
+    count: int
+
+    def words(self, _: Names, /) -> str:
+        return f"a sampler gives {self.count} rows, from row {', '.join(map(str, self.rows[:3]))} on"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class BatchTaken(Event):
+    """A loop got its next batch from `loader` (0 when it is not known which)."""
+
+    loader: int
+    name: str
+
+    def words(self, _: Names, /) -> str:
+        return f"take a batch from {quoted(self.name)}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -108,6 +157,10 @@ class Fitted(Event):
     function: str
     name: str
 
+    def words(self, _: Names, /) -> str:
+        what = "a statistic" if self.function == "statistic" else short(self.function).rpartition(".")[2]
+        return f"fit {what} on rows{in_brackets([self.name])}"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class RowsSplit(Event):
@@ -118,6 +171,9 @@ class RowsSplit(Event):
 
     by: str
     fits: frozenset[int] = NO_EVENTS
+
+    def words(self, _: Names, /) -> str:
+        return f"split rows by {self.by.rpartition('.')[2]}{in_brackets(['fitted on before'] * bool(self.fits))}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -135,6 +191,9 @@ class MemoryChanged(Event):
     changed: int = 0
     elements: int = 0
 
+    def words(self, _: Names, /) -> str:
+        return f"change {quoted(self.name)} in place, whose memory a tensor has"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class PixelsGiven(Event):
@@ -149,6 +208,9 @@ class PixelsGiven(Event):
     documented: bool = False
     read_at: Site | None = None
     largest: float = 0.0
+
+    def words(self, _: Names, /) -> str:
+        return f"give {quoted(self.name)} pictures in numbers from 0 to 255"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -168,3 +230,6 @@ class WorkersAlike(Event):
     name: str
     class_name: str
     drawn_at: Site
+
+    def words(self, _: Names, /) -> str:
+        return f"draw the same random numbers in each of {self.workers} workers"

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torch_doctor.trace.events.wording import in_brackets, quoted
 from torch_doctor.trace.words import Kind, Source, Tri
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.scope import Guards, Scope
     from torch_doctor.trace.site import Site
 
@@ -50,6 +52,19 @@ class TensorFact:
     leaf: Tri = None
     loader: int = 0
 
+    def words(self) -> str:
+        """The tensor in words."""
+        kind = self.kind.value if self.kind is not Kind.UNKNOWN else ""
+        graph = {True: "with its graph", False: "without a graph", None: ""}[self.graph]
+        meta = f"{self.dtype}{self.size()}" if self.shape is not None else self.dtype
+        if self.name:
+            return f"{quoted(self.name)}{in_brackets(part for part in (kind, meta, graph) if part)}"
+        return f"{kind or 'a tensor'} {graph}" if graph else kind or "something"
+
+    def size(self) -> str:
+        """The shape as torch prints it, with question marks for what is not known."""
+        return "[" + ", ".join("?" if size is None else str(size) for size in self.shape or ("...",)) + "]"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Event:
@@ -59,3 +74,10 @@ class Event:
     scope: Scope
     guards: Guards = frozenset()
     index: int = -1
+
+    def introduce(self, names: Names) -> None:
+        """Tell what the objects of this event are called, where it builds or calls some."""
+
+    def words(self, _: Names, /) -> str:
+        """The event in words; its class's name where what it says shows in the indentation of a trace."""
+        return type(self).__name__

@@ -1,4 +1,4 @@
-"""What happens to modules: they are built, put together, switched and moved."""
+"""Modules and what belongs to them: layers, parameters, and what is left out of their registration."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
 
@@ -33,6 +35,19 @@ class ModuleBuilt(Event):
     base_initialised: Tri = True
     early_member: Site | None = None
 
+    def introduce(self, names: Names) -> None:
+        names.built(self.module, self.class_name)
+
+    def words(self, _: Names, /) -> str:
+        traits = []
+        if self.sensitive:
+            traits.append("mode-sensitive")
+        if self.base_initialised is False:
+            traits.append("nn.Module.__init__ never ran")
+        if self.early_member is not None:
+            traits.append(f"a part was set before nn.Module.__init__ ran, in row {self.early_member.row}")
+        return f"build {short(self.class_name)}{in_brackets(traits)}"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Registered(Event):
@@ -41,6 +56,9 @@ class Registered(Event):
     owner: int
     child: int
     name: str
+
+    def words(self, names: Names, /) -> str:
+        return f"register `{self.name}` in {names.things([self.owner])}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -68,6 +86,12 @@ class Held(Event):
     member_class: str = ""
     filled_at: tuple[Site, ...] = ()
 
+    def words(self, _: Names, /) -> str:
+        what = f"{'parameter' if self.parameters else 'module'}{'s' * (len(self.members) != 1)}"
+        fate = "registered elsewhere" if self.registered else "not registered"
+        where = f"the plain {self.container} `{self.name}` of {self.owner_class}"
+        return f"keep {len(self.members)} {what} in {where}: {fate}"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Repeated(Event):
@@ -87,6 +111,10 @@ class Repeated(Event):
     registered_at: Site | None = None
     chosen: bool = False
     elements: int = 0
+
+    def words(self, _: Names, /) -> str:
+        often = f"{self.times} times" if self.times else "several times"
+        return f"list {short(self.class_name)} {quoted(self.name)} {often}, the same one each time"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -108,75 +136,9 @@ class LayerHeld(Event):
     forwards: int = 0
     elements: int = 0
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class ConstantWeights(Event):
-    """All weights of a layer were set to one number, `value` (None: not known which).
-
-    `site` is the initialisation, for the probe the layer's construction, which is `built_at`. `identical`: its units get
-    the same gradients and stay the same, since what follows it is constant too; for the probe, they were after `steps`
-    updates.
-    """
-
-    module: int
-    class_name: str
-    value: float | None
-    identical: bool
-    built_at: Site | None = None
-    units: int = 0
-    steps: int = 0
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class ModeMethod(Event):
-    """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
-
-    torch calls `train(mode)` and `eval()`. `needs` are the arguments that such a call leaves out and that have no default;
-    `takes_mode` tells that one of them is the mode by its name. `calls_base`: it calls the method of its base; `switches`:
-    it sets the mode of something, `trains`: it updates parameters, all with the methods of its own that it calls.
-    """
-
-    class_name: str
-    method: str
-    needs: tuple[str, ...]
-    takes_mode: bool
-    calls_base: bool
-    switches: bool
-    trains: bool
-    built_at: Site | None = None
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class BuiltInForward(Event):
-    """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
-
-    `site` is the construction, `used_at` the use. `kept`: it became part of a module, and another one comes with the next
-    call. `elements` counts its trainable numbers, `times` how often it was made (0: not known).
-    """
-
-    owner: int
-    owner_class: str
-    class_name: str
-    used_at: Site
-    kept: bool = False
-    elements: int = 0
-    times: int = 0
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class FunctionalDropout(Event):
-    """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
-
-    `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
-    (0: not counted).
-    """
-
-    function: str
-    owner: int
-    owner_class: str
-    training: Tri
-    dropped: int = 0
-    elements: int = 0
+    def words(self, _: Names, /) -> str:
+        reached = "is used" if self.reached else "is never used"
+        return f"{short(self.class_name)} {quoted(self.name)} of {self.owner_class} {reached}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -190,6 +152,9 @@ class ParameterMoved(Event):
     owner_class: str
     name: str
     elements: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return f"keep a moved parameter as {quoted(f'self.{self.name}')} of {short(self.owner_class)}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -208,38 +173,7 @@ class PlainTensorUsed(Event):
     trained: bool = False
     elements: int = 0
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class ModeSet(Event):
-    """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
-
-    `whole` is False when the call went to a part of a bigger module (`model.backbone.eval()`).
-    """
-
-    module: int
-    name: str
-    training: Tri
-    whole: bool = True
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Moved(Event):
-    """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped.
-
-    `device` is the type of the device it goes to, `dtype` the dtype it gets, "" where it gets none or that is not known.
-    """
-
-    module: int
-    name: str
-    device: str
-    used: bool = True
-    dtype: str = ""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Wrapped(Event):
-    """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name)."""
-
-    module: int
-    name: str
-    wrapper: str
+    def words(self, _: Names, /) -> str:
+        return (
+            f"use {quoted(f'self.{self.name}')} of {short(self.owner_class)}, a plain tensor, at row {self.used_at.row}"
+        )

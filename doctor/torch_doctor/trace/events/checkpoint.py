@@ -1,56 +1,34 @@
-"""What outlives an iteration: values that are kept or logged, checkpoints that are saved and loaded."""
+"""Checkpoints: states that are taken, saved, loaded and read back."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import quoted
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
-    from torch_doctor.trace.words import Holding, Tri
+    from torch_doctor.trace.words import Tri
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Kept(Event):
-    """A value was put where it outlives the statement: a running sum, a container, an attribute.
+class StateTaken(Event):
+    """`module.state_dict()`, whose tensors are the module's own, or with `alias` another name for the module itself.
 
-    `holder` is the user's name for it; `carries` are the `Kept` events whose values the holder already had inside: when one
-    of an earlier iteration is among them, the value outlived its iteration. `bounded`: the holder drops old values by
-    itself (`deque(maxlen=...)`).
+    `name` is the module's name, `alias` the variable or attribute that keeps the best model by assigning the module.
     """
 
-    value: TensorFact
-    how: Holding
-    holder: str
-    carries: frozenset[int] = NO_EVENTS
-    bounded: bool = False
+    module: int
+    name: str
+    alias: str = ""
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Stored(Event):
-    """A tensor without a graph, with the data of these forwards in it, was put where it may be found again.
-
-    An attribute, an item of something that is no list or dict, or written into a tensor that is there already.
-    """
-
-    forwards: frozenset[int]
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Logged(Event):
-    """A value went to a sink: something that formats, plots or collects what it is given.
-
-    `sink` is its canonical name, `name` the user's expression for it. `keeps`: it adds up or collects the very value it gets.
-    `needs_number`: it is made for numbers, and of a tensor it makes a text or an error.
-    """
-
-    value: TensorFact
-    sink: str
-    name: str = ""
-    keeps: bool = False
-    needs_number: bool = False
+    def words(self, _: Names, /) -> str:
+        if self.alias:
+            return f"give {quoted(self.name)} the name {quoted(self.alias)} too"
+        return f"take the state of {quoted(self.name)}, whose tensors stay its own"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -73,29 +51,9 @@ class Saved(Event):
     shared: Tri = None
     file: str = ""
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class WriterBuilt(Event):
-    """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run.
-
-    `file` is the directory, where a run shows it.
-    """
-
-    name: str
-    shared: Tri = None
-    file: str = ""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class StateTaken(Event):
-    """`module.state_dict()`, whose tensors are the module's own, or with `alias` another name for the module itself.
-
-    `name` is the module's name, `alias` the variable or attribute that keeps the best model by assigning the module.
-    """
-
-    module: int
-    name: str
-    alias: str = ""
+    def words(self, names: Names, /) -> str:
+        whole = f": the object of {names.things(self.modules)} itself, and not its state" if self.modules else ""
+        return f"save {quoted(self.what)}{whole}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -116,6 +74,9 @@ class Loaded(Event):
     states: frozenset[int] = NO_EVENTS
     only: bool = False
 
+    def words(self, _: Names, /) -> str:
+        return f"load weights into {quoted(self.name)}" if self.module else f"load {quoted(self.name)} from a file"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LoadMisused(Event):
@@ -134,3 +95,30 @@ class LoadMisused(Event):
     fails_at: Site | None = None
     keys: int = 0
     example: str = ""
+
+    def words(self, _: Names, /) -> str:
+        if self.path:
+            return f"load {quoted(self.path)}, a string, into {quoted(self.name)}"
+        if self.keys:
+            return f"load {self.keys} keys into {quoted(self.name)}, of which it has none"
+        fails = f", which fails in row {self.fails_at.row}" if self.fails_at is not None else ""
+        return f"take what loading into {quoted(self.name)} returns for itself{fails}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RoundTripped(Event):
+    """What `Saved` event `saved` wrote was read back into a fresh copy of the module: did it answer as the original?
+
+    `difference` is the largest between two numbers of the outputs; `lost` names parameters and buffers that are other in
+    the copy. Only the probe writes it.
+    """
+
+    saved: int
+    module: int
+    name: str
+    difference: float
+    lost: tuple[str, ...] = ()
+
+    def words(self, _: Names, /) -> str:
+        answer = f"another answer, by up to {self.difference:.4g}" if self.difference else "the same answer"
+        return f"read back what was saved of `{self.name}`: {answer}"

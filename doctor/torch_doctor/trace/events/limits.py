@@ -1,4 +1,4 @@
-"""Where the witness sees no further, and what it sees of the source alone."""
+"""Where the witness sees no further: what it gave up, what left its sight, and who owns the loop."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import in_brackets, quoted
 
 if TYPE_CHECKING:
-    from torch_doctor.trace.versions import Version
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Unreadable(Event):
-    """The source, or one cell of it, is not valid Python; `reason` is the parser's own word."""
-
-    reason: str
+    from torch_doctor.trace.events.names import Names
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -23,6 +17,9 @@ class GaveUp(Event):
     """The witness stopped looking here (`reason`: a budget, recursion, source that it could not read)."""
 
     reason: str
+
+    def words(self, _: Names, /) -> str:
+        return f"not followed any further: {self.reason}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -44,6 +41,10 @@ class Handed(Event):
     returned: bool = False
     loaders: frozenset[int] = NO_EVENTS
 
+    def words(self, names: Names, /) -> str:
+        things = names.things(self.modules | self.optimizers, nothing="values")
+        return f"return {things}" if self.returned else f"hand {things} to {quoted(self.to)}, out of sight"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Owned(Event):
@@ -52,15 +53,5 @@ class Owned(Event):
     framework: str
     details: tuple[str, ...] = field(default=())
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class OutdatedUsed(Event):
-    """Something that torch's documentation marks as outdated was named: a function, a class, an attribute, an argument.
-
-    `api` is its torch name, `name` the user's expression, `instead` what takes its place since version `since` of torch.
-    """
-
-    api: str
-    name: str
-    instead: str
-    since: Version
+    def words(self, _: Names, /) -> str:
+        return f"{self.framework} owns the loop{in_brackets(self.details)}"

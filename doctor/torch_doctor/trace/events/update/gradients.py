@@ -1,15 +1,18 @@
-"""The update: forward, loss, backward, step and clearing, with scalers and schedulers."""
+"""Gradients: the passes forward and backward, clearing and clipping, and where a graph ends."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import NO_EVENTS, Event, TensorFact
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import autograd, in_brackets, quoted, short
 
 if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import TensorFact
+    from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
-    from torch_doctor.trace.words import Kind, Tri
+    from torch_doctor.trace.words import Tri
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -38,70 +41,14 @@ class Forward(Event):
     wrapped: bool = False
     autocast: int | None = None
 
+    def introduce(self, names: Names) -> None:
+        names.spelled(self.module, self.name, self.scope)
 
-@dataclass(slots=True, kw_only=True, eq=False)
-class ForwardByName(Event):
-    """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
-
-    It says so of parts within another module's `forward` too, and beside the `Forward` of a whole module. Not said of modules
-    that are not meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
-    """
-
-    module: int
-    name: str
-    class_name: str
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class LossCalled(Event):
-    """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
-
-    `raised` is what torch said, where it refused. `reduction` is how the losses of single elements were summed up: "mean",
-    "sum", "batchmean" or "none" ("": not known).
-    """
-
-    loss: str
-    name: str
-    expects: Kind
-    input: TensorFact
-    target: TensorFact
-    output: TensorFact
-    raised: str = ""
-    reduction: str = ""
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Normalised(Event):
-    """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
-
-    `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim_given` is
-    False where the script leaves the choice of the dimension to torch.
-    """
-
-    function: str
-    input: TensorFact
-    size: int
-    dim_given: Tri = None
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class LogTaken(Event):
-    """A logarithm (`function`, its torch name) was taken of values of a known kind."""
-
-    function: str
-    input: TensorFact
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Broadcast(Event):
-    """A difference of two tensors of different shapes, which were stretched to match; a loss made of it went backward.
-
-    `name` is the user's expression.
-    """
-
-    name: str
-    left: TensorFact
-    right: TensorFact
+    def words(self, _: Names, /) -> str:
+        mode = {True: "training mode", False: "evaluation mode", None: "mode not known"}[self.training]
+        traits = [*[mode] * (self.sensitive is not False), autograd(self.grad)]
+        what = f"{quoted(self.name)} ({short(self.class_name)})"
+        return f"forward {what}: {', '.join(traits)} → {self.output.words()}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -133,47 +80,21 @@ class Backward(Event):
     retained_at: Site | None = None
     autocast: int | None = None
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class OptimizerBuilt(Event):
-    """An optimizer took parameters: those of `modules`; `whole` is False when there may be others.
-
-    `remembers`: it keeps something from step to step, as momentum; plain SGD does not.
-    """
-
-    optimizer: int
-    class_name: str
-    modules: frozenset[int]
-    whole: bool
-    name: str = ""
-    remembers: Tri = None
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class OptimizerRestored(Event):
-    """An optimizer was given the state of another, or of a checkpoint."""
-
-    optimizer: int
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Stepped(Event):
-    """`optimizer.step()`, or an update by hand (`manual`, optimizer 0). `modules` are those whose parameters moved.
-
-    `whole` is False when there may be others. `closure`: the closure it was given ran (and its events precede this one).
-    `scaled`: it went through a gradient scaler: `scaler`, 0 where it is not known. `clears`: the same call clears the
-    gradients too (DeepSpeed). `manual` updates are reported here too: a `param -= lr * param.grad` under `no_grad`.
-    """
-
-    optimizer: int
-    name: str
-    modules: frozenset[int]
-    whole: bool
-    manual: bool = False
-    closure: bool = False
-    scaled: bool = False
-    scaler: int = 0
-    clears: bool = False
+    def words(self, names: Names, /) -> str:
+        traits = []
+        if self.through != "backward":
+            traits.append(f"through {self.through}")
+        if self.retain_graph:
+            traits.append("keeps the graph")
+        if self.inputs_only:
+            traits.append("gradients of inputs only")
+        if self.context:
+            traits.append("into a distributed context")
+        if self.scaled:
+            traits.append("scaled")
+        reached = names.things(self.modules, whole=self.whole)
+        start = f"backward {quoted(self.name)}" if self.name else "backward"
+        return f"{start}: gradients for {reached}{in_brackets(traits)}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -188,6 +109,9 @@ class ZeroGrad(Event):
     name: str
     modules: frozenset[int]
     whole: bool
+
+    def words(self, names: Names, /) -> str:
+        return f"zero_grad {quoted(self.name)}: clears {names.things(self.modules, whole=self.whole)}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -206,47 +130,10 @@ class Clipped(Event):
     managed: bool = False
     manual: bool = False
 
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Unscaled(Event):
-    """`scaler.unscale_(optimizer)`; `optimizer` is 0 where it is not known."""
-
-    scaler: int
-    optimizer: int
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class ScalerBuilt(Event):
-    """A gradient scaler was constructed."""
-
-    scaler: int
-    enabled: Tri = None
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class ScalerUpdated(Event):
-    """`scaler.update()`."""
-
-    scaler: int
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class SchedulerBuilt(Event):
-    """A learning-rate scheduler was constructed on `optimizer`."""
-
-    scheduler: int
-    optimizer: int
-    class_name: str
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class SchedulerStepped(Event):
-    """`scheduler.step()`. `told`: it was given an argument, as an epoch's number or a metric, that says where to go."""
-
-    scheduler: int
-    optimizer: int
-    name: str
-    told: bool = False
+    def words(self, names: Names, /) -> str:
+        if self.manual:
+            return f"change the gradients of {names.things(self.modules, whole=self.whole)} in place"
+        return f"clip the gradients of {names.things(self.modules, whole=self.whole)} ({short(self.function)})"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -260,6 +147,9 @@ class GraphCut(Event):
     how: str
     value: TensorFact
 
+    def words(self, _: Names, /) -> str:
+        return f"{quoted(self.how)} ends the graph of {self.value.words()}"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class LeafMade(Event):
@@ -267,6 +157,9 @@ class LeafMade(Event):
 
     leaf: int
     value: TensorFact
+
+    def words(self, _: Names, /) -> str:
+        return f"require gradients of {self.value.words()}, as if nothing had come before it"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -282,6 +175,9 @@ class GradFlagSet(Event):
     of: str
     value: Tri = None
 
+    def words(self, _: Names, /) -> str:
+        return f"set {quoted(self.name)} of a {self.of}, which torch does not read"
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class NotCalled(Event):
@@ -295,3 +191,6 @@ class NotCalled(Event):
     method: str
     of: str
     target: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return f"name {quoted(self.name)} and do not call it"

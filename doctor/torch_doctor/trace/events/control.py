@@ -1,0 +1,86 @@
+"""How a run goes: through loops and calls, and whether autograd records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import autograd, quoted, short
+from torch_doctor.trace.scope import LoopKind
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoopEntered(Event):
+    """A loop begins; `over` is what it goes through, in the user's words."""
+
+    loop: int
+    loop_kind: LoopKind
+    over: str
+
+    def words(self, _: Names, /) -> str:
+        batches = ", batch by batch" if self.loop_kind is LoopKind.BATCHES else ""
+        return f"loop over {quoted(self.over)}{batches}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoopIterated(Event):
+    """A pass of the loop begins; `number` counts from 1. The static witness makes two passes where it cannot count them."""
+
+    loop: int
+    number: int
+
+    def words(self, _: Names, /) -> str:
+        return f"pass {self.number}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LoopExited(Event):
+    """The loop is over."""
+
+    loop: int
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CallEntered(Event):
+    """A project function is entered; `function_site` is its `def`."""
+
+    function: str
+    function_site: Site
+
+    def words(self, _: Names, /) -> str:
+        return f"call {self.function}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CallExited(Event):
+    """The function returned."""
+
+    function: str
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GradModeEntered(Event):
+    """`no_grad`, `inference_mode`, `enable_grad`, `set_grad_enabled(...)` begins; `context` is its torch name."""
+
+    context: str
+    enabled: Tri
+
+    def words(self, _: Names, /) -> str:
+        return f"{short(self.context)}: {autograd(self.enabled)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GradModeExited(Event):
+    """The context is left; `enabled` is what holds from here on."""
+
+    context: str
+    enabled: Tri
+
+    def words(self, _: Names, /) -> str:
+        return f"{autograd(self.enabled)} again"

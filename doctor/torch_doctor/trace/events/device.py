@@ -1,0 +1,238 @@
+"""Devices and processes: moves, wrappers, precision and time, what differs between them, and APIs of older versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import quoted, short
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.versions import Version
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Moved(Event):
+    """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped.
+
+    `device` is the type of the device it goes to, `dtype` the dtype it gets, "" where it gets none or that is not known.
+    """
+
+    module: int
+    name: str
+    device: str
+    used: bool = True
+    dtype: str = ""
+
+    def introduce(self, names: Names) -> None:
+        names.spelled(self.module, self.name, self.scope)
+
+    def words(self, _: Names, /) -> str:
+        return (
+            f"move {quoted(self.name)} to {self.device or 'a device'}{'' if self.used else '; the result is dropped'}"
+        )
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class MoveLost(Event):
+    """A tensor on the CPU was moved to `device` ("": not known to which) by a statement that drops the result.
+
+    `elements` counts its numbers (0: not known).
+    """
+
+    name: str
+    device: str
+    elements: int
+
+    def words(self, _: Names, /) -> str:
+        return f"move {quoted(self.name)} to {self.device or 'a device'}; the result is dropped, and the tensor stays"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class DevicesMet(Event):
+    """An operation, at `site`, got a tensor on the CPU and one on the GPU, and takes only one device.
+
+    `operation` is its name, `loss` whether it is a loss. `elements` counts the numbers of the tensor on the CPU (0: not
+    known), which is there since `made_at`: `how` says "made" (by a function that makes tensors), "batch" (a loader gave
+    it), "parameter" or "moved" (the script wants it there). `inside`: it was made while a module was called. `given`: the
+    module that was called at `forward_site` as `name` got it. `lost`: it was moved to the GPU before, and the result was
+    dropped. `moved_at` is where the other one went to the GPU, where that is known. `proof` is what torch says to the same
+    operation on tensors of these devices ("": nobody asked it).
+    """
+
+    operation: str
+    loss: bool
+    elements: int
+    how: str
+    proof: str
+    made_at: Site | None = None
+    inside: bool = False
+    given: bool = False
+    lost: bool = False
+    forward_site: Site | None = None
+    name: str = ""
+    moved_at: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        numbers = f"{self.elements} numbers" if self.elements else "a tensor" if self.how != "parameter" else "weights"
+        return f"{self.operation} gets {numbers} on the CPU beside some on the GPU"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class DevicesAgreed(Event):
+    """A forward or a loss, or a move that nothing came of, at `site`, had all its tensors on the GPU, each of `times` times.
+
+    Of a forward also the first parameter. `tensors` is how many these were.
+    """
+
+    tensors: int
+    times: int
+
+    def words(self, _: Names, /) -> str:
+        return f"{self.times} times all {self.tensors} tensors are on the GPU"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class DevicesDiffer(Event):
+    """A copy of the module `module`, called `name` at `site`, answers otherwise on the GPU than on the CPU.
+
+    `elements` of its numbers differ by more than is allowed, by `largest` at most, where `allowed` is.
+    Only the probe writes it.
+    """
+
+    module: int
+    name: str
+    largest: float
+    allowed: float
+    elements: int
+
+    def words(self, _: Names, /) -> str:
+        return f"`{self.name}` on the CPU and on the GPU: {self.elements} numbers differ, by up to {self.largest:.4g}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Wrapped(Event):
+    """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name)."""
+
+    module: int
+    name: str
+    wrapper: str
+
+    def words(self, _: Names, /) -> str:
+        return f"wrap {quoted(self.name)} in {short(self.wrapper)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class GradientsSeen(Event):
+    """The gradients with which an optimizer is about to step a module that is wrapped for several processes.
+
+    `gradients` holds parameters by name, those of a large model in part, each with some numbers of its gradient, at the same
+    places in every process. `loss` is the last loss that was gone back from, None where it is no single number.
+    Only the probe writes it.
+    """
+
+    module: int
+    gradients: tuple[tuple[str, tuple[float, ...]], ...]
+    loss: float | None = None
+
+    def words(self, _: Names, /) -> str:
+        return f"{len(self.gradients)} gradients are about to be applied"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Exchanged(Event):
+    """The script itself called `function` (its torch name), which sends `numbers` numbers between processes.
+
+    Only the probe writes it.
+    """
+
+    function: str
+    numbers: int
+
+    def words(self, _: Names, /) -> str:
+        return f"{self.numbers} numbers go through {self.function}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class WriterBuilt(Event):
+    """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run.
+
+    `file` is the directory, where a run shows it.
+    """
+
+    name: str
+    shared: Tri = None
+    file: str = ""
+
+    def words(self, _: Names, /) -> str:
+        return f"build the writer {quoted(self.name)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class AutocastEntered(Event):
+    """`torch.autocast` begins: what runs on this type of `device` computes in `dtype` (torch's name; "": not known).
+
+    `within` is the module whose forward enters it, 0 outside of any.
+    """
+
+    device: str
+    dtype: str
+    enabled: Tri
+    within: int = 0
+
+    def words(self, _: Names, /) -> str:
+        where = " on ".join(part for part in (self.dtype, self.device) if part)
+        return f"autocast{' to ' * bool(where)}{where}{', switched off' * (self.enabled is False)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class AutocastExited(Event):
+    """The autocast that was entered last is left."""
+
+    def words(self, _: Names, /) -> str:
+        return "end of autocast"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ClockRead(Event):
+    """The wall clock is read."""
+
+    def words(self, _: Names, /) -> str:
+        return "read the clock"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Timed(Event):
+    """Two readings of a clock, the `ClockRead` events `first` and `last`, are subtracted.
+
+    `waits`: something was called between them that may wait for the GPU. `copies`: something was copied to a device, and
+    may have waited for what was queued before.
+    """
+
+    first: int
+    last: int
+    waits: bool
+    copies: bool = False
+
+    def words(self, _: Names, /) -> str:
+        return f"measure a time{', in which something may wait for the GPU' * self.waits}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OutdatedUsed(Event):
+    """Something that torch's documentation marks as outdated was named: a function, a class, an attribute, an argument.
+
+    `api` is its torch name, `name` the user's expression, `instead` what takes its place since version `since` of torch.
+    """
+
+    api: str
+    name: str
+    instead: str
+    since: Version
+
+    def words(self, _: Names, /) -> str:
+        return f"use {quoted(self.name)}, which `{self.instead}` replaces since torch {'.'.join(map(str, self.since))}"

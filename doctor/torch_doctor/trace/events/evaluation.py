@@ -1,0 +1,121 @@
+"""Evaluation: the mode of modules, results that are stored, sums and averages, and answers asked for twice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import quoted
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import TensorFact
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ModeSet(Event):
+    """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
+
+    `whole` is False when the call went to a part of a bigger module (`model.backbone.eval()`).
+    """
+
+    module: int
+    name: str
+    training: Tri
+    whole: bool = True
+
+    def introduce(self, names: Names) -> None:
+        names.spelled(self.module, self.name, self.scope)
+
+    def words(self, _: Names, /) -> str:
+        mode = {True: "training mode", False: "evaluation mode", None: "a mode that is not known"}[self.training]
+        return f"switch {quoted(self.name)} to {mode}{'' if self.whole else ' (a part of a model)'}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Stored(Event):
+    """A tensor without a graph, with the data of these forwards in it, was put where it may be found again.
+
+    An attribute, an item of something that is no list or dict, or written into a tensor that is there already.
+    """
+
+    forwards: frozenset[int]
+
+    def words(self, _: Names, /) -> str:
+        return "store a result without a graph"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Summed(Event):
+    """`holder += something`, in a loop, or `sum(holder)`, with `at_once`.
+
+    `started` is where the holder was set to zero, None where that is not known. `carries` are the `Summed` events whose
+    values the holder surely had inside. `means` are the events that computed what was added, where that is the mean over a
+    batch. `counts`: it was one that was added. `listed` is the list that was summed up at once; 0 where it was no list.
+    """
+
+    holder: str
+    started: Site | None = None
+    carries: frozenset[int] = NO_EVENTS
+    means: frozenset[int] = NO_EVENTS
+    counts: bool = False
+    at_once: bool = False
+    listed: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return f"add to {quoted(self.holder)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Meaned(Event):
+    """The mean of all that is in a tensor was taken, in a loop; `value` is the tensor."""
+
+    value: TensorFact
+
+    def words(self, _: Names, /) -> str:
+        return f"mean of {self.value.words()}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Averaged(Event):
+    """A sum was divided: `name` is the expression, `sums` the `Summed` events that are surely in the dividend.
+
+    `length` is the object whose length it was divided by, a loader or what it reads for one; 0 where it is none. `by` are
+    the `Summed` events in the divisor. `means` are the events that computed what was averaged, where that is means over
+    batches, each with the same weight: in a list, or each divided by the length before they are added up.
+    """
+
+    name: str
+    sums: frozenset[int]
+    length: int = 0
+    by: frozenset[int] = NO_EVENTS
+    means: frozenset[int] = NO_EVENTS
+
+    def words(self, _: Names, /) -> str:
+        return f"divide a sum: {quoted(self.name)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Reevaluated(Event):
+    """One batch of the `Forward` event `forward` was evaluated a second time, on a copy of the module.
+
+    `first` and `second` are the mean of each answer (the losses, where a loss follows), `difference` is the largest
+    between two numbers of the output. `because` says what differed: "mode" (parts were in training mode), "dropout"
+    (a functional one that ignores the mode), "state" (the same random numbers gave another answer), "noise" (the script
+    draws random numbers in the forward); "" where nothing did. Only the probe writes it.
+    """
+
+    forward: int
+    module: int
+    name: str
+    first: float
+    second: float
+    difference: float
+    because: str
+
+    def words(self, _: Names, /) -> str:
+        same = f"{self.first:.4g} and {self.second:.4g} ({self.because})" if self.difference else "the same"
+        return f"evaluate a batch of `{self.name}` twice: {same}"

@@ -1,0 +1,69 @@
+"""Graphs that outlive their iteration: values that are kept or logged, and memory that grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import NO_EVENTS, Event
+from torch_doctor.trace.events.wording import quoted
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import TensorFact
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.words import Holding
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Kept(Event):
+    """A value was put where it outlives the statement: a running sum, a container, an attribute.
+
+    `holder` is the user's name for it; `carries` are the `Kept` events whose values the holder already had inside: when one
+    of an earlier iteration is among them, the value outlived its iteration. `bounded`: the holder drops old values by
+    itself (`deque(maxlen=...)`).
+    """
+
+    value: TensorFact
+    how: Holding
+    holder: str
+    carries: frozenset[int] = NO_EVENTS
+    bounded: bool = False
+
+    def words(self, _: Names, /) -> str:
+        bounded = ", which drops old values by itself" if self.bounded else ""
+        return f"keep {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Logged(Event):
+    """A value went to a sink: something that formats, plots or collects what it is given.
+
+    `sink` is its canonical name, `name` the user's expression for it. `keeps`: it adds up or collects the very value it gets.
+    `needs_number`: it is made for numbers, and of a tensor it makes a text or an error.
+    """
+
+    value: TensorFact
+    sink: str
+    name: str = ""
+    keeps: bool = False
+    needs_number: bool = False
+
+    def words(self, _: Names, /) -> str:
+        return f"log {self.value.words()} to {self.sink}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class MemoryGrew(Event):
+    """Graphs stayed alive from pass to pass: `alive` of them after `passes` passes, `size` bytes behind each.
+
+    `site` is the line that keeps them where that is known, else the one that made them; `holder` is what holds them.
+    Only the probe writes it.
+    """
+
+    holder: str
+    alive: int
+    passes: int
+    size: int
+
+    def words(self, _: Names, /) -> str:
+        return f"{self.alive} graphs alive after {self.passes} passes, held by {self.holder or 'something'}"

@@ -1,0 +1,124 @@
+"""The loss: how it is built and called, what goes into it, and how it is lost to what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import in_brackets, on_one_line, quoted, short
+from torch_doctor.trace.words import Kind
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import TensorFact
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LossBuilt(Event):
+    """A loss module of torch (`loss`, its torch name) was constructed, spelled `name`.
+
+    `given` are the tensors that went where its constructor takes settings, which is every place but those of weights.
+    `doubtful` counts the arguments there of which is not known what they are; `used_at` is where the object was used as if
+    it were the loss's value (`.backward()`, `.item()`).
+    """
+
+    loss: str
+    name: str
+    given: tuple[TensorFact, ...] = ()
+    doubtful: int = 0
+    used_at: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        given = [f"gets {fact.words()}" for fact in self.given]
+        return f"build the loss {short(self.loss)}{in_brackets(given)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LossCalled(Event):
+    """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
+
+    `raised` is what torch said, where it refused. `reduction` is how the losses of single elements were summed up: "mean",
+    "sum", "batchmean" or "none" ("": not known).
+    """
+
+    loss: str
+    name: str
+    expects: Kind
+    input: TensorFact
+    target: TensorFact
+    output: TensorFact
+    raised: str = ""
+    reduction: str = ""
+
+    def words(self, _: Names, /) -> str:
+        expects = f"expects {self.expects.value}" if self.expects is not Kind.UNKNOWN else ""
+        target = f"; target {self.target.words()}" if self.target.name or self.target.kind is not Kind.UNKNOWN else ""
+        kind = "" if self.name.endswith(short(self.loss)) else short(self.loss)
+        traits = in_brackets(part for part in (kind, expects) if part)
+        refused = f": {on_one_line(self.raised)}" if self.raised else ""
+        return f"loss {quoted(self.name)}{traits} gets {self.input.words()}{target}{refused}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Normalised(Event):
+    """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
+
+    `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim_given` is
+    False where the script leaves the choice of the dimension to torch.
+    """
+
+    function: str
+    input: TensorFact
+    size: int
+    dim_given: Tri = None
+
+    def words(self, _: Names, /) -> str:
+        return f"{short(self.function)} over {self.size} of {self.input.words()}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class LogTaken(Event):
+    """A logarithm (`function`, its torch name) was taken of values of a known kind."""
+
+    function: str
+    input: TensorFact
+
+    def words(self, _: Names, /) -> str:
+        return f"take the logarithm of {self.input.words()}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Broadcast(Event):
+    """A difference of two tensors of different shapes, which were stretched to match; a loss made of it went backward.
+
+    `name` is the user's expression.
+    """
+
+    name: str
+    left: TensorFact
+    right: TensorFact
+
+    def words(self, _: Names, /) -> str:
+        return f"the difference {quoted(self.name)} stretches {self.left.size()} and {self.right.size()} to match"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Overwritten(Event):
+    """A variable or attribute, `name`, that was just called got the call's result: `criterion = criterion(out, y)`.
+
+    `site` is the assignment. `loss` is the torch name of the loss that was in it ("" for any other callable), `result` what
+    is in it now. `fails_at` is where that makes the script fail: the call of the result, or the assignment itself where a
+    registered module cannot be replaced or where the name is not yet bound; None where none was seen.
+    """
+
+    name: str
+    loss: str
+    result: TensorFact
+    fails_at: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        fails = f", which fails in row {self.fails_at.row}" if self.fails_at is not None else ""
+        return f"put what {quoted(self.name)} returns into {quoted(self.name)}{fails}"

@@ -1,0 +1,4 @@
+"""Modules: their members, and what they do when they are called."""
+
+from torch_doctor.trace.events.module.behaviour import *
+from torch_doctor.trace.events.module.members import *

@@ -1,0 +1,150 @@
+"""What modules do when they are called, and what their layers give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import in_brackets, quoted, short
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.site import Site
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ForwardByName(Event):
+    """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
+
+    It says so of parts within another module's `forward` too, and beside the `Forward` of a whole module. Not said of modules
+    that are not meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
+    """
+
+    module: int
+    name: str
+    class_name: str
+
+    def words(self, _: Names, /) -> str:
+        return f"call `forward` of {quoted(self.name)} by name"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class BuiltInForward(Event):
+    """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
+
+    `site` is the construction, `used_at` the use. `kept`: it became part of a module, and another one comes with the next
+    call. `elements` counts its trainable numbers, `times` how often it was made (0: not known).
+    """
+
+    owner: int
+    owner_class: str
+    class_name: str
+    used_at: Site
+    kept: bool = False
+    elements: int = 0
+    times: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return f"build {short(self.class_name)} in the forward of {short(self.owner_class)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class FunctionalDropout(Event):
+    """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
+
+    `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
+    (0: not counted).
+    """
+
+    function: str
+    owner: int
+    owner_class: str
+    training: Tri
+    dropped: int = 0
+    elements: int = 0
+
+    def words(self, _: Names, /) -> str:
+        return f"{short(self.function)} in the forward of {short(self.owner_class)}, whatever its mode is"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ModeMethod(Event):
+    """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
+
+    torch calls `train(mode)` and `eval()`. `needs` are the arguments that such a call leaves out and that have no default;
+    `takes_mode` tells that one of them is the mode by its name. `calls_base`: it calls the method of its base; `switches`:
+    it sets the mode of something, `trains`: it updates parameters, all with the methods of its own that it calls.
+    """
+
+    class_name: str
+    method: str
+    needs: tuple[str, ...]
+    takes_mode: bool
+    calls_base: bool
+    switches: bool
+    trains: bool
+    built_at: Site | None = None
+
+    def words(self, _: Names, /) -> str:
+        traits = [f"needs {', '.join(self.needs)}"] * bool(self.needs) + ["trains"] * self.trains
+        return f"{self.class_name} has a `{self.method}` of its own{in_brackets(traits)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ConstantWeights(Event):
+    """All weights of a layer were set to one number, `value` (None: not known which).
+
+    `site` is the initialisation, for the probe the layer's construction, which is `built_at`. `identical`: its units get
+    the same gradients and stay the same, since what follows it is constant too; for the probe, they were after `steps`
+    updates.
+    """
+
+    module: int
+    class_name: str
+    value: float | None
+    identical: bool
+    built_at: Site | None = None
+    units: int = 0
+    steps: int = 0
+
+    def words(self, _: Names, /) -> str:
+        value = "one number" if self.value is None else f"{self.value:g}"
+        return f"all weights of {short(self.class_name)} are {value}{in_brackets(['its units stay identical'] * self.identical)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class UnitsSeen(Event):
+    """The units of one activation (`made_by`, e.g. `torch.nn.ReLU`) over all training batches.
+
+    A unit is an entry of the last dimension (a channel, for images). `dead` of `units` were zero in all of `rows` rows in
+    `batches` batches. `site` is the activation's construction, or its call where it is functional. Only the probe writes it.
+    """
+
+    name: str
+    made_by: str
+    units: int
+    dead: int
+    rows: int
+    batches: int
+
+    def words(self, _: Names, /) -> str:
+        return f"{self.dead} of {self.units} units were zero in all {self.rows} rows"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OutputConstant(Event):
+    """A module gave the same output for rows and batches that differ; `site` is its last call.
+
+    Only the probe writes it.
+    """
+
+    module: int
+    name: str
+    rows: int
+    batches: int
+    updates: int
+
+    def words(self, _: Names, /) -> str:
+        return f"`{self.name}` gives one output for {self.rows} different rows"

@@ -1,0 +1,56 @@
+"""Names of modules, optimizers and schedulers, as the user spells them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.wording import short
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.trace.scope import Scope
+
+_PLAIN_NAME = re.compile(r"[\w.\[\]]+$")
+_MOST_NAMED = 4
+
+
+class Names:
+    """What the objects of a trace are called; its events introduce them.
+
+    A module goes by the name it has furthest outside: `model` in the script, and not `self.net` of a method.
+    """
+
+    def __init__(self) -> None:
+        self._spelled: dict[int, str] = {}
+        self._depths: dict[int, int] = {}
+        self._classes: dict[int, str] = {}
+
+    def built(self, number: int, class_name: str) -> None:
+        """Note of which class an object was constructed."""
+        self._classes[number] = short(class_name)
+
+    def spelled(self, number: int, name: str, scope: Scope) -> None:
+        """Note what a module was called there; an expression is no name, and 0 no module."""
+        if number and _PLAIN_NAME.match(name):
+            depth = len(scope.chain())
+            if depth < self._depths.get(number, depth + 1):
+                self._depths[number], self._spelled[number] = depth, name
+
+    def things(self, numbers: Iterable[int], *, whole: bool = True, nothing: str = "nothing in sight") -> str:
+        """What modules, optimizers and the like are called; `whole` is False when there may be more.
+
+        Where some have a name of their own, the others are mostly their parts and go without saying.
+        """
+        named = [number for number in sorted(numbers) if number in self._spelled]
+        built = [number for number in sorted(numbers) if number in self._classes]
+        names = list(dict.fromkeys(self.thing(number) for number in named or built or sorted(numbers)))
+        more = len(names) - _MOST_NAMED
+        shown = names[:_MOST_NAMED] + ([f"{more} more"] if more > 0 else []) + ([] if whole else ["maybe others"])
+        return ", ".join(shown) if names else nothing if whole else "something out of sight"
+
+    def thing(self, number: int) -> str:
+        """What one object is called."""
+        name, kind = self._spelled.get(number), self._classes.get(number)
+        return f"`{name}`" if name else kind or "something"

@@ -1,0 +1,86 @@
+"""Running a script: switches of the whole process, seeds, checks, and source that cannot be read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import quoted
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.event import TensorFact
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SettingSet(Event):
+    """A switch of the whole process was set; leaving the context that set it sets it again.
+
+    `setting` is its dotted torch name, or the name of the environment variable; `name` the user's text. `value` is None
+    where it is not known.
+    """
+
+    setting: str
+    name: str
+    value: Tri = None
+
+    def words(self, _: Names, /) -> str:
+        value = {True: "on", False: "off", None: "to what is not known"}[self.value]
+        return f"switch {quoted(self.setting)} {value}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Seeded(Event):
+    """A source of random numbers was given a seed, or may have been: `function` is what was called."""
+
+    function: str
+
+    def words(self, _: Names, /) -> str:
+        return f"seed random numbers with {quoted(self.function)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class FiniteChecked(Event):
+    """Something was tested for NaN or Inf, or may have been: `function` is what was called."""
+
+    function: str
+
+    def words(self, _: Names, /) -> str:
+        return f"look for NaN or Inf with {quoted(self.function)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class RunAsScript(Event):
+    """`if __name__ == "__main__":`, where the file is run and not imported."""
+
+    def words(self, _: Names, /) -> str:
+        return "the file is run as a script"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ValueRead(Event):
+    """The numbers of a tensor became Python's, in a loop: whoever reads those of a tensor on a GPU waits until they are there.
+
+    `how` is what reads them: the method (`item`, `tolist`, `cpu`), the function (`float`, `print`, ...), or `format`.
+    `name` is the user's expression. `on_gpu` is where the tensor is, as a run with a GPU shows it; None where that is not known.
+    """
+
+    name: str
+    how: str
+    value: TensorFact
+    on_gpu: Tri = None
+
+    def words(self, _: Names, /) -> str:
+        return f"read the numbers of {quoted(self.name)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Unreadable(Event):
+    """The source, or one cell of it, is not valid Python; `reason` is the parser's own word."""
+
+    reason: str
+
+    def words(self, _: Names, /) -> str:
+        return f"not valid Python: {self.reason}"

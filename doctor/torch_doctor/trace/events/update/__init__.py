@@ -1,0 +1,4 @@
+"""The update: forward, loss, backward, step and clearing, with scalers and schedulers."""
+
+from torch_doctor.trace.events.update.gradients import *
+from torch_doctor.trace.events.update.optimizers import *

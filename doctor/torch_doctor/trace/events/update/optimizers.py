@@ -1,0 +1,191 @@
+"""Optimizers, gradient scalers and schedulers, and what became of parameters and values under them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.wording import in_brackets, quoted, short
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.events.names import Names
+    from torch_doctor.trace.words import Tri
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OptimizerBuilt(Event):
+    """An optimizer took parameters: those of `modules`; `whole` is False when there may be others.
+
+    `remembers`: it keeps something from step to step, as momentum; plain SGD does not.
+    """
+
+    optimizer: int
+    class_name: str
+    modules: frozenset[int]
+    whole: bool
+    name: str = ""
+    remembers: Tri = None
+
+    def introduce(self, names: Names) -> None:
+        names.built(self.optimizer, self.class_name)
+
+    def words(self, names: Names, /) -> str:
+        return f"build optimizer {short(self.class_name)} over {names.things(self.modules, whole=self.whole)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class OptimizerRestored(Event):
+    """An optimizer was given the state of another, or of a checkpoint."""
+
+    optimizer: int
+
+    def words(self, names: Names, /) -> str:
+        return f"give {names.things([self.optimizer], nothing='an optimizer')} a state"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Stepped(Event):
+    """`optimizer.step()`, or an update by hand (`manual`, optimizer 0). `modules` are those whose parameters moved.
+
+    `whole` is False when there may be others. `closure`: the closure it was given ran (and its events precede this one).
+    `scaled`: it went through a gradient scaler: `scaler`, 0 where it is not known. `clears`: the same call clears the
+    gradients too (DeepSpeed). `manual` updates are reported here too: a `param -= lr * param.grad` under `no_grad`.
+    """
+
+    optimizer: int
+    name: str
+    modules: frozenset[int]
+    whole: bool
+    manual: bool = False
+    closure: bool = False
+    scaled: bool = False
+    scaler: int = 0
+    clears: bool = False
+
+    def words(self, names: Names, /) -> str:
+        flags = {
+            "by hand": self.manual,
+            "with a closure": self.closure,
+            "scaled": self.scaled,
+            "clears the gradients": self.clears,
+        }
+        traits = [word for word, holds in flags.items() if holds]
+        return f"step {quoted(self.name)}: updates {names.things(self.modules, whole=self.whole)}{in_brackets(traits)}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ScalerBuilt(Event):
+    """A gradient scaler was constructed."""
+
+    scaler: int
+    enabled: Tri = None
+
+    def words(self, _: Names, /) -> str:
+        return f"build a gradient scaler{' (switched off)' if self.enabled is False else ''}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ScalerUpdated(Event):
+    """`scaler.update()`."""
+
+    scaler: int
+
+    def words(self, _: Names, /) -> str:
+        return "update the gradient scaler"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Unscaled(Event):
+    """`scaler.unscale_(optimizer)`; `optimizer` is 0 where it is not known."""
+
+    scaler: int
+    optimizer: int
+
+    def words(self, names: Names, /) -> str:
+        return f"unscale the gradients of {names.things([self.optimizer])}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SchedulerBuilt(Event):
+    """A learning-rate scheduler was constructed on `optimizer`."""
+
+    scheduler: int
+    optimizer: int
+    class_name: str
+
+    def introduce(self, names: Names) -> None:
+        names.built(self.scheduler, self.class_name)
+
+    def words(self, names: Names, /) -> str:
+        return f"build scheduler {short(self.class_name)} on {names.things([self.optimizer])}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class SchedulerStepped(Event):
+    """`scheduler.step()`. `told`: it was given an argument, as an epoch's number or a metric, that says where to go."""
+
+    scheduler: int
+    optimizer: int
+    name: str
+    told: bool = False
+
+    def words(self, _: Names, /) -> str:
+        return f"step scheduler {quoted(self.name)}{' (told where to go)' if self.told else ''}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ParameterSeen(Event):
+    """What became of one trainable parameter; written when the run ends.
+
+    `site` is where the module that owns it was built (the parameter itself, where it has a site of its own). `module` is
+    the whole module it belongs to (0: none that ran), `name` its name there, `owner_class` the class of its owner and
+    `of_project` whether that class is the project's own or torch's, and not a library's. `elements` counts its numbers.
+    `backwards` counts the backward passes that gave gradients to some parameter of `module` after its owner had run,
+    `gradients` those of them that left it one, and `nonzero` those that left it one that is not all zero.
+    `optimizer` is the one that has it (0: none); `steps` counts that one's steps, `live_steps` those with a learning rate
+    that is not 0, a gradient that is not zero and no scaler that skipped them, `visible_steps` those of them that are larger
+    than what its values are rounded to. `moved` tells whether its values are other than they were before the first.
+    `scheduled`: a scheduler sets its learning rate. Only the probe writes it.
+    """
+
+    module: int
+    name: str
+    owner: int
+    owner_class: str
+    of_project: bool
+    elements: int
+    backwards: int
+    gradients: int
+    nonzero: int
+    optimizer: int
+    steps: int
+    live_steps: int
+    visible_steps: int
+    moved: bool
+    scheduled: bool
+
+    def words(self, _: Names, /) -> str:
+        fate = "moved" if self.moved else "never moved"
+        owned = "" if self.optimizer else ", in no optimizer"
+        return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient, {fate}{owned}"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class NonFinite(Event):
+    """The first value that is not finite; `site` is the line that made it, for one born in backward its forward's.
+
+    `what` is "batch", "activation", "loss", "gradient" or "parameter", `name` what it is called, `value` "nan" or "inf",
+    `made_by` the operation where it is known, `step` how many updates came before. `skipped`: a gradient scaler took
+    notice and skipped the update. Only the probe writes it.
+    """
+
+    what: str
+    name: str
+    value: str
+    made_by: str
+    step: int
+    skipped: bool = False
+
+    def words(self, _: Names, /) -> str:
+        return f"first value that is not finite: {self.value} in the {self.what} `{self.name}`"

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import settings
 
 from tests.probe.farm import farm as farming
-from torch_doctor import cli, scan
+from torch_doctor import cli
 from torch_doctor.rule import Fix, Level, Rule, Step
+from torch_doctor.scan import pipeline
+from torch_doctor.static import Failure
 from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
 
 if TYPE_CHECKING:
@@ -173,7 +175,7 @@ RULES: tuple[Rule, ...] = (UnreadableSource(), MissingZeroGrad(), MissingStep(),
 
 def seen(
     files: Sequence[SourceFile], project: Project, *, on_file: Callable[[SourceFile], None] | None = None
-) -> Iterator[Trace]:
+) -> Iterator[Trace | Failure]:
     """A witness that sees the calls of `backward` and `step`, and stumbles over the name `explode`."""
     for file in files:
         if on_file is not None:
@@ -181,15 +183,22 @@ def seen(
         tree = project.tree(file.path)
         if tree is None:
             continue
-        trace = Trace(file.display)
-        scope = Scope(ScopeKind.ROOT, file.site(1, 1, 1, 1))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Name) and node.id == "explode":
-                message = "boom"
-                raise RuntimeError(message)
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                _see(node.func, _site(node, file), scope, trace)
-        yield trace
+        try:
+            yield _trace(tree, file)
+        except RuntimeError as error:
+            yield Failure(file.display, error)
+
+
+def _trace(tree: ast.AST, file: SourceFile) -> Trace:
+    trace = Trace(file.display)
+    scope = Scope(ScopeKind.ROOT, file.site(1, 1, 1, 1))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "explode":
+            message = "boom"
+            raise RuntimeError(message)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            _see(node.func, _site(node, file), scope, trace)
+    return trace
 
 
 def _see(method: ast.Attribute, site: Site, scope: Scope, trace: Trace) -> None:
@@ -217,7 +226,7 @@ def _site(node: ast.expr, file: SourceFile) -> Site:
 @pytest.fixture
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with a witness and rules that are simple enough to know what they say."""
-    monkeypatch.setattr(scan, "witness", seen)
+    monkeypatch.setattr(pipeline, "witness", seen)
     monkeypatch.setattr("torch_doctor.cli.installed.all_rules", lambda: RULES)
 
 

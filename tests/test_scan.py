@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor import scan as scanning
 from torch_doctor.rule import Level, Rule
-from torch_doctor.scan import FileIgnore, Options, Report, scan, traces
+from torch_doctor.scan import FileIgnore, Options, Report, pipeline, scan, traces
 from torch_doctor.selection import names_of
 from torch_doctor.sources.ignores import Patterns
 from torch_doctor.trace import GaveUp
@@ -65,8 +64,8 @@ def test_one_place_is_reported_once(
     write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("a.py", BAD)
-    once: Any = scanning.__dict__["witness"]
-    monkeypatch.setattr(scanning, "witness", lambda *args, **kw: [*once(*args, **kw), *once(*args, **kw)])
+    once: Any = pipeline.__dict__["witness"]
+    monkeypatch.setattr(pipeline, "witness", lambda *args, **kw: [*once(*args, **kw), *once(*args, **kw)])
     assert len(scanned().findings) == 1
 
 
@@ -132,13 +131,13 @@ def test_findings_in_a_file_that_was_only_reached_are_kept(
     write("model.py", BAD)
     write("gen/model.py", BAD)
     write(".gitignore", "gen/")
-    alone: Any = scanning.__dict__["witness"]
+    alone: Any = pipeline.__dict__["witness"]
 
     def reaching(files: list[SourceFile], project: Project, **options: object) -> Any:
         others = [project.read(project.root / name) for name in ("model.py", "gen/model.py")]
         return alone([*files, *others], project, **options)
 
-    monkeypatch.setattr(scanning, "witness", reaching)
+    monkeypatch.setattr(pipeline, "witness", reaching)
     assert places(scanned(given)) == [("model.py", 2, "TDR101")]
 
 
@@ -146,7 +145,7 @@ def test_what_the_witness_gave_up_is_noted_once(
     write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("a.py", BAD)
-    inner: Any = scanning.__dict__["witness"]
+    inner: Any = pipeline.__dict__["witness"]
 
     def giving_up(*args: object, **options: object) -> Any:
         for trace in inner(*args, **options):
@@ -155,7 +154,7 @@ def test_what_the_witness_gave_up_is_noted_once(
                 trace.add(GaveUp(site=last.site._replace(path=path), scope=last.scope, reason="`f` calls itself"))
             yield trace
 
-    monkeypatch.setattr(scanning, "witness", giving_up)
+    monkeypatch.setattr(pipeline, "witness", giving_up)
     assert scanned().notes == [
         "a.py:2:1: gave up: `f` calls itself",
         "model.py:2:1: gave up: `f` calls itself (in the run of a.py)",
@@ -236,13 +235,13 @@ def test_projects_that_lie_side_by_side_are_kept_apart(
         write(f"{name}/.git/HEAD", "")
         write(f"{name}/a.py", BAD)
     roots = []
-    inner: Any = scanning.__dict__["witness"]
+    inner: Any = pipeline.__dict__["witness"]
 
     def watching(files: list[SourceFile], project: Project, **options: object) -> Any:
         roots.append(project.root)
         return inner(files, project, **options)
 
-    monkeypatch.setattr(scanning, "witness", watching)
+    monkeypatch.setattr(pipeline, "witness", watching)
     assert len(scanned().findings) == 2
     assert roots == [folder / "one", folder / "two"]
 

@@ -1,5 +1,5 @@
 """The first witness: executes source abstractly and writes the events it can prove."""
 
-from torch_doctor.static.witness import witness
+from torch_doctor.static.runs import Failure, witness
 
-__all__ = ["witness"]
+__all__ = ["Failure", "witness"]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch_doctor.static import program as p
 from torch_doctor.static import windows
+from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.heap import Changes, Heap
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
 from torch_doctor.static.values import (
@@ -36,7 +38,7 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from torch_doctor.static.flow import Flow, Part
     from torch_doctor.static.frame import Frame, Landing
@@ -53,10 +55,6 @@ DEPTH = 24
 """Project functions that may be inside each other."""
 RECURSIONS = 2
 """How often one function may be inside itself."""
-
-
-class OutOfBudget(Exception):  # noqa: N818 - it ends a run, it is no fault
-    """The run has used up its steps."""
 
 
 class Machine:
@@ -83,7 +81,7 @@ class Machine:
         self.waits = 0  # calls since then that may wait for the GPU
         self.copies = 0  # and those that copy to a device
         self.waiting: set[int] = set()  # modules whose forward may
-        self.only_types = 0  # calls being evaluated that ask for the type of something
+        self.only_types = False  # what is being evaluated is asked for its type alone
         self.outdated: set[tuple[int, Site, str]] = set()  # uses that were told: the trace, the place and the name
         self.arms = 0  # arms of branches, decided ones too, that are being executed
         self.called_in: tuple[int, Guards, int] = (
@@ -246,6 +244,18 @@ class Machine:
         """The one test that leads to the first option on the current path, with its answer; None where it takes several."""
         open_facts = [(symbol, arm) for symbol, arm in value.options[0][0] if self.assumed.get(symbol) is not arm]
         return open_facts[0] if len(open_facts) == 1 else None
+
+    @contextmanager
+    def override(self, **fields: Any) -> Iterator[None]:
+        """Some fields have other values within, and the values that they had again behind, however it ends."""
+        before = {name: getattr(self, name) for name in fields}
+        try:
+            for name, value in fields.items():
+                setattr(self, name, value)
+            yield
+        finally:
+            for name, value in before.items():
+                setattr(self, name, value)
 
     def fork(
         self,

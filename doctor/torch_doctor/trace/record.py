@@ -27,6 +27,8 @@ class Trace:
     on from one run of a witness to its next, so that a value which an earlier run left names no event of this one.
     `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
     last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
+    `reports_in`: the files in which findings of this run are reported, None for all. A script that nobody asked about is run
+    to learn how it calls the functions of others; what is wrong with itself is not told.
     """
 
     path: str
@@ -37,6 +39,7 @@ class Trace:
     run: Run | None = None
     ranks: tuple[Trace, ...] = ()
     torch: Callable[[], Versions] = lambda: ANY
+    reports_in: frozenset[str] | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
 
     @property

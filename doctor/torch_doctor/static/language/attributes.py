@@ -58,6 +58,7 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownAttribute,
     Value,
+    either,
     fresh_symbol,
     held,
     plain_from,
@@ -79,7 +80,7 @@ def _of_either(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     first = options[0][1]
     if all(option is first or _equal(option, first) for _, option in options):
         return first
-    return Either(tuple(options))
+    return either(options)
 
 
 def _equal(value: Value, other: Value) -> bool:

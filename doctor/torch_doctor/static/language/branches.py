@@ -74,11 +74,8 @@ def _arm(run: Executor, body: tuple[p.Stmt, ...], chain: _Chain) -> bool:
     """Execute one way; what it calls is not entered once the chain has taken its steps."""
     if chain.ways < MANY or chain.left - run.steps_left < LONG or run.passing:
         return run.block(body)
-    run.passing = True
-    try:
+    with run.override(passing=True):
         return run.block(body)
-    finally:
-        run.passing = False
 
 
 def _otherwise(run: Executor, other: tuple[p.Stmt, ...], chain: _Chain) -> bool:

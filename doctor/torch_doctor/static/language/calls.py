@@ -51,6 +51,7 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownAttribute,
     Value,
+    either,
     fresh_symbol,
     held,
     join,
@@ -74,11 +75,8 @@ def evaluate_call(run: Executor, node: p.Call) -> Value:
     if isinstance(node.func, p.Attribute) and node.func.name == "forward":
         named_forwards.called(run, func, node)
     if isinstance(func, Lib) and func.name in _ASK_TYPES:
-        run.only_types += 1
-        try:
+        with run.override(only_types=True):
             return _called(run, func, node)
-        finally:
-            run.only_types -= 1
     return _called(run, func, node)
 
 
@@ -226,7 +224,7 @@ def _any_of(run: Executor, func: Either, args: Args, keywords: Keywords, node: p
         return True
 
     def second() -> bool:
-        rest = others[0][1] if len(others) == 1 else Either(tuple(others))
+        rest = others[0][1] if len(others) == 1 else either(others)
         results.append(run.call(rest, args, keywords, node, name))
         return True
 

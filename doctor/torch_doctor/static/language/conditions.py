@@ -31,6 +31,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    compound,
     fresh_symbol,
     hashable,
     summary,
@@ -127,7 +128,7 @@ def _connective(run: Executor, node: p.Logic) -> Decision:
         return conjunction, {}, {}, None
     if len(symbols) == 1 and single is not None:
         return single
-    whole: Symbol = (node.op, *symbols)
+    whole = compound(node.op, *symbols)
     assumed = run.decided(whole)
     if assumed is not None:
         return assumed, {}, {}, None
@@ -229,7 +230,7 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         answer.made = plain_tensors.combined(run, op, (left, right), node)
         answer.place = places.result(run, (left, right))
         return answer, negated
-    return Plain((("is" if op == "is" else op), symbol_of(left), symbol_of(right))), negated
+    return Plain(compound(op, symbol_of(left), symbol_of(right))), negated
 
 
 def _contains(run: Executor, item: Const, holder: Value) -> bool | None:

@@ -30,6 +30,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    compound,
     hashable,
     held,
     join,
@@ -143,7 +144,7 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
     if isinstance(value, Module):
         return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
     if isinstance(value, Plain):
-        plain = plain_from((value,), ("[]", value.symbol, conditions.symbol_of(key)), size=size_in(value, key))
+        plain = plain_from((value,), compound("[]", value.symbol, conditions.symbol_of(key)), size=size_in(value, key))
         return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
     if isinstance(value, Instance):
         return item_of_instance(run, value, key, node)
@@ -155,7 +156,7 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
             flow = flow.part(key.value)
         sliced = isinstance(node.key, p.Slice)
         place = value.place if sliced else places.part(value.place) if isinstance(key, Const) else None
-        item_ = Unknown(flow, value.holds, ("[]", value.symbol, conditions.symbol_of(key)), place)
+        item_ = Unknown(flow, value.holds, compound("[]", value.symbol, conditions.symbol_of(key)), place)
         return splitting.taken(run, value, key, node, item_) if splitting.are_rows(run, value) else item_
     return Unknown(value.flow, held((value,)))
 

@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    compound,
     hashable,
     held,
     join,
@@ -60,10 +61,11 @@ def _name(run: Executor, node: p.Name) -> Value:
 
 
 def _attribute(run: Executor, node: p.Attribute) -> Value:
-    private = node.name.startswith("_")
-    run.only_types += private  # nothing that is named so belongs to what torch replaces
-    holder = run.evaluate(node.value)
-    run.only_types -= private
+    if node.name.startswith("_"):  # nothing that is named so belongs to what torch replaces
+        with run.override(only_types=True):
+            holder = run.evaluate(node.value)
+    else:
+        holder = run.evaluate(node.value)
     value = run.attribute(holder, node.name, node)
     value = run.resolve(value) if isinstance(value, Either) else value
     if isinstance(value, Lib):
@@ -82,7 +84,7 @@ def _text(run: Executor, node: p.Text) -> Value:
         run.waits += 1
         reading.formatted(run, tuple(values), node)
     if values and all(isinstance(value, Plain) for value in values):
-        return Plain(("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
+        return Plain(compound("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
     return Plain()
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
+from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.frame import top_frame
 from torch_doctor.static.language import targets
-from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.training import optimizer_of, scheduler_of
@@ -49,14 +49,20 @@ def namespace_at(run: Executor, path: Path) -> Namespace | None:
     steps = run.steps_left
     outer_objects, run.objects = run.objects, dict(run.lasting)
     run.importing += 1
-    _execute_top(run, unit, namespace)
-    run.importing -= 1
-    run.lasting.update(run.objects)
-    run.objects = outer_objects
-    run.objects.update(run.lasting)
-    run.steps_left = steps
-    run.heap.set(run.state.fields, "grad", grad)
-    run.heap.back(log)
+    try:
+        _execute_top(run, unit, namespace)
+        run.lasting.update(run.objects)
+    except BaseException:
+        del run.units[path]  # whoever imports it next begins anew
+        run.heap.undo(0)
+        raise
+    finally:
+        run.importing -= 1
+        run.objects = outer_objects
+        run.objects.update(run.lasting)
+        run.steps_left = steps
+        run.heap.set(run.state.fields, "grad", grad)
+        run.heap.back(log)
     return namespace
 
 

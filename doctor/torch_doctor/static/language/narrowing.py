@@ -24,6 +24,8 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    compound,
+    either,
     fresh_symbol,
 )
 
@@ -68,7 +70,7 @@ def to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None
         yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
         options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
         tensors = tuple((facts | yes, option) for facts, option in options)
-        run.heap.set(holder.fields, argument.id, Either((*tensors, (no, Plain()))))
+        run.heap.set(holder.fields, argument.id, either((*tensors, (no, Plain()))))
 
 
 def _to_options(run: Executor, value: Either, cls: Value, symbol: Symbol, node: p.Node) -> None:
@@ -83,7 +85,7 @@ def _to_options(run: Executor, value: Either, cls: Value, symbol: Symbol, node: 
     for (facts, option), answer in zip(value.options, answers, strict=True):
         fact = frozenset({(symbol, bool(answer.value))} if isinstance(answer, Const) else ())
         options.append((facts | fact, option))
-    run.heap.set(holder.fields, name, Either(tuple(options)))
+    run.heap.set(holder.fields, name, either(options))
 
 
 def _place(run: Executor, node: p.Node) -> tuple[Object | None, str]:
@@ -162,5 +164,5 @@ def _is_another(cls: Value) -> bool:
 
 def _symbol_of(value: Value) -> Symbol:
     if isinstance(value, Either) and all(isinstance(option, Object) for _, option in value.options):
-        return ("one of", *(conditions.symbol_of(option) for _, option in value.options))
+        return compound("one of", *(conditions.symbol_of(option) for _, option in value.options))
     return value.symbol if isinstance(value, (Plain, Unknown)) else fresh_symbol()

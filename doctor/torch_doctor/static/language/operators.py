@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    compound,
     held,
     number_dtype,
     plain_from,
@@ -48,6 +49,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "%": operator.mod,
 }
 _LARGE = 1_000_000
+_LONG = 10_000
 
 
 def _operation(run: Executor, node: p.Operation) -> Value:
@@ -68,7 +70,7 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         if op == "-" and run.clocks and len(operands) > 1:
             timing.difference(run, operands[0], operands[1], node)
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
-        plain = plain_from(operands, (op, *(conditions.symbol_of(value) for value in operands)), size=size)
+        plain = plain_from(operands, compound(op, *(conditions.symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain
         return fitting.combined(run, op, operands, plain)
     lists = [value for value in operands if isinstance(value, Params) and not value.single]
@@ -146,6 +148,8 @@ def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.No
 
 def _computed(op: str, values: list[Any]) -> Value:
     if any(isinstance(value, (int, float)) and abs(value) > _LARGE for value in values):
+        return Plain()
+    if any(isinstance(value, (str, bytes, tuple)) and len(value) > _LONG for value in values):
         return Plain()
     try:
         if len(values) == 1:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.language import invocation
-from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import places, workers
@@ -47,18 +47,14 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
     found = value.cls.find("__getitem__")
     if found is None or not isinstance(found[0], FunctionValue):
         return
-    before = run.applied
     applied: tuple[int, list[Value]] = (run.fork_depth, [])
     moves = places.Moves(run)
     draws = workers.Draws(run)
-    with run.aside(STEPS):
-        run.applied, run.moves, run.drawing = applied, moves, draws
+    with run.aside(STEPS), run.override(applied=applied, moves=moves, drawing=draws):
         try:
             invocation.enter(run, found[0], (value, Plain()), {}, found[0].node)
         except OutOfBudget:
             applied[1].clear()
-        finally:
-            run.applied, run.moves, run.drawing = before, None, None
     value.fields[workers.DRAWS] = draws
     value.fields[places.MOVES] = moves.sites
     yield from applied[1]

@@ -21,6 +21,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    either,
     held,
 )
 from torch_doctor.trace import (
@@ -100,7 +101,7 @@ def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.No
 
 def _in_wrapper(run: Executor, name: str, position: Position, value: Value | None, node: p.Node) -> Value:
     if isinstance(value, Either):
-        return Either(tuple((facts, _in_wrapper(run, name, position, each, node)) for facts, each in value.options))
+        return either((facts, _in_wrapper(run, name, position, each, node)) for facts, each in value.options)
     if name in models.PARALLEL and isinstance(value, Module):
         run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
         return value.within(name)

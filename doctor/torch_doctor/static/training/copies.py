@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Sequence,
     Tensor,
     Value,
+    either,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
             copy.fields.pop("#registered", None)
         return copy
     if isinstance(value, Either):
-        return Either(tuple((facts, copied(run, option, node, seen)) for facts, option in value.options))
+        return either((facts, copied(run, option, node, seen)) for facts, option in value.options)
     if isinstance(value, ParameterValue):
         leaf: ParameterValue = run.own(ParameterValue(value.born, declared=value.declared))
         seen[value.id] = leaf

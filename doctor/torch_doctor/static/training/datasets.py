@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
-from torch_doctor.static.machine import OutOfBudget
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import pixels, places

@@ -46,6 +46,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    either,
     latest,
     unpacked,
 )
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 
 def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
     """Call a module; the outermost call is a `Forward` event."""
+    run.spend()
     if module.layer in losses.LOSSES and (module.cls is None or module.cls.find("forward") is None):
         return tensors.compute_loss(run, module.layer, args, keywords, node, name, module)
     if run.modules_called:
@@ -138,7 +140,7 @@ def _has_frozen(run: Executor, module: Module) -> bool:
 def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module, trainable: Tri) -> Value:
     """A module's output, with the forward event in its history."""
     if isinstance(value, Either):
-        return Either(tuple((f, marked(run, v, index, inputs, module, trainable)) for f, v in value.options))
+        return either((f, marked(run, v, index, inputs, module, trainable)) for f, v in value.options)
     if isinstance(value, Sequence):
         content = value.content
         items = tuple(marked(run, item, index, inputs, module, trainable) for item in content.items)

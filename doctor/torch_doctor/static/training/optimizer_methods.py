@@ -34,6 +34,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    either,
 )
 from torch_doctor.trace import (
     ScalerUpdated,
@@ -85,7 +86,7 @@ def _scaled(run: Executor, loss: Value) -> Value:
     """A loss that a gradient scaler multiplied."""
     loss = run.resolve(loss)
     if isinstance(loss, Either):
-        return Either(tuple((facts, _scaled(run, option)) for facts, option in loss.options))
+        return either((facts, _scaled(run, option)) for facts, option in loss.options)
     if isinstance(loss, (Tensor, Unknown)):
         return keeping.reflow(run, loss, replace(loss.flow, scaled=True))
     return loss

@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Tool,
     Value,
     fresh_symbol,
+    leaves,
     plain_from,
 )
 from torch_doctor.trace import Kind, PixelsGiven, Source
@@ -46,7 +47,7 @@ def place_of(value: Value) -> Site | None:
     if isinstance(value, Tensor):
         return value.made_at if value.kind is Kind.PIXELS else None
     if isinstance(value, Sequence):
-        places = [place_of(item) for item in value.content.all()]
+        places = [place_of(item) for item in leaves(value)]
         return places[0] if places and all(places) else None
     if not isinstance(value, Plain):
         return None

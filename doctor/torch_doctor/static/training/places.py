@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    either,
     unpacked,
 )
 from torch_doctor.trace import DevicesMet, Owned
@@ -52,7 +53,7 @@ _AWAY = (GPU, NAMED)
 def of(value: Value | None) -> Value:
     """Where a tensor is: a `Place`, or one of several."""
     if isinstance(value, Either):
-        return Either(tuple((facts, of(option)) for facts, option in value.options))
+        return either((facts, of(option)) for facts, option in value.options)
     if isinstance(value, Sequence):
         data = unpacked(value)
         return NOWHERE if data is value else of(data)

@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    either,
 )
 from torch_doctor.trace import PlainTensorUsed, Source
 
@@ -209,7 +210,7 @@ def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Nod
     if module not in run.building or module.cls is None or not module_building.is_surely_module(module.cls):
         return value
     if isinstance(value, Either):
-        return Either(tuple((facts, assigned(run, module, name, option, node)) for facts, option in value.options))
+        return either((facts, assigned(run, module, name, option, node)) for facts, option in value.options)
     if isinstance(value, Tensor) and value.made is not None and value.made.sized and value.made.maker == module.id:
         home = Home(module.cls, module.id, name, run.site(node))
         return value.with_made(Made(module.id, sized=True, homes=(home,)))

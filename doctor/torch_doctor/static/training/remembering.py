@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.values import Content, Either, Mapping, Sequence, Tensor, Unknown, Value
+from torch_doctor.static.values import Content, Either, Mapping, Sequence, Tensor, Unknown, Value, either
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
@@ -24,7 +24,7 @@ def of_other_arguments(run: Executor, result: Value, before: Flow, now: Flow) ->
 
 def _with(run: Executor, value: Value, before: Flow, now: Flow, changed: set[str]) -> Value:
     if isinstance(value, Either):
-        return Either(tuple((facts, _with(run, option, before, now, changed)) for facts, option in value.options))
+        return either((facts, _with(run, option, before, now, changed)) for facts, option in value.options)
     if isinstance(value, Sequence):
         content = value.content
         items = tuple(_with(run, item, before, now, changed) for item in content.items)

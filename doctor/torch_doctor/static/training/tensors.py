@@ -48,6 +48,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    either,
     plain_from,
     shapes,
 )
@@ -397,7 +398,7 @@ def _of_each_model(run: Executor, value: Value, called: Callable[[Value], bool],
         called(value)
         return
     symbol, arm = decision
-    rest = others[0][1] if len(others) == 1 else Either(tuple(others))
+    rest = others[0][1] if len(others) == 1 else either(others)
 
     def second() -> bool:
         _of_each_model(run, rest, called, node)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.machine import OutOfBudget
+from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables.datasets import PARTS
 from torch_doctor.static.values import (
@@ -116,13 +116,12 @@ def told(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> 
 
 def _seeds(run: Executor, setup: Value, node: p.Node) -> dict[str, tuple[Site, str] | None]:
     """The seeds that a `worker_init_fn` gives, by library; None where it is no constant. It is run aside."""
-    with run.aside(STEPS):
-        run.seeding = {}
+    found: dict[str, tuple[Site, str] | None] = {}
+    with run.aside(STEPS), run.override(seeding=found):
         try:
             run.call(setup, (Plain(),), {}, node)
         except OutOfBudget:
-            run.seeding = {}
-        found, run.seeding = run.seeding, None
+            found.clear()
     return found
 
 

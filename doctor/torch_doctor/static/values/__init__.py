@@ -3,7 +3,7 @@
 from torch_doctor.static.values.callables import Bound, FunctionValue, Method, Partial, Super, Suspended
 from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
-from torch_doctor.static.values.joining import join, summary
+from torch_doctor.static.values.joining import either, join, summary
 from torch_doctor.static.values.objects import (
     Distribution,
     Fields,
@@ -20,7 +20,17 @@ from torch_doctor.static.values.objects import (
 from torch_doctor.static.values.places import CPU, GPU, IN_MEMORY, NAMED, NEW, NOWHERE, Place
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
-from torch_doctor.static.values.symbols import COUNTER, ORDINAL, VERSION, Facts, Symbol, fresh_symbol, hashable, latest
+from torch_doctor.static.values.symbols import (
+    COUNTER,
+    ORDINAL,
+    VERSION,
+    Facts,
+    Symbol,
+    compound,
+    fresh_symbol,
+    hashable,
+    latest,
+)
 from torch_doctor.static.values.tensors import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
@@ -51,6 +61,7 @@ from torch_doctor.static.values.value import (
     number_dtype,
     plain_from,
 )
+from torch_doctor.static.values.walking import leaves
 
 __all__ = [
     "COUNTER",
@@ -115,11 +126,14 @@ __all__ = [
     "UnknownAttribute",
     "Value",
     "Zero",
+    "compound",
+    "either",
     "fresh_symbol",
     "hashable",
     "held",
     "join",
     "latest",
+    "leaves",
     "number_dtype",
     "plain_from",
     "summary",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.flow import EMPTY, Flow, alternatives, blend
 from torch_doctor.static.values.objects import Object
-from torch_doctor.static.values.value import Value
+from torch_doctor.static.values.value import Either, Value
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Site
@@ -48,7 +49,7 @@ class Sequence(Object):
     @property
     def flow(self) -> Flow:  # type: ignore[override]  # computed from the items
         """What its items carry."""
-        return blend(value.flow for value in self.content.all())
+        return _carried(self, {})
 
 
 PACKED = "packed"
@@ -79,7 +80,23 @@ class Mapping(Object):
     @property
     def flow(self) -> Flow:  # type: ignore[override]  # computed from the values
         """What its values carry."""
-        return blend(value.flow for value in self.values())
+        return _carried(self, {})
+
+
+def _carried(value: Value, known: dict[int, Flow]) -> Flow:
+    """What a value carries, each container within it looked at once, however often it is in there."""
+    if isinstance(value, (Sequence, Mapping)):
+        inner = value.content.all() if isinstance(value, Sequence) else value.values()
+    elif isinstance(value, Either):
+        inner = tuple(option for _, option in value.options)
+    else:
+        return value.flow
+    flow = known.get(id(value))
+    if flow is None:
+        known[id(value)] = EMPTY  # a container may hold itself
+        flows = [_carried(item, known) for item in inner]
+        flow = known[id(value)] = reduce(alternatives, flows) if isinstance(value, Either) else blend(flows)
+    return flow
 
 
 class Stream(Value):

@@ -27,9 +27,12 @@ from torch_doctor.static.values.value import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static.values.symbols import Facts, Symbol
 
 
+_NO_FACTS: Facts = frozenset()
 MAX_OPTIONS = 4
 """Values that are told apart; more are summed up."""
 
@@ -105,30 +108,42 @@ def _place(tensor: Tensor) -> Value:
 
 
 def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
-    options: list[tuple[Facts, Value]] = []
-    for value, arm in ((left, True), (right, False)):
-        fact: Facts = frozenset() if symbol is None else frozenset(((symbol, arm),))
-        for facts, option in value.options if isinstance(value, Either) else ((frozenset(), value),):
-            if symbol is not None and (symbol, not arm) in facts:
-                continue  # no path leads to this one
-            new = facts | fact
-            same = next((i for i, (_, known) in enumerate(options) if _one(known, option)), None)
+    yes, no = (frozenset(() if symbol is None else ((symbol, arm),)) for arm in (True, False))
+    value = either(((yes, left), (no, right)))
+    if isinstance(value, Either) and all(isinstance(option, Plain) for _, option in value.options):
+        return value.options[0][1]
+    return value
+
+
+def either(options: Iterable[tuple[Facts, Value]]) -> Value:
+    """One of several values, each with what must hold for it.
+
+    Alternatives are flat: an option that is itself one of several is taken apart. Options that are one thing are joined,
+    those that no path leads to are left out, and more than `MAX_OPTIONS` are summed up.
+    """
+    found: list[tuple[Facts, Value]] = []
+    for outer, value in options:
+        for inner, option in value.options if isinstance(value, Either) else ((_NO_FACTS, value),):
+            if any((symbol, not arm) in outer for symbol, arm in inner):
+                continue
+            facts = outer | inner
+            same = next((i for i, (_, known) in enumerate(found) if _one(known, option)), None)
             if same is None:
-                options.append((new, option))
+                found.append((facts, option))
             else:
-                known = options[same][1]
-                options[same] = (options[same][0] & new, known if known is option else join(known, option))
-    if len(options) == 1 or (options and all(isinstance(option, Plain) for _, option in options)):
-        return options[0][1]
-    if len(options) > MAX_OPTIONS:
-        return summary(value for _, value in options)
-    return Either(tuple(options))
+                known = found[same][1]
+                found[same] = (found[same][0] & facts, known if known is option else join(known, option))
+    if len(found) == 1:
+        return found[0][1]
+    return Either(tuple(found)) if 0 < len(found) <= MAX_OPTIONS else summary(value for _, value in found)
 
 
 def _one(value: Value, other: Value) -> bool:
-    """Whether both are one thing, or one module, whether it is wrapped or not."""
+    """Whether both are one thing, or one module, whether it is wrapped or not, or one place."""
     if value is other:
         return True
+    if isinstance(value, Place):
+        return isinstance(other, Place) and value.same(other)
     return isinstance(value, Module) and isinstance(other, Module) and value.id == other.id
 
 
@@ -144,6 +159,8 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
         for value in found[1:]:
             result = join(result, value)
         return result  # type: ignore[no-any-return]  # join of two values is a value
+    if all(isinstance(value, Place) for value in found):
+        return NOWHERE
     if all(isinstance(value, Params) for value in found):
         return Params(frozenset().union(*(value.modules for value in found)), whole=False)
     return Unknown(reduce(alternatives, (value.flow for value in found)), held(found))

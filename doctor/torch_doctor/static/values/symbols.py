@@ -34,6 +34,24 @@ def fresh_symbol(word: str = "?") -> Symbol:
     return (word, next(SERIAL))
 
 
+LARGEST = 200
+"""Parts of a symbol that are told apart: a number that is added to itself again and again would double it each time."""
+
+
+def compound(*parts: Any) -> Symbol:  # noqa: ANN401 - words, constants and symbols
+    """The symbol of what is computed of several things; a fresh one where that would grow beyond all bounds."""
+    waiting: list[Any] = [parts]
+    count = 0
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            count += len(part)
+            if count > LARGEST:
+                return fresh_symbol()
+            waiting.extend(part)
+    return parts
+
+
 def latest() -> int:
     """The number of the newest object or symbol."""
     return next(SERIAL)

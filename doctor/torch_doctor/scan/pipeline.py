@@ -3,73 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torch_doctor.probing import Probing, probed
+from torch_doctor.probing import probed
 from torch_doctor.rule import Verdict
+from torch_doctor.scan.options import Options, Report
+from torch_doctor.scan.silencing import Silencing
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
-from torch_doctor.sources.ignores import Ignores, Patterns
+from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.sources.suppressions import Suppressions, suppressions
-from torch_doctor.static import witness
+from torch_doctor.static import Failure, witness
 from torch_doctor.trace import GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from torch_doctor.probe import Outcome
+    from torch_doctor.probing import Probing
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.source import Problem, SourceFile
-    from torch_doctor.trace import Site, Versions
+    from torch_doctor.trace import Site
 
 UNREADABLE_CODE = "TDR000"
-
-
-@dataclass(frozen=True, slots=True)
-class FileIgnore:
-    """Rules that do not speak in some files; `negated`: in all files but these."""
-
-    patterns: Patterns
-    codes: frozenset[str]
-    negated: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk."""
-
-    paths: tuple[Path, ...]
-    rules: tuple[Rule, ...]
-    known: frozenset[str] = frozenset()  # every code and name, to check what comments say
-    exclude: tuple[Patterns, ...] | None = None
-    extend_exclude: tuple[Patterns, ...] = ()
-    respect_gitignore: bool = True
-    force_exclude: bool = False  # exclude patterns hold for files that are named, too
-    file_ignores: tuple[FileIgnore, ...] = ()
-    overlay: Mapping[Path, bytes] = field(default_factory=dict)
-    names: Mapping[Path, str] = field(default_factory=dict)
-    torch: Versions | None = None  # as the user says; else the project's pins are read
-    probe: Probing | None = None
-
-
-@dataclass(slots=True)
-class Report:
-    """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`.
-
-    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name.
-    """
-
-    findings: list[Finding] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    outputs: dict[str, str] = field(default_factory=dict)
-    files: int = 0
-    sources: dict[str, SourceFile] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 def scan(options: Options, on_file: Callable[[int, int, str], None] | None = None) -> Report:
@@ -85,9 +41,7 @@ def traces(options: Options) -> tuple[list[Trace], Report]:
     scan = Scan(options)
     found: list[Trace] = []
     for project, files in scan.projects():
-        found += scan.witnessed(project, files)
-        for file in files:
-            found += scan.unreadable(project, file)
+        found += scan.traces(project, files)
         if options.probe is not None:
             found += scan.observed(project, found, options.probe)
         for site in {branch.site for trace in found for branch in trace.branches}:
@@ -105,7 +59,7 @@ class Scan:
         self._given: set[Path] = set()
         self._scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
-        self._suppressions: dict[str, Suppressions] = {}
+        self._silencing = Silencing(options)
         self._remarks: set[str] = set()
         self._done = 0
         self._total = 0
@@ -114,14 +68,12 @@ class Scan:
         """Do it."""
         for project, files in self.projects():
             traces = []
-            for trace in self.witnessed(project, files):
+            for trace in self.traces(project, files):
                 self._judge(trace, project)
                 if self.options.probe is not None:
                     traces.append(trace)
             for file in files:
-                for trace in self.unreadable(project, file):
-                    self._judge(trace, project)
-                self._check_comments(file)
+                self.report.warnings += self._silencing.problems(file)
             if self.options.probe is not None:
                 self._probe(project, traces, self.options.probe)
             for stage, seconds in project.seconds.items():
@@ -175,28 +127,20 @@ class Scan:
 
     # --- what the witness says ---
 
-    def witnessed(self, project: Project, files: Sequence[SourceFile]) -> Iterator[Trace]:
-        """The traces of the files; where the witness fails, those of the other files."""
-        positions = {file.path: position for position, file in enumerate(files)}
-        begin = 0
-        while begin < len(files):
-            current = begin
+    def traces(self, project: Project, files: Sequence[SourceFile]) -> Iterator[Trace]:
+        """What the static witness sees in the files, and what of them is not valid.
 
-            def entered(file: SourceFile) -> None:
-                nonlocal current
-                current = positions.get(file.path, current)
-                self._tell(file)
-
-            stream = iter(witness(files[begin:], project, on_file=entered))
-            try:
-                yield from self._timed(stream, project)
-            except Exception as error:  # noqa: BLE001 - one file's failure is not the others'
-                self._failed(files[current].display, error)
-                begin = current + 1
+        Where the witness fails, it says so, and the traces of the other files follow.
+        """
+        for found in self._timed(iter(witness(files, project, on_file=self._tell)), project):
+            if isinstance(found, Failure):
+                self.report.failed(found.path, found.error)
             else:
-                return
+                yield found
+        for file in files:
+            yield from self.unreadable(project, file)
 
-    def _timed(self, stream: Iterator[Trace], project: Project) -> Iterator[Trace]:
+    def _timed(self, stream: Iterator[Trace | Failure], project: Project) -> Iterator[Trace | Failure]:
         while True:
             start, before = time.perf_counter(), sum(project.seconds.values())
             try:
@@ -234,9 +178,10 @@ class Scan:
         for rule in self.options.rules:
             try:
                 for finding in rule.check(trace):
-                    self._take(finding, project)
+                    if trace.reports_in is None or finding.site.path in trace.reports_in:
+                        self._take(finding, project)
             except Exception as error:  # noqa: BLE001, PERF203 - one rule's failure is not the others'
-                self._failed(f"{trace.path} with {rule.code}", error)
+                self.report.failed(f"{trace.path} with {rule.code}", error)
         self.report.seconds["judge"] += time.perf_counter() - start
 
     def _take(self, finding: Finding, project: Project) -> None:
@@ -246,12 +191,10 @@ class Scan:
         path = project.displayed(finding.site.path)
         if path not in self._given and not project.visible(path):
             return
-        if any(_is_ignored(ignore, path, finding.code) for ignore in self.options.file_ignores):
-            return
         file = project.read(path)
+        if self._silencing.silences(finding, path, file):
+            return
         if file is not None:
-            if self._comments_of(file).silences(finding, file):
-                return
             for site in (finding.site, *(step.site for step in finding.trail)):
                 self.show(site, project)
         self._found[key] = finding
@@ -309,7 +252,7 @@ class Scan:
             ):
                 report.remarks.append(f"{trace.path}: `--probe-processes 2` would decide {', '.join(codes)}")
             for code, error in judgement.failures:
-                self._failed(f"the run of {trace.path} with {code}", error)
+                self.report.failed(f"the run of {trace.path} with {code}", error)
             for finding in report.findings:
                 for evidence in finding.evidence:
                     if evidence.site is not None:
@@ -318,41 +261,10 @@ class Scan:
     def _compares_ranks(self) -> list[Rule]:
         return [rule for rule in self.options.rules if rule.compares_ranks]
 
-    # --- what comments say ---
-
-    def _comments_of(self, file: SourceFile) -> Suppressions:
-        if file.display not in self._suppressions:
-            self._suppressions[file.display] = suppressions(file)
-        return self._suppressions[file.display]
-
-    def _check_comments(self, file: SourceFile) -> None:
-        if "torch-doctor" not in file.text:
-            return
-        comments = self._comments_of(file)
-        named = [(comment.row, name) for comment in comments.all() if comment.ours for name in comment.selectors]
-        unknown = [(row, f"no rule is called `{name}`") for row, name in named if not self._is_known(name)]
-        for row, why in sorted(comments.misspelt + unknown):
-            self.report.warnings.append(f"{file.site(row, 1, row, 1)}: {why}")
-
-    def _is_known(self, selector: str) -> bool:
-        known = self.options.known
-        return selector == "ALL" or selector in known or any(name.startswith(selector.upper()) for name in known)
-
     def _remark(self, note: str) -> None:
         if note not in self._remarks:  # a place that is passed several times is named once
             self._remarks.add(note)
             self.report.notes.append(note)
-
-    def _failed(self, what: str, error: Exception) -> None:
-        import traceback  # noqa: PLC0415 - only for an error of ours
-
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-        said = f": {error}" if str(error) else ""
-        self.report.errors.append(
-            f"internal error while scanning {what}: {type(error).__name__}{said}{where}; please report it"
-        )
-        self.report.notes.append("".join(traceback.format_exception(error)).rstrip())
 
 
 def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
@@ -361,17 +273,6 @@ def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
     for problem in problems:
         trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason))
     return trace
-
-
-def _is_ignored(ignore: FileIgnore, path: Path, code: str) -> bool:
-    if code not in ignore.codes:
-        return False
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there are per-file ignores
-
-    base = ignore.patterns.base
-    inside = path.is_relative_to(base)
-    name = path.relative_to(base).as_posix() if inside else path.name
-    return bool(GitIgnoreSpec.from_lines(ignore.patterns.globs).match_file(name)) is not ignore.negated
 
 
 def _order(finding: Finding) -> tuple[str, int, int, int, str]:

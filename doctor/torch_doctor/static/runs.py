@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import TYPE_CHECKING
+import time
+from collections import defaultdict
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import alone, unreached
 from torch_doctor.static import program as p
+from torch_doctor.static.budget import SECONDS, OutOfBudget, OutOfTime, Watchdog
 from torch_doctor.static.executor import Executor
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.machine import STEPS, OutOfBudget
+from torch_doctor.static.machine import STEPS
 from torch_doctor.static.training import framework_loops
 from torch_doctor.static.values import (
     ClassValue,
@@ -47,14 +51,22 @@ LEAST_STEPS = 1_000
 _RECURSION = 12_000
 
 
+class Failure(NamedTuple):
+    """An error of the witness itself, and the name of the file whose run it ended."""
+
+    path: str
+    error: Exception
+
+
 def witness(
     files: Sequence[SourceFile], project: Project, *, on_file: Callable[[SourceFile], None] | None = None
-) -> Iterator[Trace]:
+) -> Iterator[Trace | Failure]:
     """The traces of these files: each is run as a script; then what no script called is run on its own.
 
     Last come the calls that no run came to, where the call alone shows what is wrong.
 
-    `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over.
+    `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over. Where the witness
+    fails, that is a `Failure` among the traces: it ends one run, and no other run and no other file misses anything.
     """
     return _Witness(project).traces(files, on_file)
 
@@ -72,39 +84,59 @@ class _Witness:
         self._objects: dict[int, Object] = {}
         self._last = Trace("")  # the newest
         self._left = 0  # of STEPS_UNCALLED, in the current file
+        self._watchdog = Watchdog()
+        self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
+        self._failures: list[Failure] = []
+        self._broken: set[Path] = set()
+        self._asked: frozenset[str] = frozenset()  # the given files and those that they import
 
-    def traces(self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None) -> Iterator[Trace]:
+    def traces(
+        self, files: Sequence[SourceFile], on_file: Callable[[SourceFile], None] | None
+    ) -> Iterator[Trace | Failure]:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION))
+        phases = (self._script, self._uncalled, self._unreached)
         try:
-            units = []
-            for file in files:
-                if on_file is not None:
-                    on_file(file)
-                unit = self._imports.unit(file.path)
-                if unit is not None:
-                    units.append(unit)
-                    yield from self._noted(self._script(unit))
-            for unit in units:
-                yield from self._noted(self._uncalled(unit))
-            for unit in units:
-                yield from self._unreached(unit)
+            for phase in phases:
+                for file in files:
+                    if on_file is not None and phase == self._script:
+                        on_file(file)
+                    yield from self._guarding(file, phase)
+                if phase == self._script:
+                    asked = {file.path for file in files}.union(self._shared) - self._broken
+                    self._asked = frozenset(unit.source.display for path in asked if (unit := self._imports.unit(path)))
         finally:
             sys.setrecursionlimit(limit)
+            self._watchdog.close()
 
-    def _noted(self, traces: Iterator[Trace]) -> Iterator[Trace]:
-        for trace in traces:
-            yield trace
-            self._read.update(event.site for event in trace.of(Loaded))
+    def _lowered(self, file: SourceFile) -> Unit | None:
+        try:
+            return self._imports.unit(file.path)
+        except Exception:
+            self._broken.add(file.path)  # said once
+            raise
+
+    def _guarding(self, file: SourceFile, phase: Callable[[Unit], Iterator[Trace]]) -> Iterator[Trace | Failure]:
+        """What one phase tells of one file; an error of the witness ends this phase of this file, and nothing else."""
+        if file.path in self._broken:
+            return
+        try:
+            unit = self._lowered(file)
+            for trace in phase(unit) if unit is not None else ():
+                yield trace
+                self._read.update(event.site for event in trace.of(Loaded))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
+            self._failures.append(Failure(file.display, error))
+        yield from self._failures
+        self._failures.clear()
 
     def _script(self, unit: Unit) -> Iterator[Trace]:
         path = unit.source.path
         self._ran.add(path)
         if self._imported(path) and "__name__" not in unit.source.text:
             return  # the importing script's run had all of it
-        executor = self._executor(unit)
-        self._guarded(executor, executor.run)
-        executor.heap.undo(0)
+        with self._executing(unit) as executor:
+            self._guarded(executor, executor.run)
         yield executor.trace
 
     def _imported(self, path: Path) -> Namespace | None:
@@ -112,12 +144,18 @@ class _Witness:
         namespace = self._shared.get(path)
         return namespace if namespace is not None and namespace.whole else None
 
-    def _executor(self, unit: Unit, *, outside: bool = False) -> Executor:
+    @contextmanager
+    def _executing(self, unit: Unit, *, outside: bool = False) -> Iterator[Executor]:
+        """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
         home = self._imported(unit.source.path) if outside else None
         trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
         steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
-        return Executor(trace, unit, self._imports, steps, self._shared, self._objects, home)
+        executor = Executor(trace, unit, self._imports, steps, self._shared, self._objects, home)
+        try:
+            yield executor
+        finally:
+            executor.heap.undo(0)
 
     def _trace(self, unit: Unit, *, outside: bool) -> Trace:
         """A trace whose numbers go on where the last one's ended."""
@@ -132,12 +170,20 @@ class _Witness:
 
     def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
-        before = executor.steps_left
+        before, start, unit = executor.steps_left, time.process_time(), executor.main
         try:
-            run()
-        except (OutOfBudget, RecursionError) as error:
-            reason = "the file takes too many steps" if isinstance(error, OutOfBudget) else "calls nest too deeply"
-            _lose(executor, reason)
+            with self._watchdog.watching(SECONDS - self._seconds[unit]):
+                run()
+        except OutOfBudget:
+            _lose(executor, "the file takes too many steps")
+        except OutOfTime:
+            _lose(executor, f"the file takes more than {SECONDS:g} seconds")
+        except RecursionError:
+            _lose(executor, "calls nest too deeply")
+        except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
+            _lose(executor, "of an internal error")
+            self._failures.append(Failure(unit.source.display, error))
+        self._seconds[unit] += time.process_time() - start
         self._left -= before - max(executor.steps_left, 0)
         self._entered |= executor.entered
 
@@ -155,39 +201,37 @@ class _Witness:
         waiting += [(name, cls) for name, cls in _heirs_first(unit.program.classes) if self._unentered(cls)]
         if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
             return
-        executor = self._executor(unit, outside=True)
-        self._guarded(executor, executor.run)
-        begin = executor.heap.mark()
-        self._left = _steps(unit, STEPS_UNCALLED)
-        made = dict(executor.objects)
-        passed_over = []
-        for name, cls in waiting:
-            executor.objects = dict(made)
-            if self._left <= 0 and not any(map(_may_train, [names[name]] if cls is None else self._unentered(cls))):
-                passed_over.append(name)
-            elif cls is None and names[name] not in self._entered:
-                yield from self._alone(unit, executor, name)
-            elif cls is not None and self._unentered(cls):
-                yield from self._class_alone(unit, executor, name, cls)
-            executor.heap.undo(begin)
-        executor.heap.undo(0)
-        if passed_over:
-            trace = self._trace(unit, outside=True)
-            others = f" and {len(passed_over) - 1} more" if len(passed_over) > 1 else ""
-            reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
-            trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
-            yield trace
+        with self._executing(unit, outside=True) as executor:
+            self._guarded(executor, executor.run)
+            begin = executor.heap.mark()
+            self._left = _steps(unit, STEPS_UNCALLED)
+            made = dict(executor.objects)
+            passed_over = []
+            for name, cls in waiting:
+                executor.objects = dict(made)
+                if self._left <= 0 and not any(map(_may_train, [names[name]] if cls is None else self._unentered(cls))):
+                    passed_over.append(name)
+                elif cls is None and names[name] not in self._entered:
+                    yield from self._alone(unit, executor, name)
+                elif cls is not None and self._unentered(cls):
+                    yield from self._class_alone(unit, executor, name, cls)
+                executor.heap.undo(begin)
+            if passed_over:
+                trace = self._trace(unit, outside=True)
+                others = f" and {len(passed_over) - 1} more" if len(passed_over) > 1 else ""
+                reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
+                trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
+                yield trace
 
     def _unreached(self, unit: Unit) -> Iterator[Trace]:
         """What no run came to, behind a switch that is off, say."""
         calls = [call for call in unreached.reads(unit) if unit.site(call.at) not in self._read]
         if calls:
-            executor = self._executor(unit, outside=True)
-            self._guarded(executor, executor.run)
-            trace = self._restarted(unit, executor)
-            self._guarded(executor, lambda: unreached.read(executor, calls))
+            with self._executing(unit, outside=True) as executor:
+                self._guarded(executor, executor.run)
+                trace = self._restarted(unit, executor)
+                self._guarded(executor, lambda: unreached.read(executor, calls))
             yield trace
-            executor.heap.undo(0)
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
         return [function for function in _methods(cls) if function not in self._entered]
@@ -205,7 +249,9 @@ class _Witness:
                 continue
             caller = self._imports.unit(other)
             if caller is not None:
-                yield from self._script(caller)
+                for trace in self._script(caller):
+                    trace.reports_in = self._asked
+                    yield trace
 
     def _restarted(self, unit: Unit, executor: Executor) -> Trace:
         trace = self._trace(unit, outside=True)

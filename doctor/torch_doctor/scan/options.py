@@ -1,0 +1,73 @@
+"""What a scan is asked for, and what it reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch_doctor.probing import Probing
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.sources.ignores import Patterns
+    from torch_doctor.sources.source import SourceFile
+    from torch_doctor.trace import Versions
+
+
+@dataclass(frozen=True, slots=True)
+class FileIgnore:
+    """Rules that do not speak in some files; `negated`: in all files but these."""
+
+    patterns: Patterns
+    codes: frozenset[str]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk."""
+
+    paths: tuple[Path, ...]
+    rules: tuple[Rule, ...]
+    known: frozenset[str] = frozenset()  # every code and name, to check what comments say
+    exclude: tuple[Patterns, ...] | None = None
+    extend_exclude: tuple[Patterns, ...] = ()
+    respect_gitignore: bool = True
+    force_exclude: bool = False  # exclude patterns hold for files that are named, too
+    file_ignores: tuple[FileIgnore, ...] = ()
+    overlay: Mapping[Path, bytes] = field(default_factory=dict)
+    names: Mapping[Path, str] = field(default_factory=dict)
+    torch: Versions | None = None  # as the user says; else the project's pins are read
+    probe: Probing | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`.
+
+    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
+    files: int = 0
+    sources: dict[str, SourceFile] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Say that something of ours failed: in one line, and whole for `-v`."""
+        import traceback  # noqa: PLC0415 - only for an error of ours
+
+        frames = traceback.extract_tb(error.__traceback__)
+        where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+        said = f": {error}" if str(error) else ""
+        self.errors.append(
+            f"internal error while scanning {what}: {type(error).__name__}{said}{where}; please report it"
+        )
+        self.notes.append("".join(traceback.format_exception(error)).rstrip())

@@ -1,0 +1,63 @@
+"""Which findings nobody wants to hear: ignored in some files by the settings, or suppressed by a comment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.sources.suppressions import Suppressions, suppressions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from torch_doctor.rule import Finding
+    from torch_doctor.scan.options import FileIgnore, Options
+    from torch_doctor.sources.source import SourceFile
+
+
+class Silencing:
+    """What the settings and the comments of one scan silence."""
+
+    def __init__(self, options: Options) -> None:
+        self._file_ignores = options.file_ignores
+        self._known = options.known
+        self._suppressions: dict[str, Suppressions] = {}
+
+    def silences(self, finding: Finding, path: Path, file: SourceFile | None) -> bool:
+        """Whether a finding in the file at `path` is not to be reported; `file` is its text, None where it cannot be read."""
+        if any(_is_ignored(ignore, path, finding.code) for ignore in self._file_ignores):
+            return True
+        return file is not None and self._comments_of(file).silences(finding, file)
+
+    def problems(self, file: SourceFile) -> Iterator[str]:
+        """What is wrong with the suppressions in a file: they are misspelt, or name no rule."""
+        if "torch-doctor" not in file.text:
+            return
+        comments = self._comments_of(file)
+        named = [(comment.row, name) for comment in comments.all() if comment.ours for name in comment.selectors]
+        unknown = [(row, f"no rule is called `{name}`") for row, name in named if not self._is_known(name)]
+        for row, why in sorted(comments.misspelt + unknown):
+            yield f"{file.site(row, 1, row, 1)}: {why}"
+
+    def _comments_of(self, file: SourceFile) -> Suppressions:
+        if file.display not in self._suppressions:
+            self._suppressions[file.display] = suppressions(file)
+        return self._suppressions[file.display]
+
+    def _is_known(self, selector: str) -> bool:
+        return (
+            selector == "ALL"
+            or selector in self._known
+            or any(name.startswith(selector.upper()) for name in self._known)
+        )
+
+
+def _is_ignored(ignore: FileIgnore, path: Path, code: str) -> bool:
+    if code not in ignore.codes:
+        return False
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only where there are per-file ignores
+
+    base = ignore.patterns.base
+    inside = path.is_relative_to(base)
+    name = path.relative_to(base).as_posix() if inside else path.name
+    return bool(GitIgnoreSpec.from_lines(ignore.patterns.globs).match_file(name)) is not ignore.negated

@@ -1,0 +1,264 @@
+"""One run of the witness tells nothing of another: crashes, budgets and switches end with the run that they belong to."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.rule import all_rules
+from torch_doctor.scan import Options, Report, scan
+from torch_doctor.static import alone, runs
+from torch_doctor.static import budget as budgets
+from torch_doctor.static.imports import Imports
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+BUG = """
+import torch
+from torch import nn
+
+
+def train(loader):
+    model = nn.Linear(4, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for x, y in loader:
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+"""
+
+
+@pytest.fixture
+def scanned(folder: Path) -> Callable[..., Report]:
+    def run(*names: str) -> Report:
+        paths = tuple(folder / name for name in names) or (folder,)
+        return scan(Options(paths=paths, rules=tuple(all_rules())))
+
+    return run
+
+
+def told(report: Report, code: str) -> list[str]:
+    return [finding.site.path for finding in report.findings if finding.code == code]
+
+
+def test_a_crash_ends_the_run_of_one_function_and_is_blamed_on_its_file(
+    write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.py", "b.py", "c.py"):
+        write(name, BUG + ("\n\ndef explode(model):\n    model.step()\n" if name == "b.py" else ""))
+    inner = alone.enter
+
+    def enter(executor: Any, function: Any) -> None:
+        if function.node.name == "explode":
+            raise ZeroDivisionError
+        inner(executor, function)
+
+    monkeypatch.setattr(alone, "enter", enter)
+    report = scanned()
+    assert [error.partition(":")[0] for error in report.errors] == ["internal error while scanning b.py"]
+    assert told(report, "TDR101") == ["a.py", "b.py", "c.py"]
+
+
+def test_a_file_that_cannot_be_lowered_takes_no_other_along(
+    write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.py", BUG)
+    write("b.py", BUG)
+    inner = Imports.unit
+
+    def unit(self: Any, path: Path) -> Any:
+        if path.name == "a.py":
+            raise ZeroDivisionError
+        return inner(self, path)
+
+    monkeypatch.setattr(Imports, "unit", unit)
+    report = scanned()
+    assert [error.partition(":")[0] for error in report.errors] == ["internal error while scanning a.py"]
+    assert told(report, "TDR101") == ["b.py"]
+
+
+def test_a_run_that_ends_early_leaves_no_switch_behind(
+    write: Callable[..., Path], scanned: Callable[..., Report]
+) -> None:
+    """The budget of the first function ends while it evaluates what `._private` is asked of."""
+    deep = "\n".join(f"def f{n}(x):\n    return f{n - 1}(x) + f{n - 1}(x)\n\n" for n in range(1, 20))
+    write(
+        "a.py",
+        f"import torch\n\n\ndef f0(x):\n    return torch.relu(x)\n\n\n{deep}\n"
+        "def first(x):\n    return f19(x)._private\n\n\n"
+        "def second(x):\n    with torch.cuda.amp.autocast():\n        x.backward()\n",
+    )
+    report = scanned()
+    assert any("too many steps" in note for note in report.notes)
+    assert told(report, "TDR807") == ["a.py"]
+
+
+HEAVY = {
+    "numbers": "t = len(loader)" + "\nt = t + t" * 40 + "\nif t > 3:\n    print(t)",
+    "lists": "t = [model]" + "\nt = [t, t]" * 40 + "\nuse(t)\nprint(t)\nt[0] = 1",
+    "tuples": "t = (torch.randn(3), model)" + "\nt = (t, t)" * 40 + "\nuse(t)\nlog.append(t)",
+    "dicts": "t = {'a': model}" + "\nt = {'a': t, 'b': t}" * 40 + "\nuse(t)",
+    "layers": "t = model" + "\nt = nn.Sequential(t, t)" * 30 + "\nt(torch.randn(4))\nt.eval()\nuse(t)",
+    "strings": "t = 'a'" + "\nt = t + t" * 40 + "\nprint(t)",
+    "choices of containers": "t = [model]" + "\nt = [t, model] if flag() else [t]" * 40 + "\nuse(t)",
+    "choices of devices": "t = torch.randn(4, 4)"
+    + "".join(f"\nt = model(t) if flag{n} else t + t.cuda()" for n in range(40))
+    + "\nmodel(t)",
+    "negations": "c = flag > 3" + "\nc = c == c" * 40 + "\nif c:\n    print(1)",
+    "tests": "if " + " and ".join(f"(f{n}(x) or g{n}(x))" for n in range(60)) + ":\n    pass",
+    "a list of itself": "t = []\nt.append(t)\nuse(t)\nlog.append(t)",
+}
+
+
+@pytest.mark.parametrize("kind", HEAVY)
+def test_nothing_doubles_with_every_line(kind: str, write: Callable[..., Path], scanned: Callable[..., Report]) -> None:
+    body = "import torch\nfrom torch import nn\n\nmodel = nn.Linear(4, 4)\nloader = load()\n" + HEAVY[kind]
+    write("heavy.py", body + "\n")
+    write("light.py", BUG)
+    start = time.process_time()
+    report = scanned()
+    assert time.process_time() - start < budgets.SECONDS / 2
+    assert not any("seconds" in note for note in report.notes)
+    assert told(report, "TDR101") == ["light.py"]
+
+
+BLOCKS = """
+import sys
+
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, width, keeps):
+        super().__init__()
+        self.keeps = keeps
+        self.conv = nn.Sequential(nn.Conv2d(width, width, 1), nn.BatchNorm2d(width))
+
+    def forward(self, x):
+        if self.keeps:
+            return x + self.conv(x)
+        return self.conv(x)
+
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.blocks = nn.Sequential(BLOCKS)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        return self.head(self.blocks(x).mean([2, 3]))
+
+
+cuda = len(sys.argv) > 2
+width = int(sys.argv[1])
+model = Net(width)
+if cuda:
+    model = model.cuda()
+criterion = nn.CrossEntropyLoss()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for images, labels in torch.utils.data.DataLoader(data):
+    if cuda:
+        images, labels = images.cuda(), labels.cuda()
+    loss = criterion(model(images), labels)
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_blocks_whose_shortcut_cannot_be_decided_are_followed_one_by_one(
+    write: Callable[..., Path], scanned: Callable[..., Report]
+) -> None:
+    write("net.py", BLOCKS.replace("BLOCKS", ", ".join(f"Block(width, width == {n})" for n in range(24))))
+    start = time.process_time()
+    report = scanned()
+    assert time.process_time() - start < budgets.SECONDS / 2
+    assert report.notes == []
+    assert told(report, "TDR101") == ["net.py"]
+
+
+def test_a_file_that_takes_too_long_is_ended_and_what_was_found_is_told(
+    write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step that never ends stands for whatever has been overlooked."""
+    write("a.py", BUG + "\n\ndef endless(model):\n    model.step()\n")
+    write("b.py", BUG)
+    inner = alone.enter
+
+    def enter(executor: Any, function: Any) -> None:
+        while function.node.name == "endless":
+            pass
+        inner(executor, function)
+
+    monkeypatch.setattr(alone, "enter", enter)
+    monkeypatch.setattr(runs, "SECONDS", 0.5)
+    report = scanned()
+    assert report.errors == []
+    assert [note for note in report.notes if "seconds" in note] == [
+        "a.py:1:1: gave up: the file takes more than 0.5 seconds"
+    ]
+    assert told(report, "TDR101") == ["a.py", "b.py"]
+
+
+def test_a_script_that_is_run_to_learn_how_it_calls_is_not_reported_itself(
+    write: Callable[..., Path], scanned: Callable[..., Report]
+) -> None:
+    write("pyproject.toml", "")
+    caller = textwrap.dedent(
+        """
+        import torch
+        from torch import nn
+        from engine import epoch
+
+        model = nn.Linear(4, 2)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for x, y in torch.utils.data.DataLoader(data):
+            epoch(model, optimizer, x, y)
+            optimizer.zero_grad()
+            loss = model(x).sum()
+            loss.backward()
+            optimizer.step()
+            torch.save(model, "model.pt")
+        """
+    )
+    engine = textwrap.dedent(
+        """
+        from torch import nn
+
+
+        def epoch(model, optimizer, x, y):
+            loss = nn.functional.cross_entropy(model(x).softmax(1), y)
+            loss.backward()
+            optimizer.step()
+        """
+    )
+    write("main.py", caller)
+    write("engine.py", engine)
+    assert set(told(scanned("engine.py"), "TDR201")) == {"engine.py"}
+    assert told(scanned("engine.py"), "TDR601") == []
+    assert told(scanned("main.py"), "TDR201") == ["engine.py"]
+    assert told(scanned("main.py"), "TDR601") == ["main.py"]
+
+
+def forever(watchdog: budgets.Watchdog) -> None:
+    with watchdog.watching(0.01):
+        while True:
+            pass
+
+
+def test_endings_that_were_sent_and_are_late_do_not_arrive() -> None:
+    watchdog = budgets.Watchdog()
+    for _ in range(20):
+        with pytest.raises(budgets.OutOfTime):
+            forever(watchdog)
+    with watchdog.watching(0.3):
+        time.sleep(0.5)  # it takes no time of the processor
+    with pytest.raises(budgets.OutOfTime), watchdog.watching(0):
+        forever(watchdog)
+    watchdog.close()

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 RULES = sorted(rules(), key=lambda rule: rule.code)
 EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-LONGEST = 150  # the page, what the source shows and what a run shows
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
@@ -33,11 +32,10 @@ def test_the_rules_that_exist() -> None:
 
 
 @EACH
-def test_a_module_is_named_after_its_rule_and_is_short(rule: type[Rule]) -> None:
+def test_a_module_is_named_after_its_rule(rule: type[Rule]) -> None:
     path = Path(inspect.getfile(rule))
     assert path.stem == rule.name.replace("-", "_")
     assert rule.__name__ == rule.name.title().replace("-", "")
-    assert 40 <= len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST
 
 
 @EACH

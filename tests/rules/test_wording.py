@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from torch_doctor_rules.wording import ROOM, message, owner
+from torch_doctor_rules.judging.wording import ROOM, message, owner
 
 
 def test_short_names_stay_as_they_are() -> None:

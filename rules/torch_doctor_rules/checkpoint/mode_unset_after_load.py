@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, Handed, Loaded, ModeSet, ModuleBuilt, OptimizerBuilt, Source, Trace
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
-from torch_doctor_rules.passes import Passes
-from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import at
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.twice import answers
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.forward_evidence import answers
+from torch_doctor_rules.judging.passes import Passes
+from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor_rules.loaders import Loaders
-from torch_doctor_rules.shown import count, fact, number
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import count, fact, number
+from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt, RowMoved, Trace
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

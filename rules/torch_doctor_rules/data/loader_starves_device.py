@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt
-from torch_doctor_rules.feeding import CROWDED, NOT_PINNED, RESTARTED, UNATTENDED, Feeding
-from torch_doctor_rules.moves import on_gpu
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.feeding import CROWDED, NOT_PINNED, RESTARTED, UNATTENDED, Feeding
+from torch_doctor_rules.judging.moves import on_gpu
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, EpochSet, GaveUp, LoaderBuilt, Owned
-from torch_doctor_rules.loaders import Loaders
-from torch_doctor_rules.ranks import Ranks, passes
-from torch_doctor_rules.shown import count, fact
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.ranks import Ranks, passes
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import MemoryChanged
-from torch_doctor_rules.shown import count, counted, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import count, counted, fact
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

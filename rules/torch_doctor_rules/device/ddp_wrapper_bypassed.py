@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Forward, GaveUp, Owned, Stepped, Wrapped
-from torch_doctor_rules.family import Family
-from torch_doctor_rules.ranks import Ranks
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.ranks import Ranks
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
-from torch_doctor_rules.ranks import Ranks
-from torch_doctor_rules.shown import count, fact
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.ranks import Ranks
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

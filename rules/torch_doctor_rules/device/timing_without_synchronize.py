@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ClockRead, Forward, GaveUp, Owned, Timed
-from torch_doctor_rules.moves import on_gpu
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.moves import on_gpu
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule, Step
 from torch_doctor.trace import Averaged, BatchTaken, LoaderBuilt, LoopKind, Summed
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

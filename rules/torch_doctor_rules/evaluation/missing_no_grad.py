@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, Source, Trace
-from torch_doctor_rules.modes import Modes
-from torch_doctor_rules.passes import Passes, batch_of
-from torch_doctor_rules.precedence import CONTEXTS, uncalled
-from torch_doctor_rules.twice import batches, saved
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.forward_evidence import batches, saved
+from torch_doctor_rules.judging.modes import Modes
+from torch_doctor_rules.judging.passes import Passes, batch_of
+from torch_doctor_rules.judging.precedence import CONTEXTS, uncalled
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, ModeSet, Trace
-from torch_doctor_rules.evaluation_updates import EvaluationUpdates
-from torch_doctor_rules.modes import Modes
-from torch_doctor_rules.passes import Passes
-from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import at
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.twice import batches
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
+from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.forward_evidence import batches
+from torch_doctor_rules.judging.modes import Modes
+from torch_doctor_rules.judging.passes import Passes
+from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Holding, Trace
-from torch_doctor_rules.leftovers import alive, growth, leftovers, reached
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.retained_graphs import alive, growth, leftovers, reached
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

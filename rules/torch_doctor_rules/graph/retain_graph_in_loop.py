@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, GaveUp, Handed, Trace
-from torch_doctor_rules.carried import carrying
-from torch_doctor_rules.shown import count, fact
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.carried_graphs import carrying
+from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

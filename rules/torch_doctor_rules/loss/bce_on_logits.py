@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, Trace
-from torch_doctor_rules.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

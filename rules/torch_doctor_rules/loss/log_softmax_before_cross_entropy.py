@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
-from torch_doctor_rules.loss_inputs import (
+from torch_doctor_rules.judging.loss_inputs import (
     CROSS_ENTROPY,
     at_loss,
     made_before,
@@ -14,7 +14,7 @@ from torch_doctor_rules.loss_inputs import (
     same_loss,
     trail_to_loss,
 )
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

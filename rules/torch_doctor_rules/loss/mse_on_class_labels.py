@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import Kind, LossCalled, Trace
-from torch_doctor_rules.loss_inputs import DISTANCES, are_integers
-from torch_doctor_rules.shown import at, fact, number
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.sizes import ANY, classes, rank, shown
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, fact, number
+from torch_doctor_rules.judging.loss_inputs import DISTANCES, are_integers
+from torch_doctor_rules.judging.loss_shapes import ANY, classes, rank, shown
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Normalised, Trace
-from torch_doctor_rules.loss_inputs import one_class
-from torch_doctor_rules.shown import at, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.sizes import classes, shown
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.loss_inputs import one_class
+from torch_doctor_rules.judging.loss_shapes import classes, shown
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import Normalised, Trace
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

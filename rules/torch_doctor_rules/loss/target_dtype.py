@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import LossCalled, Trace
-from torch_doctor_rules.shown import at, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.sizes import shown
-from torch_doctor_rules.target_forms import misfit
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, fact
+from torch_doctor_rules.judging.loss_shapes import shown
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.target_forms import misfit
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor_rules.containers import attribute, filling, hidden, missing, reached
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SettingSet
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule
 from torch_doctor.trace import Backward, FiniteChecked, GaveUp, Handed, LoopKind, Owned, ScalerBuilt, SettingSet
-from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.loaders import Loaders
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, GaveUp, Owned, RunAsScript, Seeded, Stepped
-from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.shown import count, fact
+from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.gradients import fills
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

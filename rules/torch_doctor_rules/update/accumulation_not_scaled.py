@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward
-from torch_doctor_rules.accumulation import Accumulation
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.accumulation import Accumulation
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
-    from torch_doctor_rules.accumulation import Window
+    from torch_doctor_rules.judging.accumulation import Window
 
 
 class AccumulationNotScaled(Rule):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import Backward, Clipped
-from torch_doctor_rules.shown import count, fact, numbers, short
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evidence import count, fact, numbers, short
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Trace
-from torch_doctor_rules.cuts import Cut, Cuts, refused
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.graph_cuts import Cut, Cuts, refused
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import NotCalled, Trace
-from torch_doctor_rules.precedence import CONTEXTS, METHODS
-from torch_doctor_rules.shown import at, count, counted, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at, count, counted, fact
+from torch_doctor_rules.judging.precedence import CONTEXTS, METHODS
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Stepped, Trace, ZeroGrad
-from torch_doctor_rules.gradients import Gradients
-from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import applied, at, count, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evidence import applied, at, count, fact
+from torch_doctor_rules.judging.gradients import Gradients
+from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

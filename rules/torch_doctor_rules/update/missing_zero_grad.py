@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace
-from torch_doctor_rules.gradients import Gradients
-from torch_doctor_rules.precedence import uncalled
-from torch_doctor_rules.shown import MOST_LINES, at, count, fact, numbers, times
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evidence import MOST_LINES, at, count, fact, numbers, times
+from torch_doctor_rules.judging.gradients import Gradients
+from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

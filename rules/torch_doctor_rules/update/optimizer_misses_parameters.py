@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace
-from torch_doctor_rules.missed_parameters import missing
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.missed_parameters import missing
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

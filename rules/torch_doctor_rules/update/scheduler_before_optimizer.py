@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SchedulerStepped
-from torch_doctor_rules.schedules import Schedules
-from torch_doctor_rules.shown import at, count, fact
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.wording import message, owner
+from torch_doctor_rules.judging.evidence import at, count, fact
+from torch_doctor_rules.judging.schedules import Schedules
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, GradModeEntered, GradModeExited, Trace
-from torch_doctor_rules.cuts import last_trainable, refused
-from torch_doctor_rules.gradients import accumulates
-from torch_doctor_rules.shown import at
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.twice import batches
-from torch_doctor_rules.wording import message
+from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.forward_evidence import batches
+from torch_doctor_rules.judging.gradients import accumulates
+from torch_doctor_rules.judging.graph_cuts import last_trainable, refused
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Loaded, Saved
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from torch_doctor.trace import Event, Trace
-    from torch_doctor_rules.family import Family
+    from torch_doctor_rules.judging.family import Family
 
 METHODS = frozenset(("step", "zero_grad", "backward", "eval", "train", "update", "unscale_"))
 """The methods whose missing call TDR111 reports."""

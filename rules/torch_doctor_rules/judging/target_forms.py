@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor_rules.loss_inputs import (
+from torch_doctor_rules.judging.loss_inputs import (
     BCE,
     CROSS_ENTROPY,
     MARGIN,
@@ -14,7 +14,7 @@ from torch_doctor_rules.loss_inputs import (
     one_class,
     swapped,
 )
-from torch_doctor_rules.sizes import ANY, classes, rank
+from torch_doctor_rules.judging.loss_shapes import ANY, classes, rank
 
 if TYPE_CHECKING:
     from torch_doctor.trace import LossCalled, TensorFact, Trace

@@ -19,10 +19,10 @@ from torch_doctor.trace import (
     Stepped,
     Trace,
 )
-from torch_doctor_rules.evaluation_updates import EvaluationUpdates
-from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.passes import Passes
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
+from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.passes import Passes
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

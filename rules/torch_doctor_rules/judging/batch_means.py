@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Averaged, BatchTaken, Forward, LoaderBuilt, LoopKind, LossCalled, Meaned, Summed
-from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.judging.loaders import Loaders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -17,7 +17,7 @@ from torch_doctor.trace import (
     SchedulerStepped,
     Stepped,
 )
-from torch_doctor_rules.family import Family
+from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import BatchTaken, BranchKind, GaveUp, Handed, LoaderBuilt, LoopKind, Stepped
-from torch_doctor_rules.accumulation import Accumulation
+from torch_doctor_rules.judging.accumulation import Accumulation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Branch, Event, Scope, Site, Trace
-    from torch_doctor_rules.accumulation import Window
+    from torch_doctor_rules.judging.accumulation import Window
 
 
 class Tail(NamedTuple):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step
 from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Stepped, Trace
-from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.shown import at, count, counted, fact, number, numbers, size
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.evidence import at, count, counted, fact, number, numbers, size
+from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

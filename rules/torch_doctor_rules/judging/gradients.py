@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from torch_doctor.trace import Backward, Forward, GaveUp, Handed, ModuleBuilt, OptimizerBuilt, Stepped, ZeroGrad
-from torch_doctor_rules.family import Family
+from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Backward, FiniteChecked, Forward, Handed, LoopKind, Source, Stepped, ValueRead
-from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.moves import on_gpu
+from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.moves import on_gpu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Backward, Moved
-from torch_doctor_rules.family import Family
+from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,9 +20,9 @@ from torch_doctor.trace import (
     Stepped,
     Trace,
 )
-from torch_doctor_rules.family import Family
-from torch_doctor_rules.gradients import fills
-from torch_doctor_rules.shown import at
+from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.gradients import fills
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.trace import Forward, GaveUp, Handed, Kept, LoopKind, LossCalled, ModeSet, Source, Stepped
 
 if TYPE_CHECKING:
-    from torch_doctor_rules.passes import Passes
+    from torch_doctor_rules.judging.passes import Passes
 
 
 class Modes:

@@ -15,8 +15,8 @@ from torch_doctor.trace import (
     Stepped,
     Unscaled,
 )
-from torch_doctor_rules.clipping import Clipping
-from torch_doctor_rules.shown import at
+from torch_doctor_rules.judging.clipping import Clipping
+from torch_doctor_rules.judging.evidence import at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import same_place
 from torch_doctor.trace import Exchanged, GradientsSeen, RowsDrawn, Saved, Wrapped, WriterBuilt
-from torch_doctor_rules.shown import count, fact, short
+from torch_doctor_rules.judging.evidence import count, fact, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step
 from torch_doctor.trace import Held, Trace
-from torch_doctor_rules.shown import at, count, fact, number
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.evidence import at, count, fact, number
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

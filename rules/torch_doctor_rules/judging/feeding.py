@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import BatchTaken, Forward, LoopKind
-from torch_doctor_rules.loaders import Loaders
-from torch_doctor_rules.moves import on_gpu
-from torch_doctor_rules.sites import first_per_site
+from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.moves import on_gpu
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Backward, Forward, GaveUp, Handed, LoaderBuilt, LossCalled, Trace
-from torch_doctor_rules.loaders import Loaders
+from torch_doctor_rules.judging.loaders import Loaders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, Forward, GraphCut, Kind, LeafMade
-from torch_doctor_rules.gradients import accumulates
+from torch_doctor_rules.judging.gradients import accumulates
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

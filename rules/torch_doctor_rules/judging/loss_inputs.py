@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step, same_place
 from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Source, Trace
-from torch_doctor_rules.shown import at, fact, number, short
-from torch_doctor_rules.sites import first_per_site
-from torch_doctor_rules.sizes import classes, rank
+from torch_doctor_rules.judging.evidence import at, fact, number, short
+from torch_doctor_rules.judging.loss_shapes import classes, rank
+from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, BranchKind, Clipped, GaveUp, Handed, LossCalled, Stepped, ZeroGrad
-from torch_doctor_rules.gradients import Gradients
+from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Event, Scope, Trace

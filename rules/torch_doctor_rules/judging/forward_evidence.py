@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Forward, Reevaluated, Trace
-from torch_doctor_rules.shown import fact, number, short, size
+from torch_doctor_rules.judging.evidence import fact, number, short, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import Backward, LoopKind
 from torch_doctor_rules.judging.evidence import count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -96,7 +97,7 @@ class AugmentedEvaluation(Rule):
         shared = {site for dataset in trained if dataset is not None for site, _ in dataset.augments}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
-            if dataset is None or dataset.parts or loaders.repeats(forward, dataset):
+            if dataset is None or dataset.parts or _repeats(loaders, forward, dataset):
                 continue
             if dataset.augments or number(trace, "rows that change", dataset):
                 yield self._report(loaders, loader, dataset, forward, shared)
@@ -147,3 +148,11 @@ class AugmentedEvaluation(Rule):
 
 def _sites(finding: Finding) -> list[Site]:
     return [finding.site, *(step.site for step in finding.trail)]
+
+
+def _repeats(loaders: Loaders, forward: Forward, dataset: DatasetBuilt) -> bool:
+    """Whether the rows are evaluated several times, as for an average over augmentations."""
+    readers = {loader.site for loader in loaders.built.values() if loader.dataset == dataset.dataset}
+    around = [scope for scope in forward.scope.iterations() if scope.loop_kind is LoopKind.PLAIN]
+    trained = {scope.loop for event in loaders.trace.of(Backward) for scope in event.scope.iterations()}
+    return len(readers) > 1 or any(scope.loop not in trained for scope in around)

@@ -117,7 +117,7 @@ class SamplerEpochNotSet(Rule):
                 calls = sum(event.sampler == loader.sampler for event in trace.of(EpochSet))
                 text = f"{count(calls, 'call')} of `set_epoch` in {count(times, 'pass', 'passes')} over the loader"
                 yield fact(text, calls, "calls", loader)
-                yield from Ranks(trace).order(loader.sampler)
+                yield from _order(Ranks(trace), loader.sampler)
                 return
 
     def _reordered(self, trace: Trace, loader: LoaderBuilt) -> bool:
@@ -138,3 +138,15 @@ class SamplerEpochNotSet(Rule):
                 if epochs is not None and epochs.loop != inner and not trace.same_iteration(first, second):
                     return epochs
         return None
+
+
+def _order(ranks: Ranks, sampler: int) -> Iterator[Evidence]:
+    """That all read the rows of the first epoch in the second as they did in it; and whether they read the same rows."""
+    drawn = [each[:2] for each in ranks.rows(sampler) if len(each) > 1]
+    if not drawn:
+        return
+    first, rows = drawn[0][0], count(drawn[0][0].count, "row")
+    if all(one.rows == two.rows for one, two in drawn):
+        yield fact(f"epochs 1 and 2 have one order of {rows} in {ranks.all()}", first.count, "rows")
+    if all(set(one.rows) == set(first.rows) for one, _ in drawn):
+        yield fact(f"{ranks.all()} read the same {rows} in epoch 1", first.count, "rows")

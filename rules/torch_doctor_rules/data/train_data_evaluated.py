@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import BatchTaken
+from torch_doctor.trace import BatchTaken, Event
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.overlaps import Overlaps
@@ -115,7 +115,7 @@ class TrainDataEvaluated(Rule):
         self, loaders: Loaders, loader: LoaderBuilt, backward: Backward, forward: Forward, idle: LoaderBuilt
     ) -> Finding:
         return self.finding(
-            loaders.use(loader, forward),
+            _use(loaders, loader, forward),
             message(
                 "`{name}`, which the model trains on, is evaluated: the score tells nothing of new data",
                 name=loaders.name(loader),
@@ -144,3 +144,10 @@ class TrainDataEvaluated(Rule):
                 Step(forward.site, "no `backward()` follows this pass: it evaluates"),
             ],
         )
+
+
+def _use(loaders: Loaders, loader: LoaderBuilt, event: Event) -> Site:
+    """Where the event's pass takes its batches of the loader."""
+    around = event.scope.iterations()
+    taken = [each for each in loaders.taken[loader.loader] if any(scope in around for scope in each.scope.iterations())]
+    return taken[-1].site if taken else event.site

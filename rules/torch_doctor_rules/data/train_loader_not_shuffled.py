@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import BatchTaken, LoaderBuilt, ModuleBuilt
+from torch_doctor.trace import BatchTaken, LoaderBuilt, ModuleBuilt, Reordered
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -84,7 +84,7 @@ class TrainLoaderNotShuffled(Rule):
         loaders = Loaders(trace)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
-            if loaders.keeps_order(loader) and not (recurrent and loader.said) and not loaders.paired(loader):
+            if _keeps_order(loaders, loader) and not (recurrent and loader.said) and not _paired(loaders, loader):
                 yield self.finding(
                     loader.site,
                     message(
@@ -113,3 +113,34 @@ class TrainLoaderNotShuffled(Rule):
                 order = "at random" if loader.shuffle or loader.sampled else "in the stored order"
                 yield fact(f"{count(batches, 'batch', 'batches')} taken {order}", batches, "batches", loader)
                 return
+
+
+def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:
+    """Whether the loader surely gives the rows of its dataset as they were stored, in many batches."""
+    dataset = loaders.dataset(loader)
+    return (
+        loader.shuffle is False
+        and loader.sampled is False
+        and loader.full is not True
+        and dataset is not None
+        and dataset.iterable is False
+        and (dataset.shuffled is False or (dataset.shuffled is None and not loaders.trace.of(Reordered)))
+    )
+
+
+def _paired(loaders: Loaders, loader: LoaderBuilt) -> bool:
+    """Whether its batches are taken side by side with those of another loader that keeps its order too.
+
+    A row of one may belong to the row of the other at the same place: then only both together can be shuffled.
+    """
+    same = {id(event.scope) for event in loaders.taken.get(loader.loader, ())}
+    beside = {
+        number
+        for number, events in loaders.taken.items()
+        if number != loader.loader and any(id(event.scope) in same for event in events)
+    }
+    return any(
+        other.shuffle is False and other.sampled is False
+        for number in beside | loader.beside
+        if (other := loaders.built.get(number)) is not None
+    )

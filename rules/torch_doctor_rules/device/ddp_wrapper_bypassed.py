@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, Forward, GaveUp, Owned, Stepped, Wrapped
+from torch_doctor.trace import Backward, Clipped, Event, Exchanged, Forward, GaveUp, Owned, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.ranks import Ranks
@@ -114,7 +114,7 @@ class DdpWrapperBypassed(Rule):
         yield fact(f"{around} of {count(len(forwards), 'forward')} went around the wrapper", around, "forwards")
         for module in dict.fromkeys(forward.module for forward in forwards):
             yield from Ranks(trace).difference(module)
-            yield from Ranks(trace).sameness(module)
+            yield from _sameness(Ranks(trace), module)
 
     def _reports(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Finding]:
         family, ranks = Family(trace), Ranks(trace)
@@ -127,7 +127,7 @@ class DdpWrapperBypassed(Rule):
                 of_it = [each for each in forwards if each.module == wrapped.module and each.index > wrapped.index]
                 if not of_it or any(each.wrapped for each in of_it) or not trace.implies(of_it[0], wrapped):
                     continue
-                if not ranks.may_average(wrapped.module, of_it[0], step):
+                if not _may_average(ranks, wrapped.module, of_it[0], step):
                     yield self._report(of_it[0], wrapped)
 
     def _applied(self, trace: Trace, family: Family, backward: Backward) -> Stepped | None:
@@ -144,3 +144,20 @@ class DdpWrapperBypassed(Rule):
             help="call the wrapped model",
             trail=(Step(wrapped.site, "the model is wrapped here"),),
         )
+
+
+def _may_average(ranks: Ranks, module: int, forward: Event, step: Event) -> bool:
+    """Whether the script may itself average the gradients of a pass: it sends more than a loss to log before the step.
+
+    Where steps of all processes were seen, their gradients tell.
+    """
+    apart = ranks.apart(module)
+    if apart is not None and (apart.real or ranks.averaged(module)):
+        return not apart.real
+    return any(event.numbers > 1 for event in ranks.trace.between(forward, step, Exchanged))
+
+
+def _sameness(ranks: Ranks, module: int) -> Iterator[Evidence]:
+    """That the gradients are the same, where their losses differ."""
+    if ranks.averaged(module):
+        yield fact(f"{ranks.all()} step with the same gradients, of different losses", 0, "gradients")

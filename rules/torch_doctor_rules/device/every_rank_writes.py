@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.ranks import Ranks
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.rule import Evidence
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Site, Trace
 
 WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 OF_ALL = frozenset((BranchKind.PERIODIC, BranchKind.MEASURE))
@@ -96,18 +97,18 @@ class EveryRankWrites(Rule):
             return
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         for wrapped in wraps[:1]:
-            written = Ranks(trace).collided() if trace.observed else self._shared(trace, wrapped)
+            written = _collided(Ranks(trace)) if trace.observed else self._shared(trace, wrapped)
             yield from first_per_site(self._report(event, wrapped) for event in written)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether files were saved there, by processes that have each its own."""
         if len(trace.ranks) <= 1:
             return "the run has one process (see `--probe-processes`)"
-        return bool(Ranks(trace).writers(finding.site))
+        return bool(_writers(Ranks(trace), finding.site))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many processes write one file, of those that are written there."""
-        for file, number in list(Ranks(trace).writers(finding.site).items())[:1]:
+        for file, number in list(_writers(Ranks(trace), finding.site).items())[:1]:
             does = "write" if number > 1 else "writes"
             yield fact(f"{count(number, 'process', 'processes')} {does} {PurePath(file).name}", number, "processes")
 
@@ -137,3 +138,20 @@ class EveryRankWrites(Rule):
     def _message(self, kind: type[Saved | WriterBuilt]) -> str:
         does = "writes this file" if kind is Saved else "logs to this directory"
         return f"every process {does} at the same time"
+
+
+def _collided(ranks: Ranks) -> list[Saved | WriterBuilt]:
+    """What the first process saved to a file, or logs to a directory, that another writes to as well."""
+    others = {event.file for other in ranks.traces[1:] for event in _written(other)}
+    return [event for trace in ranks.traces[:1] for event in _written(trace) if event.file in others]
+
+
+def _writers(ranks: Ranks, site: Site) -> dict[str, int]:
+    """How many of them wrote to each file or directory that is written to at a place, the most first."""
+    files = [{event.file for event in _written(trace) if same_place(site, event.site)} for trace in ranks.traces]
+    return dict(Counter(file for each in files for file in sorted(each)).most_common())
+
+
+def _written(trace: Trace) -> list[Saved | WriterBuilt]:
+    written: list[Saved | WriterBuilt] = [*trace.of(Saved), *trace.of(WriterBuilt)]
+    return [event for event in written if event.file]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward
+from torch_doctor.trace import Backward, Forward, Kept, LoopKind, LossCalled, ModeSet
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes, batch_of
@@ -102,7 +102,7 @@ class MissingEvalMode(Rule):
             and forward.used
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
             and not modes.in_training_step(forward)
-            and not modes.trains_on_purpose(forward)
+            and not _trains_on_purpose(modes, forward)
             and not uncalled(trace, "eval", {forward.module}, passes.family, (None, forward))
         ]
         for forward in passes.first_of_each(wrong):
@@ -137,3 +137,30 @@ class MissingEvalMode(Rule):
 def _may_come_to_train(trace: Trace) -> bool:
     """Whether a run ended before the training that the source shows: an agent that explores, say, acts for that."""
     return trace.run is not None and bool(trace.run.foreseen) and not trace.of(Backward)
+
+
+def _trains_on_purpose(modes: Modes, forward: Forward) -> bool:
+    """Whether training mode is meant: Monte-Carlo dropout, or batch norm that renews its statistics."""
+    last = modes.last(forward)
+    if last is None:
+        return False
+    if last.training is not True:
+        return any(
+            mode.training is not False and not mode.whole and last.index < mode.index < forward.index
+            for mode in modes.trace.of(ModeSet)
+        )
+    trained = any(last.index < backward.index < forward.index for backward in modes.passes.training_of(forward))
+    return not trained and not _scores(modes, forward)
+
+
+def _scores(modes: Modes, forward: Forward) -> bool:
+    """Whether every batch is used once and its result goes into a score."""
+    iterations = forward.scope.iterations()
+    return (
+        bool(iterations)
+        and iterations[-1].loop_kind is LoopKind.BATCHES
+        and (
+            any(forward.index in event.input.forwards for event in modes.trace.of(LossCalled))
+            or any(forward.index in event.value.forwards for event in modes.trace.of(Kept))
+        )
+    )

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, Source, Trace
-from torch_doctor_rules.judging.forward_evidence import batches, saved
+from torch_doctor_rules.judging.evidence import fact, number, size
+from torch_doctor_rules.judging.forward_evidence import batches
 from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes, batch_of
 from torch_doctor_rules.judging.precedence import CONTEXTS, uncalled
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 class MissingNoGrad(Rule):
@@ -120,7 +121,7 @@ class MissingNoGrad(Rule):
         """How many batches recorded a graph, and what one of them takes."""
         forwards = Passes(trace).evaluating_at(finding.site)
         yield from batches(forwards, "record a graph", lambda event: event.output.graph)
-        yield from saved(trace, forwards)
+        yield from _saved(trace, forwards)
 
     def _is_pass(self, forward: Forward, passes: Passes, modes: Modes) -> bool:
         """Whether batches are evaluated in a loop, or a whole split in evaluation mode during or after training."""
@@ -129,3 +130,10 @@ class MissingNoGrad(Rule):
         mode = modes.last(forward)
         in_time = batch_of(forward) is not None or passes.comes_after_training(forward)
         return mode is not None and mode.training is False and in_time
+
+
+def _saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:
+    """What one of the forwards keeps for a backward pass."""
+    weight = number(trace, "saved bytes", *forwards)
+    if weight:
+        yield fact(f"each keeps {size(weight)} for a backward pass that never comes", weight, "bytes", forwards[0])

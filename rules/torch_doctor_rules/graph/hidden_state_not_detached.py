@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, Trace
-from torch_doctor_rules.judging.carried_graphs import REFUSED, carrying
+from torch_doctor_rules.judging.carried_graphs import carrying
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+REFUSED = ("backward through the graph a second time", "modified by an inplace operation")
+"""What torch says when a graph was freed by the pass before, or its parameters were changed by a step since."""
 
 
 class HiddenStateNotDetached(Rule):

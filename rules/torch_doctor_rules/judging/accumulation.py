@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, BranchKind, Clipped, GaveUp, Handed, LossCalled, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, BranchKind, Stepped, ZeroGrad
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
@@ -34,36 +34,6 @@ class Accumulation:
         if self.trace.observed:
             return [found for step in self.trace.of(Stepped) if (found := self._seen(step)) is not None]
         return [found for backward in self.gradients.filling if (found := self._planned(backward)) is not None]
-
-    def of_means(self, window: Window) -> bool:
-        """Whether the window adds up mean losses as they are: no number divides them, on their way or afterwards.
-
-        Who divides only where there are several micro-batches (`if steps > 1:`) does it whenever it is needed.
-        """
-        trace, backward = self.trace, window.backward
-        alike = [event for event in trace.of(Backward) if event.site == backward.site]
-        if any(event.divided is not False for event in alike) or backward.through != "backward" or not backward.whole:
-            return False
-        forwards = backward.loss.graph_forwards or backward.forwards
-        losses = [
-            event
-            for event in trace.of(LossCalled)
-            if event.index < backward.index
-            and event.output.graph_forwards & forwards
-            and trace.same_iteration(event, backward)
-            and trace.together(event, backward)
-        ]
-        means = bool(losses) and all(event.reduction == "mean" for event in losses)
-        covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
-        return means and forwards <= covered and not self._changed(backward, window.step)
-
-    def _changed(self, backward: Backward, step: Stepped) -> bool:
-        """Whether the gradients may be normalised between the backward pass and the step."""
-        return any(
-            isinstance(event, (GaveUp, Handed)) or (isinstance(event, Clipped) and event.manual)
-            for event in self.trace.between(backward, step, Clipped, Handed, GaveUp)
-            if self.trace.together(event, step)
-        )
 
     def _planned(self, backward: Backward) -> Window | None:
         """As the source shows it: every iteration goes backward, and every k-th of them steps and clears."""

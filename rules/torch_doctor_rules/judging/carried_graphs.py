@@ -9,9 +9,6 @@ from torch_doctor.trace import Backward, Forward, LoopKind, Stepped
 if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
-REFUSED = ("backward through the graph a second time", "modified by an inplace operation")
-"""What torch says when a graph was freed by the pass before, or its parameters were changed by a step since."""
-
 
 def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
     """The forwards whose results went backward and are still in the graph of a loss of a later pass, each with that loss."""

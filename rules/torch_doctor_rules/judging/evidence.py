@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound="Event")
 
-MOST_LINES = 3
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 THOUSAND = 1000
 
@@ -61,11 +60,6 @@ def applied(trace: Trace, steps: Iterable[Stepped]) -> list[bool]:
 def count(number: float, noun: str, plural: str = "") -> str:
     """How many of something: `1 step`, `12,640 parameters`."""
     return f"{number:,.0f} {noun if number == 1 else plural or noun + 's'}"
-
-
-def times(value: float) -> str:
-    """A ratio, as exact as it matters: `3.1 ×`."""
-    return f"{value:,.0f} ×" if value >= THOUSAND else f"{value:.3g} ×"
 
 
 def size(number: float) -> str:

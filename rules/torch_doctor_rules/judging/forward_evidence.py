@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Forward, Reevaluated, Trace
-from torch_doctor_rules.judging.evidence import fact, number, short, size
+from torch_doctor_rules.judging.evidence import fact, short
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,10 +31,3 @@ def answers(trace: Trace, forwards: Sequence[Forward], how: str, holds: Callable
         text = f"the same batch gave {short(event.first)} and {short(event.second)}"
         yield fact(text, event.difference, "", indices[event.forward])
     yield from batches(forwards, f"run {how}", holds)
-
-
-def saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:
-    """What one of the forwards keeps for a backward pass."""
-    weight = number(trace, "saved bytes", *forwards)
-    if weight:
-        yield fact(f"each keeps {size(weight)} for a backward pass that never comes", weight, "bytes", forwards[0])

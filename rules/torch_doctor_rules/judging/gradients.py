@@ -99,64 +99,10 @@ class Gradients:
             for event in self.trace.before(step)
         )
 
-    def may_ever_come(self, step: Stepped, forward: Forward) -> bool:
-        """Whether anyone, anywhere, may go backward to what the step moves, or through the forward.
-
-        Who sets gradients by hand may set them to something.
-        """
-        modules = step.modules | {forward.module}
-        alike = {
-            other.index
-            for other in self.trace.of(Forward)
-            if other.index == forward.index or self.family.related((other.module,), modules)
-        }
-        return any(
-            event.through != "autograd.grad"
-            and (self.may_concern(event, modules) or (event.loss.graph_forwards or event.forwards) & alike)
-            for event in self.trace.of(Backward)
-        ) or any(
-            self.may_have_touched(event, modules)
-            or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards & alike))
-            or (isinstance(event, ZeroGrad) and not event.target and self.may_concern(event, modules))
-            for event in self.trace.events
-        )
-
-    def may_ever_move(self, optimizer: OptimizerBuilt, modules: frozenset[int]) -> bool:
-        """Whether anyone may update these modules: the optimizer, another one, or who got hold of either.
-
-        Gradients of unknown modules that are cleared tell of an optimizer that the witness does not know.
-        """
-        trace = self.trace
-        return (
-            any(not event.whole and not event.target for event in trace.of(ZeroGrad))
-            or any(
-                step.optimizer == optimizer.optimizer or self.may_concern(step, modules) for step in trace.of(Stepped)
-            )
-            or any(self.may_have_touched(event, modules) for event in trace.after(optimizer))
-        )
-
     def moves(self, step: Stepped, module: int) -> bool:
         """Whether the step surely moves parameters of the module."""
         return self._means_whatever_trains(step) or any(
             part in self.family.within((module,)) or module in self.family.within((part,)) for part in step.modules
-        )
-
-    def surely_never_there(self, step: Stepped, modules: frozenset[int]) -> bool:
-        """Whether no `backward()` at all comes before the step."""
-        return not self.trace.begins_outside and not self.may_be_there(step, modules)
-
-    def surely_gone(self, step: Stepped, modules: frozenset[int]) -> bool:
-        """Whether all gradients of the modules were cleared before the step, and none came since."""
-        return any(
-            cleared.index < step.index
-            and self.trace.implies(step, cleared)
-            and modules <= self.shared(step, cleared)
-            and not any(
-                self.on_path(event, step) and self.may_concern(event, modules)
-                for event in self.trace.between(cleared, step, Backward)
-            )
-            and not self.out_of_sight(cleared, step, modules, step)
-            for cleared in self.trace.of(ZeroGrad)
         )
 
     def out_of_sight(self, first: Event, last: Event, modules: frozenset[int], *path: Event) -> bool:

@@ -15,7 +15,6 @@ from torch_doctor.trace import (
     LoaderBuilt,
     LoopKind,
     ModuleBuilt,
-    Reordered,
     Stepped,
     Trace,
 )
@@ -27,7 +26,7 @@ from torch_doctor_rules.judging.sites import first_per_site
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Event, Scope, Site
+    from torch_doctor.trace import Event, Scope
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\])?(?![\w.(\[])")
 
@@ -43,9 +42,9 @@ class Loaders:
         self.trace = trace
         self.built = {event.loader: event for event in trace.of(LoaderBuilt)}
         self.datasets = {event.dataset: event for event in trace.of(DatasetBuilt)}
-        self._taken: dict[int, list[BatchTaken]] = {}
+        self.taken: dict[int, list[BatchTaken]] = {}
         for event in trace.of(BatchTaken):
-            self._taken.setdefault(event.loader, []).append(event)
+            self.taken.setdefault(event.loader, []).append(event)
 
     @cached_property
     def passes(self) -> Passes:
@@ -85,7 +84,7 @@ class Loaders:
 
     def unused(self) -> Iterator[LoaderBuilt]:
         """The loaders of which no batch is taken in sight."""
-        yield from (event for number, event in self.built.items() if number not in self._taken)
+        yield from (event for number, event in self.built.items() if number not in self.taken)
 
     def parts(self, dataset: int) -> tuple[int, ...]:
         """The datasets that one takes its rows from."""
@@ -97,7 +96,7 @@ class Loaders:
 
     def name(self, loader: LoaderBuilt) -> str:
         """What the user calls the loader where it is used."""
-        for event in self._taken.get(loader.loader, ()):
+        for event in self.taken.get(loader.loader, ()):
             names = _NAME.findall(event.name)
             if names:
                 return str(names[0])
@@ -106,50 +105,6 @@ class Loaders:
     def evaluations(self) -> Iterator[Forward]:
         """The first evaluation of every loader that is evaluated."""
         yield from self._evaluated.values()
-
-    def use(self, loader: LoaderBuilt, event: Event) -> Site:
-        """Where the event's pass takes its batches of the loader."""
-        around = event.scope.iterations()
-        taken = [
-            each for each in self._taken[loader.loader] if any(scope in around for scope in each.scope.iterations())
-        ]
-        return taken[-1].site if taken else event.site
-
-    def repeats(self, forward: Forward, dataset: DatasetBuilt) -> bool:
-        """Whether the rows are evaluated several times, as for an average over augmentations."""
-        readers = {loader.site for loader in self.built.values() if loader.dataset == dataset.dataset}
-        around = [scope for scope in forward.scope.iterations() if scope.loop_kind is LoopKind.PLAIN]
-        trained = {scope.loop for event in self.trace.of(Backward) for scope in event.scope.iterations()}
-        return len(readers) > 1 or any(scope.loop not in trained for scope in around)
-
-    def keeps_order(self, loader: LoaderBuilt) -> bool:
-        """Whether the loader surely gives the rows of its dataset as they were stored, in many batches."""
-        dataset = self.dataset(loader)
-        return (
-            loader.shuffle is False
-            and loader.sampled is False
-            and loader.full is not True
-            and dataset is not None
-            and dataset.iterable is False
-            and (dataset.shuffled is False or (dataset.shuffled is None and not self.trace.of(Reordered)))
-        )
-
-    def paired(self, loader: LoaderBuilt) -> bool:
-        """Whether its batches are taken side by side with those of another loader that keeps its order too.
-
-        A row of one may belong to the row of the other at the same place: then only both together can be shuffled.
-        """
-        same = {id(event.scope) for event in self._taken.get(loader.loader, ())}
-        beside = {
-            number
-            for number, events in self._taken.items()
-            if number != loader.loader and any(id(event.scope) in same for event in events)
-        }
-        return any(
-            other.shuffle is False and other.sampled is False
-            for number in beside | loader.beside
-            if (other := self.built.get(number)) is not None
-        )
 
     def _is(self, number: int, loader: LoaderBuilt) -> bool:
         return number in self.built and self.built[number].site == loader.site
@@ -209,7 +164,7 @@ class Loaders:
         loaders = {event.inputs.loader for event in self.trace.at(*forwards) if isinstance(event, Forward)} - {0}
         if not loaders:
             batch = _batch(backward)
-            loaders = {event.loader for taken in self._taken.values() for event in taken if event.scope is batch}
+            loaders = {event.loader for taken in self.taken.values() for event in taken if event.scope is batch}
         return {loader for loader in loaders if self._taken_beside(loader, backward)}
 
     def _taken_beside(self, loader: int, event: Event) -> bool:
@@ -217,7 +172,7 @@ class Loaders:
         around = event.scope.iterations()
         return any(
             any(scope is each for each in around)
-            for taken in self._taken.get(loader, ())
+            for taken in self.taken.get(loader, ())
             if (scope := next(iter(reversed(taken.scope.iterations())), None)) is not None
         )
 

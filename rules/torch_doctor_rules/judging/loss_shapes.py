@@ -25,18 +25,6 @@ def classes(fact: TensorFact) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def crossed(left: TensorFact, right: TensorFact) -> bool:
-    """Whether one is a column and the other a row of as many numbers: stretched to match they make all pairs."""
-    return _column_and_row(left, right) or _column_and_row(right, left)
-
-
-def _column_and_row(column: TensorFact, row: TensorFact) -> bool:
-    if column.shape is None or row.shape is None or len(row.shape) != 1 or len(column.shape) != 2:  # noqa: PLR2004 - a column has two
-        return False
-    (length, one), (count,) = column.shape, row.shape
-    return one == 1 and count not in (None, 1, ANY) and length in (None, ANY, count)
-
-
 def shown(fact: TensorFact) -> str:
     """The shape as people write it; `B` is the batch."""
     words: dict[int | str | None, str] = {None: "?", "batch": "B"}

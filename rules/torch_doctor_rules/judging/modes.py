@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Forward, GaveUp, Handed, Kept, LoopKind, LossCalled, ModeSet, Source, Stepped
+from torch_doctor.trace import Forward, GaveUp, Handed, LoopKind, ModeSet, Source, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor_rules.judging.passes import Passes
@@ -51,19 +51,6 @@ class Modes:
         """The latest switch of all that runs in the forward."""
         return next((mode for mode in self.before(forward) if self.covers(mode, forward)), None)
 
-    def trains_on_purpose(self, forward: Forward) -> bool:
-        """Whether training mode is meant: Monte-Carlo dropout, or batch norm that renews its statistics."""
-        last = self.last(forward)
-        if last is None:
-            return False
-        if last.training is not True:
-            return any(
-                mode.training is not False and not mode.whole and last.index < mode.index < forward.index
-                for mode in self.trace.of(ModeSet)
-            )
-        trained = any(last.index < backward.index < forward.index for backward in self.passes.training_of(forward))
-        return not trained and not self._scores(forward)
-
     def in_training_step(self, forward: Forward) -> bool:
         """Whether the forward belongs to a training step, and is no pass of its own.
 
@@ -94,47 +81,6 @@ class Modes:
             if self.trace.together(event, forward) and self.trace.together(event, mode)
         )
         return None if any(lost) else mode
-
-    def trained_before(self, mode: ModeSet, forward: Forward) -> bool:
-        """Whether the same forward trained in training mode in an earlier iteration, before the switch."""
-        return any(
-            earlier.site == forward.site
-            and earlier.module == forward.module
-            and earlier.index < mode.index
-            and earlier.training is True
-            and not self.trace.same_iteration(earlier, forward)
-            and self.passes.trains(earlier)
-            for earlier in self.trace.of(Forward)
-        )
-
-    def made_for_evaluation(self, mode: ModeSet, forward: Forward) -> bool:
-        """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward."""
-        return self.trace.common_loop(mode, forward) is not None and any(
-            mode.index < evaluation.index < forward.index
-            and not self._in_one_pass(evaluation, forward, mode)
-            and evaluation.module == forward.module
-            and evaluation.grad is False
-            and self.trace.together(evaluation, forward)
-            and not self.passes.goes_backward(evaluation)
-            for evaluation in self.trace.of(Forward)
-        )
-
-    def _in_one_pass(self, evaluation: Forward, forward: Forward, mode: ModeSet) -> bool:
-        """Whether both forwards lie in a loop that the switch is not in: an attack on what is evaluated, say."""
-        shared = self.trace.common_loop(forward, evaluation)
-        return shared is not None and shared.loop not in {scope.loop for scope in mode.scope.iterations()}
-
-    def _scores(self, forward: Forward) -> bool:
-        """Whether every batch is used once and its result goes into a score."""
-        iterations = forward.scope.iterations()
-        return (
-            bool(iterations)
-            and iterations[-1].loop_kind is LoopKind.BATCHES
-            and (
-                any(forward.index in event.input.forwards for event in self.trace.of(LossCalled))
-                or any(forward.index in event.value.forwards for event in self.trace.of(Kept))
-            )
-        )
 
     def _validates(self, forward: Forward) -> bool:
         """Whether it runs without a graph, or on data that its iteration does not train on."""

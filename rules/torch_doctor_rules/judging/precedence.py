@@ -12,9 +12,6 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Trace
     from torch_doctor_rules.judging.family import Family
 
-METHODS = frozenset(("step", "zero_grad", "backward", "eval", "train", "update", "unscale_"))
-"""The methods whose missing call TDR111 reports."""
-
 CONTEXTS = frozenset(("no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"))
 """The context classes whose missing call TDR111 reports."""
 

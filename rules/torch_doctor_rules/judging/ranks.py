@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.rule import same_place
-from torch_doctor.trace import Exchanged, GradientsSeen, RowsDrawn, Saved, Wrapped, WriterBuilt
-from torch_doctor_rules.judging.evidence import count, fact, short
+from torch_doctor.trace import GradientsSeen, RowsDrawn, Wrapped
+from torch_doctor_rules.judging.evidence import fact, short
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.rule import Evidence
-    from torch_doctor.trace import Event, Site, Trace
+    from torch_doctor.trace import Trace
 
 SAME = 1e-4
 """What two numbers differ by, relative to the larger, at most where one is the other's copy or both are one average."""
@@ -67,16 +65,6 @@ class Ranks:
         apart = self.apart(module)
         return apart is not None and not apart.real and any(map(_losses_differ, self._steps(module)))
 
-    def may_average(self, module: int, forward: Event, step: Event) -> bool:
-        """Whether the script may itself average the gradients of a pass: it sends more than a loss to log before the step.
-
-        Where steps of all processes were seen, their gradients tell.
-        """
-        apart = self.apart(module)
-        if apart is not None and (apart.real or self.averaged(module)):
-            return not apart.real
-        return any(event.numbers > 1 for event in self.trace.between(forward, step, Exchanged))
-
     def difference(self, module: int) -> Iterator[Evidence]:
         """By how much the gradients differ that they step with, where they do."""
         apart = self.apart(module)
@@ -84,11 +72,6 @@ class Ranks:
             by = short(apart.difference)
             text = f"the gradient of {apart.name} differs between processes by {by} after backward"
             yield fact(text, apart.difference)
-
-    def sameness(self, module: int) -> Iterator[Evidence]:
-        """That the gradients are the same, where their losses differ."""
-        if self.averaged(module):
-            yield fact(f"{self.all()} step with the same gradients, of different losses", 0, "gradients")
 
     def _steps(self, module: int) -> list[tuple[GradientsSeen, ...]]:
         """The steps of a module, those of all processes together; it is the same that was wrapped as the same."""
@@ -113,34 +96,6 @@ class Ranks:
             return []
         own = [each[known[0].index(sampler)] for each in known]
         return [passes(trace, number) for trace, number in zip(self.traces, own, strict=True)]
-
-    def order(self, sampler: int) -> Iterator[Evidence]:
-        """That all read the rows of the first epoch in the second as they did in it; and whether they read the same rows."""
-        drawn = [each[:2] for each in self.rows(sampler) if len(each) > 1]
-        if not drawn:
-            return
-        first, rows = drawn[0][0], count(drawn[0][0].count, "row")
-        if all(one.rows == two.rows for one, two in drawn):
-            yield fact(f"epochs 1 and 2 have one order of {rows} in {self.all()}", first.count, "rows")
-        if all(set(one.rows) == set(first.rows) for one, _ in drawn):
-            yield fact(f"{self.all()} read the same {rows} in epoch 1", first.count, "rows")
-
-    # --- files ---
-
-    def collided(self) -> list[Saved | WriterBuilt]:
-        """What the first process saved to a file, or logs to a directory, that another writes to as well."""
-        others = {event.file for other in self.traces[1:] for event in _written(other)}
-        return [event for trace in self.traces[:1] for event in _written(trace) if event.file in others]
-
-    def writers(self, site: Site) -> dict[str, int]:
-        """How many of them wrote to each file or directory that is written to at a place, the most first."""
-        files = [{event.file for event in _written(trace) if same_place(site, event.site)} for trace in self.traces]
-        return dict(Counter(file for each in files for file in sorted(each)).most_common())
-
-
-def _written(trace: Trace) -> list[Saved | WriterBuilt]:
-    written: list[Saved | WriterBuilt] = [*trace.of(Saved), *trace.of(WriterBuilt)]
-    return [event for event in written if event.file]
 
 
 def passes(trace: Trace, sampler: int) -> list[RowsDrawn]:

@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Broadcast, LossCalled, Trace
 from torch_doctor_rules.judging.evidence import at, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
-from torch_doctor_rules.judging.loss_shapes import crossed, shown
+from torch_doctor_rules.judging.loss_shapes import ANY, shown
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -91,12 +91,12 @@ class SilentBroadcast(Rule):
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for loss in trace.of(LossCalled):
             reduced = loss.loss in ELEMENTWISE and loss.output.scalar is True
-            if reduced and _one_learns(loss.input, loss.target) and crossed(loss.input, loss.target):
+            if reduced and _one_learns(loss.input, loss.target) and _crossed(loss.input, loss.target):
                 text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
                 words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
                 yield self.finding(loss.site, message(text, **words), help=_help(loss.input))
         for event in trace.of(Broadcast):
-            if _one_learns(event.left, event.right) and crossed(event.left, event.right):
+            if _one_learns(event.left, event.right) and _crossed(event.left, event.right):
                 text = "the difference of {one} and {other} compares all pairs, and goes into the loss"
                 words = {"one": shown(event.left), "other": shown(event.right)}
                 yield self.finding(event.site, message(text, **words), help=_help(event.left))
@@ -110,7 +110,7 @@ class SilentBroadcast(Rule):
         pairs = [(loss, loss.input, loss.target) for loss in at(trace, finding.site, LossCalled)]
         pairs += [(event, event.left, event.right) for event in at(trace, finding.site, Broadcast)]  # type: ignore[misc]
         for event, left, right in pairs[:1]:
-            wide = shown(left) if not crossed(left, right) else f"{shown(left)} and {shown(right)}"
+            wide = shown(left) if not _crossed(left, right) else f"{shown(left)} and {shown(right)}"
             yield fact(f"{len(pairs)} times it was given {wide}", len(pairs), "times", event)
         agree = counted(trace, finding.site, AGREE)
         if agree and not pairs:
@@ -125,3 +125,15 @@ def _one_learns(left: TensorFact, right: TensorFact) -> bool:
 def _help(first: TensorFact) -> str:
     column = first.shape is not None and len(first.shape) > 1
     return f"give both one shape: `.squeeze(1)` on the {'first' if column else 'second'}, `[B, 1]`, makes it `[B]`"
+
+
+def _crossed(left: TensorFact, right: TensorFact) -> bool:
+    """Whether one is a column and the other a row of as many numbers: stretched to match they make all pairs."""
+    return _column_and_row(left, right) or _column_and_row(right, left)
+
+
+def _column_and_row(column: TensorFact, row: TensorFact) -> bool:
+    if column.shape is None or row.shape is None or len(row.shape) != 1 or len(column.shape) != 2:  # noqa: PLR2004 - a column has two
+        return False
+    (length, one), (count,) = column.shape, row.shape
+    return one == 1 and count not in (None, 1, ANY) and length in (None, ANY, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward
+from torch_doctor.trace import Backward, Clipped, GaveUp, Handed, LossCalled, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -87,7 +87,7 @@ class AccumulationNotScaled(Rule):
         """Every line that adds up the gradients of mean losses."""
         accumulation = Accumulation(trace)
         windows = accumulation.windows()
-        yield from first_per_site(self._report(window) for window in windows if accumulation.of_means(window))
+        yield from first_per_site(self._report(window) for window in windows if _of_means(accumulation, window))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether windows of this line were seen, or each of its passes was applied alone."""
@@ -126,3 +126,35 @@ class AccumulationNotScaled(Rule):
                 Step(window.step.site, "one step for several micro-batches applies them"),
             ),
         )
+
+
+def _of_means(accumulation: Accumulation, window: Window) -> bool:
+    """Whether the window adds up mean losses as they are: no number divides them, on their way or afterwards.
+
+    Who divides only where there are several micro-batches (`if steps > 1:`) does it whenever it is needed.
+    """
+    trace, backward = accumulation.trace, window.backward
+    alike = [event for event in trace.of(Backward) if event.site == backward.site]
+    if any(event.divided is not False for event in alike) or backward.through != "backward" or not backward.whole:
+        return False
+    forwards = backward.loss.graph_forwards or backward.forwards
+    losses = [
+        event
+        for event in trace.of(LossCalled)
+        if event.index < backward.index
+        and event.output.graph_forwards & forwards
+        and trace.same_iteration(event, backward)
+        and trace.together(event, backward)
+    ]
+    means = bool(losses) and all(event.reduction == "mean" for event in losses)
+    covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
+    return means and forwards <= covered and not _changed(accumulation, backward, window.step)
+
+
+def _changed(accumulation: Accumulation, backward: Backward, step: Stepped) -> bool:
+    """Whether the gradients may be normalised between the backward pass and the step."""
+    return any(
+        isinstance(event, (GaveUp, Handed)) or (isinstance(event, Clipped) and event.manual)
+        for event in accumulation.trace.between(backward, step, Clipped, Handed, GaveUp)
+        if accumulation.trace.together(event, step)
+    )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import NotCalled, Trace
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
-from torch_doctor_rules.judging.precedence import CONTEXTS, METHODS
+from torch_doctor_rules.judging.precedence import CONTEXTS
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -27,6 +27,9 @@ CONSEQUENCES = {
     ("module", "eval"): "the model stays in training mode",
     ("module", "train"): "the model stays in evaluation mode",
 }
+
+METHODS = frozenset(("step", "zero_grad", "backward", "eval", "train", "update", "unscale_"))
+"""The methods whose missing call is reported."""
 
 
 class MethodNotCalled(Rule):

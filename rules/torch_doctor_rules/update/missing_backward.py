@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Forward, LossCalled, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Forward, Handed, LossCalled, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -106,7 +106,7 @@ class MissingBackward(Rule):
                 and trace.same_iteration(forward, step)
                 and trace.together(forward, step)
                 and self._is_for_training(trace, forward, step)
-                and not gradients.may_ever_come(step, forward)
+                and not _may_ever_come(gradients, step, forward)
             ):
                 return forward
         return None
@@ -128,3 +128,26 @@ class MissingBackward(Rule):
                 Step(step.site, "the step follows without a backward pass"),
             ),
         )
+
+
+def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> bool:
+    """Whether anyone, anywhere, may go backward to what the step moves, or through the forward.
+
+    Who sets gradients by hand may set them to something.
+    """
+    modules = step.modules | {forward.module}
+    alike = {
+        other.index
+        for other in gradients.trace.of(Forward)
+        if other.index == forward.index or gradients.family.related((other.module,), modules)
+    }
+    return any(
+        event.through != "autograd.grad"
+        and (gradients.may_concern(event, modules) or (event.loss.graph_forwards or event.forwards) & alike)
+        for event in gradients.trace.of(Backward)
+    ) or any(
+        gradients.may_have_touched(event, modules)
+        or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards & alike))
+        or (isinstance(event, ZeroGrad) and not event.target and gradients.may_concern(event, modules))
+        for event in gradients.trace.events
+    )

@@ -90,7 +90,7 @@ class MissingStep(Rule):
                     and backward.index > optimizer.index
                     and backward.scope.iterations()
                     and trace.together(backward, optimizer)
-                    and not gradients.may_ever_move(optimizer, waiting)
+                    and not _may_ever_move(gradients, optimizer, waiting)
                 ):
                     yield self._report(optimizer, name, backward)
                     break
@@ -141,3 +141,18 @@ class MissingStep(Rule):
                 Step(backward.site, "their gradients are computed here"),
             ),
         )
+
+
+def _may_ever_move(gradients: Gradients, optimizer: OptimizerBuilt, modules: frozenset[int]) -> bool:
+    """Whether anyone may update these modules: the optimizer, another one, or who got hold of either.
+
+    Gradients of unknown modules that are cleared tell of an optimizer that the witness does not know.
+    """
+    trace = gradients.trace
+    return (
+        any(not event.whole and not event.target for event in trace.of(ZeroGrad))
+        or any(
+            step.optimizer == optimizer.optimizer or gradients.may_concern(step, modules) for step in trace.of(Stepped)
+        )
+        or any(gradients.may_have_touched(event, modules) for event in trace.after(optimizer))
+    )

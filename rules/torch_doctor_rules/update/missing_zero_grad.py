@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace
-from torch_doctor_rules.judging.evidence import MOST_LINES, at, count, fact, numbers, times
+from torch_doctor_rules.judging.evidence import THOUSAND, at, count, fact, numbers
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.wording import message, owner
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OLD = "gradient over this batch's own gradient"
+
+MOST_LINES = 3
 
 
 class MissingZeroGrad(Rule):
@@ -104,7 +106,7 @@ class MissingZeroGrad(Rule):
         old = list(numbers(trace, OLD, *self._after_steps(trace, finding))) or list(numbers(trace, OLD, *passes))
         for event, value in old[:MOST_LINES]:
             done = sum(step.index < event.index and bool(step.modules & event.modules) for step in trace.of(Stepped))
-            text = f"the gradient at step {done + 1} is {times(value)} this batch's own gradient"
+            text = f"the gradient at step {done + 1} is {_times(value)} this batch's own gradient"
             yield fact(text, value, "×", event)
         if not old:
             text = f"{count(len(passes), 'backward pass', 'backward passes')} found no old gradient"
@@ -145,3 +147,8 @@ class MissingZeroGrad(Rule):
                 Step(again.site, "the next iteration adds its own to them"),
             ),
         )
+
+
+def _times(value: float) -> str:
+    """A ratio, as exact as it matters: `3.1 ×`."""
+    return f"{value:,.0f} ×" if value >= THOUSAND else f"{value:.3g} ×"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Stepped, Trace
+from torch_doctor.trace import Backward, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.sites import first_per_site
@@ -107,7 +107,7 @@ class StepBeforeBackward(Rule):
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
                 and not gradients.may_be_there(step, moved, within=iteration)
-                and (gradients.surely_gone(step, moved) or gradients.surely_never_there(step, moved))
+                and (_surely_gone(gradients, step, moved) or _surely_never_there(gradients, step, moved))
             ):
                 return backward
         return None
@@ -123,3 +123,23 @@ class StepBeforeBackward(Rule):
                 Step(backward.site, "this batch's gradients are computed only here"),
             ),
         )
+
+
+def _surely_never_there(gradients: Gradients, step: Stepped, modules: frozenset[int]) -> bool:
+    """Whether no `backward()` at all comes before the step."""
+    return not gradients.trace.begins_outside and not gradients.may_be_there(step, modules)
+
+
+def _surely_gone(gradients: Gradients, step: Stepped, modules: frozenset[int]) -> bool:
+    """Whether all gradients of the modules were cleared before the step, and none came since."""
+    return any(
+        cleared.index < step.index
+        and gradients.trace.implies(step, cleared)
+        and modules <= gradients.shared(step, cleared)
+        and not any(
+            gradients.on_path(event, step) and gradients.may_concern(event, modules)
+            for event in gradients.trace.between(cleared, step, Backward)
+        )
+        and not gradients.out_of_sight(cleared, step, modules, step)
+        for cleared in gradients.trace.of(ZeroGrad)
+    )

@@ -61,7 +61,7 @@ class ModeUnsetAfterLoad(Rule):
     given twice, to a copy of the model, gives two answers.
 
     ## When it stays silent
-    When the model is trained, handed out of sight or switched by anybody, when its output may go backward, for models
+    When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models
     without dropout or batch norm, and for forwards on random input.
 
     ## References
@@ -79,9 +79,9 @@ class ModeUnsetAfterLoad(Rule):
         """Every load into a model that then answers in training mode, where no other rule speaks at the answer."""
         passes = Passes(trace)
         found = [(load, wrong) for load in trace.of(Loaded) if (wrong := _answers(passes, load))]
-        told = {each.site for each in MissingEvalMode().check(trace)} if found else set()
+        reported = {each.site for each in MissingEvalMode().check(trace)} if found else set()
         yield from first_per_site(
-            self._report(load, wrong[0]) for load, wrong in found if not any(each.site in told for each in wrong)
+            self._report(load, wrong[0]) for load, wrong in found if not any(each.site in reported for each in wrong)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -104,10 +104,10 @@ class AugmentedEvaluation(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether rows of the dataset were read several times, and stayed as they are."""
-        told = [number(trace, "rows that change", dataset) for dataset in self._meant(trace, finding)]
-        if any(told):
+        changes = [number(trace, "rows that change", dataset) for dataset in self._meant(trace, finding)]
+        if any(changes):
             return "its rows change, but nothing shows that they are evaluated"
-        return any(changed is not None for changed in told)
+        return any(rows is not None for rows in changes)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many rows changed."""

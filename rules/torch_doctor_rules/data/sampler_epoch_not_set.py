@@ -1,4 +1,4 @@
-"""TDR710: a distributed sampler that is never told its epoch."""
+"""TDR710: a distributed sampler whose `set_epoch` is never called."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ class SamplerEpochNotSet(Rule):
     compares_ranks = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loop that goes through a training loader again and again, whose sampler is never told."""
-        told = {event.sampler for event in trace.of(EpochSet)}
-        sampled = [event for event in trace.of(LoaderBuilt) if event.sampler and not told & {event.sampler, 0}]
+        """Every loop that goes through a training loader again and again, whose sampler never gets its epoch."""
+        given_epoch = {event.sampler for event in trace.of(EpochSet)}
+        sampled = [event for event in trace.of(LoaderBuilt) if event.sampler and not given_epoch & {event.sampler, 0}]
         if not sampled or any(isinstance(event, (Owned, GaveUp)) for event in trace.events):
             return
         loaders, seen = Loaders(trace), set()
@@ -104,13 +104,13 @@ class SamplerEpochNotSet(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - loops write no place of their own
-        """Whether some loader with such a sampler was gone through twice, and its sampler was told."""
-        told = {event.sampler for event in trace.of(EpochSet)}
+        """Whether some loader with such a sampler was gone through twice, and its sampler got the epoch."""
+        given_epoch = {event.sampler for event in trace.of(EpochSet)}
         again = [event for event in trace.of(LoaderBuilt) if event.sampler and self._epochs(trace, event) is not None]
-        return any(event.sampler in told or self._reordered(trace, event) for event in again)
+        return any(event.sampler in given_epoch or self._reordered(trace, event) for event in again)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:  # noqa: ARG002 - as above
-        """How often its sampler was told, and what it gave."""
+        """How often its sampler got an epoch, and which rows it gave."""
         for loader in trace.of(LoaderBuilt):
             if loader.sampler and self._epochs(trace, loader) is not None:
                 times = len({event.scope.iterations()[-1].loop for event in self._taken(trace, loader)})

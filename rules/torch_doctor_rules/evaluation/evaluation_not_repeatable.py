@@ -74,7 +74,7 @@ class EvaluationNotRepeatable(Rule):
     the random numbers alone, and a functional dropout of the project's drew them.
 
     ## When it stays silent
-    For randomness that is drawn on purpose (sampling, noise, a dropout that is told `training=True`), for models that
+    For randomness that is drawn on purpose (sampling, noise, a dropout with `training=True`), for models that
     carry a state from call to call, in training mode (TDR401), and for models too big to copy.
 
     ## References

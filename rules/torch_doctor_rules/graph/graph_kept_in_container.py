@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Holding, Kept, Trace
-from torch_doctor_rules.judging.retained_graphs import alive, growth, leftovers, reached
+from torch_doctor_rules.judging.retained_graphs import alive, growth, reached, retained
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class GraphKeptInContainer(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every container or tensor that collects graphs over batches."""
-        for kept in leftovers(trace, Holding.APPENDED, Holding.STORED, Holding.CONCATENATED):
+        for kept in retained(trace, Holding.APPENDED, Holding.STORED, Holding.CONCATENATED):
             if kept.how is not Holding.STORED or not kept.value.kept & kept.carries:  # else a recurrent state
                 yield self._report(trace, kept)
 

@@ -1,4 +1,4 @@
-"""TDR503: a graph is kept for a second backward pass that never comes."""
+"""TDR503: a graph is retained for a second backward pass that never comes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RetainGraphInLoop(Rule):
     ```
 
     ## How the probe confirms it
-    No later backward pass goes through any part of the graph that was kept.
+    No later backward pass goes through any part of the graph that was retained.
 
     ## When it stays silent
     When another loss shares the graph, when the graph reaches back to before the pass of the loop (style transfer, recurrent
@@ -70,10 +70,10 @@ class RetainGraphInLoop(Rule):
     explained_by = frozenset({"TDR504"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every graph that is kept in vain."""
-        kept = [event for event in trace.of(Backward) if event.retained_at is not None]
-        needed = {event.retained_at for event in kept if not _in_vain(trace, event)}
-        for event in {event.retained_at: event for event in kept}.values():
+        """Every graph that is retained in vain."""
+        retaining = [event for event in trace.of(Backward) if event.retained_at is not None]
+        needed = {event.retained_at for event in retaining if not _in_vain(trace, event)}
+        for event in {event.retained_at: event for event in retaining}.values():
             if event.retained_at is not None and event.retained_at not in needed:
                 text = "the graph of `{name}` is kept for a second backward pass that never comes"
                 yield self.finding(
@@ -84,37 +84,46 @@ class RetainGraphInLoop(Rule):
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the graph was kept there, and another pass went through it."""
-        kept = [event for event in trace.of(Backward) if _is_at(event, finding)]
-        return any(_shared(trace, event) for event in kept) or (bool(kept) and "the run ended before the next pass")
+        """Whether the graph was retained there, and another pass went through it."""
+        retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
+        return any(_shared(trace, event) for event in retaining) or (
+            bool(retaining) and "the run ended before the next pass"
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
-        """How many graphs were kept, and how many were used again."""
-        kept = [event for event in trace.of(Backward) if _is_at(event, finding)]
-        again = sum(_shared(trace, event) for event in kept)
-        text = f"{count(len(kept), 'graph')} kept, {again} of them gone through again"
-        yield from [fact(text, again, "graphs", kept[0])] if kept else []
+        """How many graphs were retained, and how many were used again."""
+        retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
+        again = sum(_shared(trace, event) for event in retaining)
+        text = f"{count(len(retaining), 'graph')} kept, {again} of them gone through again"
+        yield from [fact(text, again, "graphs", retaining[0])] if retaining else []
 
 
 def _is_at(event: Backward, finding: Finding) -> bool:
     return event.retained_at is not None and same_place(event.retained_at, finding.site)
 
 
-def _in_vain(trace: Trace, kept: Backward) -> bool:
-    graph = kept.loss.graph_forwards
-    own = kept.scope.iterations()[-1:]
+def _in_vain(trace: Trace, backward: Backward) -> bool:
+    graph = backward.loss.graph_forwards
+    own = backward.scope.iterations()[-1:]
     inside = all(own[0] in event.scope.iterations() for event in trace.at(*graph)) if own else False
-    known = kept.whole and kept.loss.graph is not False and kept.through == "backward" and not trace.begins_outside
+    known = (
+        backward.whole
+        and backward.loss.graph is not False
+        and backward.through == "backward"
+        and not trace.begins_outside
+    )
     lost = any(
         isinstance(event, GaveUp) or (isinstance(event, Handed) and graph & event.forwards)
-        for event in trace.after(kept)
+        for event in trace.after(backward)
     )
-    return bool(graph) and inside and known and not lost and not _shared(trace, kept) and not carrying(trace)
+    return bool(graph) and inside and known and not lost and not _shared(trace, backward) and not carrying(trace)
 
 
-def _shared(trace: Trace, kept: Backward) -> bool:
+def _shared(trace: Trace, backward: Backward) -> bool:
     """Whether another backward pass goes through some of the graph."""
-    graph = kept.loss.graph_forwards
+    graph = backward.loss.graph_forwards
     return any(
-        graph & (event.loss.graph_forwards | event.forwards) for event in trace.of(Backward) if event.index > kept.index
+        graph & (event.loss.graph_forwards | event.forwards)
+        for event in trace.of(Backward)
+        if event.index > backward.index
     )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Tail(NamedTuple):
-    """A window whose last batches may find no step, and where it is told when to step.
+    """A window whose last batches may find no step, and the test that decides when to step.
 
     `loader` gives the batches, `guard` is the test's place: the step's in a run, which sees no tests. `length` is how many
     batches make a window and `left` how many of the pass are left over; 0 where that is not known.

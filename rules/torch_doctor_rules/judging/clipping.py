@@ -71,7 +71,7 @@ class Clipping:
         after = [event for event in around if event.index > clip.index]
         return bool(before and after) and isinstance(before[-1], Backward) and isinstance(after[0], Stepped)
 
-    def near(self, clip: Clipped, *kinds: type[Event]) -> Iterator[Event]:
+    def _near(self, clip: Clipped, *kinds: type[Event]) -> Iterator[Event]:
         """The events of these classes on a path with the clipping and in its pass, in order."""
         one_pass = self._pass(clip)
         for event in self.trace.events:
@@ -89,7 +89,7 @@ class Clipping:
 
     def _too_late(self, clip: Clipped) -> Misplaced | None:
         """The step has applied the gradients, and no other follows in the iteration."""
-        around = list(self.near(clip, Backward, Stepped, Handed, GaveUp))
+        around = list(self._near(clip, Backward, Stepped, Handed, GaveUp))
         before = [event for event in around if event.index < clip.index]
         if any(self._may_step(clip, event) for event in around if event.index > clip.index):
             return None
@@ -103,7 +103,7 @@ class Clipping:
 
     def _too_early(self, clip: Clipped) -> Misplaced | None:
         """No gradients are there yet in the iteration, and those that come are applied unclipped."""
-        around = list(self.near(clip, Backward, Stepped, Handed, GaveUp, Clipped))
+        around = list(self._near(clip, Backward, Stepped, Handed, GaveUp, Clipped))
         after = [event for event in around if event.index > clip.index]
         if self._pass(clip) is None or any(
             self._may_go_backward(clip, event) for event in around if event.index < clip.index
@@ -124,7 +124,7 @@ class Clipping:
 
     def _too_often(self, clip: Clipped) -> Misplaced | None:
         """Every micro-batch clips what was added up so far, and only every k-th applies it."""
-        around = list(self.near(clip, Backward, Stepped, ZeroGrad))
+        around = list(self._near(clip, Backward, Stepped, ZeroGrad))
         every = [event for event in around if not self._rarer(clip, event)]
         steps = [event for event in around if isinstance(event, Stepped) and self.may_meet(clip, event)]
         cleared = any(isinstance(event, ZeroGrad) and self.may_meet(clip, event) for event in every)

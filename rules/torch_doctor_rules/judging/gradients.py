@@ -71,13 +71,13 @@ class Gradients:
         """The modules that were stepped with gradients that nobody may have cleared before more are added."""
         path = (earlier, step, again)
         shared = self.shared(*path)
-        cleared = self.may_be_cleared(shared, *path)
+        cleared = self._may_be_cleared(shared, *path)
         left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
         if not all(self.on_path(event, *path) for event in path) or self.out_of_sight(earlier, again, left, *path):
             return frozenset()
         return left
 
-    def may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
+    def _may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
         """Those of the modules whose gradients may be cleared between the first and the last event of the path."""
         clearing: list[Stepped | ZeroGrad] = [
             *self.trace.between(first, path[-1], ZeroGrad),

@@ -1,4 +1,4 @@
-"""Which data loaders train and which evaluate: told by what happens to their batches, never by names."""
+"""Which data loaders train and which evaluate, by what happens to their batches and never by names."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ class Loaders:
 
     @cached_property
     def _steps(self) -> list[Event]:
-        handed = [event for event in self.trace.of(Handed) if event.optimizers or event.to.endswith(".step")]
-        return [*self.trace.of(Stepped), *handed]
+        escaped = [event for event in self.trace.of(Handed) if event.optimizers or event.to.endswith(".step")]
+        return [*self.trace.of(Stepped), *escaped]
 
     @cached_property
     def _modules(self) -> frozenset[int]:

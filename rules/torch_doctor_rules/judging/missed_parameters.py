@@ -74,5 +74,5 @@ def _called(trace: Trace, backward: Backward) -> Site:
 
 
 def _out_of_sight(gradients: Gradients, built: OptimizerBuilt) -> bool:
-    """Whether the optimizer, or what it has, is handed to who knows whom."""
+    """Whether the optimizer, or what it has, escapes to code out of sight."""
     return any(gradients.may_have_touched(event, built.modules) for event in gradients.trace.after(built))

@@ -25,7 +25,7 @@ class Modes:
             for mode in reversed(self.trace.of(ModeSet))
             if mode.index < forward.index
             and self.trace.together(mode, forward)
-            and (mode.module in inside or self.covers(mode, forward))
+            and (mode.module in inside or self._covers(mode, forward))
         ]
 
     def updates(self, forward: Forward) -> bool:
@@ -43,13 +43,13 @@ class Modes:
     def _family_of(self, step: Stepped, forward: Forward) -> bool:
         return self.passes.family.related(step.modules, (forward.module,))
 
-    def covers(self, mode: ModeSet, forward: Forward) -> bool:
+    def _covers(self, mode: ModeSet, forward: Forward) -> bool:
         """Whether the switch sets the mode of all that runs in the forward."""
         return forward.module in self.passes.family.within((mode.module,))
 
     def last(self, forward: Forward) -> ModeSet | None:
         """The latest switch of all that runs in the forward."""
-        return next((mode for mode in self.before(forward) if self.covers(mode, forward)), None)
+        return next((mode for mode in self.before(forward) if self._covers(mode, forward)), None)
 
     def in_training_step(self, forward: Forward) -> bool:
         """Whether the forward belongs to a training step, and is no pass of its own.
@@ -71,8 +71,8 @@ class Modes:
 
     def holds_evaluation(self, forward: Forward) -> ModeSet | None:
         """The switch of the whole module to evaluation that surely still holds when the forward runs."""
-        mode = next((mode for mode in self.before(forward) if mode.whole or self.covers(mode, forward)), None)
-        if mode is None or mode.training is not False or not mode.whole or not self.covers(mode, forward):
+        mode = next((mode for mode in self.before(forward) if mode.whole or self._covers(mode, forward)), None)
+        if mode is None or mode.training is not False or not mode.whole or not self._covers(mode, forward):
             return None
         lost = (
             isinstance(event, GaveUp)

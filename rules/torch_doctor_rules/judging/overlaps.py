@@ -52,9 +52,9 @@ class Overlaps:
 
     def _left_over(self) -> Iterator[LoaderBuilt]:
         """The loaders that nobody ever takes a batch of, as far as one can see, and nobody out of sight was given."""
-        handed = frozenset[int]().union(*(event.loaders for event in self.trace.of(Handed)))
+        escaped = frozenset[int]().union(*(event.loaders for event in self.trace.of(Handed)))
         if not self.trace.of(GaveUp):
-            yield from (event for event in self.loaders.unused() if event.loader not in handed)
+            yield from (event for event in self.loaders.unused() if event.loader not in escaped)
 
     def _overlap(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
         """The construction by which a loader reads rows that another one reads too, surely; None where it does not.

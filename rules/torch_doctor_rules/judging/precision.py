@@ -63,19 +63,19 @@ class Precision:
             if step is None:
                 continue
             for forward in self._forwards(backward):
-                begun: list[AutocastEntered | Moved] = [*self.autocasts(forward), *self.halved(forward)]
+                begun: list[AutocastEntered | Moved] = [*self._autocasts(forward), *self._halved(forward)]
                 for begin in begun:
                     if self.trace.implies(begin, backward) and self._implies(begin, step):
                         yield begin, backward, step
 
-    def autocasts(self, forward: Forward) -> Iterator[AutocastEntered]:
+    def _autocasts(self, forward: Forward) -> Iterator[AutocastEntered]:
         """The float16 autocasts that the forward runs in, or that run in it."""
         for entered in self.trace.of(AutocastEntered):
             around = entered.index == forward.autocast
             if (around or entered.within == forward.module) and entered.dtype == HALF and entered.enabled is not False:
                 yield entered
 
-    def halved(self, forward: Forward) -> Iterator[Moved]:
+    def _halved(self, forward: Forward) -> Iterator[Moved]:
         """The conversion to float16 that holds for the whole module in the forward."""
         moves = [
             move

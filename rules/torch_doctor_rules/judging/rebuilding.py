@@ -101,7 +101,7 @@ class Rebuilding:
         return None
 
     def _meant(self, built: OptimizerBuilt, again: Event, scope: Scope) -> bool:
-        """Whether a new beginning may be meant: other parameters, new weights, or the old state handed on."""
+        """Whether a new beginning may be meant: other parameters, new weights, or the old state passed on."""
         if not isinstance(again, OptimizerBuilt) or built.modules != again.modules:
             return True
         modules = self.family.within(built.modules)

@@ -1,4 +1,4 @@
-"""Graphs that stay alive: values that are kept from batch to batch and never go backward."""
+"""Retained graphs: values with a history that outlive their batch and never go backward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_GROWTH = 2
 """Passes after the first in which something has to have stayed alive, if it ever does."""
 
 
-def leftovers(trace: Trace, *ways: Holding) -> Iterator[Kept]:
+def retained(trace: Trace, *ways: Holding) -> Iterator[Kept]:
     """The values with a graph that outlive their batch in one of these ways and that nobody needs a graph of."""
     yield from first_per_site(
         kept

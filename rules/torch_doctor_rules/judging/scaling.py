@@ -56,12 +56,12 @@ class Scaling:
         """The calls that surely break the protocol."""
         for clip in self.clipping.clips:
             for step in self.steps:
-                backward = self.scaled_at(clip, step)
+                backward = self._scaled_at(clip, step)
                 if backward is not None and not self._may_be_unscaled(backward, clip, step):
                     yield Broken(clip, CLIPPED, backward, step)
                     break
         for step in self.trace.of(Stepped):
-            backward = self.filled(step)
+            backward = self._filled(step)
             if backward is not None and not step.scaled and not step.manual and backward.scaled and not self._all_off:
                 if not self._may_be_unscaled(backward, step, step):
                     yield Broken(step, BESIDE, backward, step)
@@ -69,7 +69,7 @@ class Scaling:
                 yield from self._of_step(step, backward)
         yield from self._refused()
 
-    def filled(self, step: Stepped) -> Backward | None:
+    def _filled(self, step: Stepped) -> Backward | None:
         """The backward pass whose gradients the step applies, in the same pass of their loop."""
         for backward in reversed(self._filling):
             if backward.index < step.index and self.trace.together(backward, step):
@@ -85,14 +85,14 @@ class Scaling:
             if any(step.index > event.index for step in self.steps):
                 right = event.scaled is True if isinstance(event, Backward) else event.index not in wrong
                 found.append(right)
-        told = (
+        decided = (
             step
             for step in at(self.trace, site, Stepped)
-            if not step.scaled or step.index in wrong or self.updated(step)
+            if not step.scaled or step.index in wrong or self._updated(step)
         )
-        return [*found, *(step.index not in wrong for step in told)]
+        return [*found, *(step.index not in wrong for step in decided)]
 
-    def scaled_at(self, clip: Clipped, step: Stepped) -> Backward | None:
+    def _scaled_at(self, clip: Clipped, step: Stepped) -> Backward | None:
         """The backward pass whose scaled gradients are clipped before the step applies them; None where it is not so."""
         trace = self.trace
         if clip.managed or step.index < clip.index or not self.clipping.meets(clip, step):
@@ -106,7 +106,7 @@ class Scaling:
         near = scaled and trace.together(last, step) and trace.same_iteration(last, clip)
         return last if near and self.clipping.meets(clip, last) else None
 
-    def updated(self, step: Stepped) -> bool:
+    def _updated(self, step: Stepped) -> bool:
         """Whether the scaler may be updated after the step, or at any time where it is not a run that is seen."""
         updates = [event for event in self.trace.of(ScalerUpdated) if event.scaler == step.scaler or not event.scaler]
         return any(event.index > step.index or not self.trace.observed for event in updates)
@@ -141,14 +141,14 @@ class Scaling:
             for event in self.trace.events
         )
         looped = bool(set(step.scope.iterations()) & set(backward.scope.iterations()))
-        if not (self.trace.observed or lost or self.updated(step)) and looped:
+        if not (self.trace.observed or lost or self._updated(step)) and looped:
             yield Broken(step, NEVER_UPDATED, backward, step)
 
     def _refused(self) -> Iterator[Broken]:
         """What torch refuses when it runs."""
         said = self.trace.run.end.exception if self.trace.run is not None else ""
-        if TWICE in said and self.steps and not self.updated(self.steps[-1]):
-            backward = self.filled(self.steps[-1])
+        if TWICE in said and self.steps and not self._updated(self.steps[-1]):
+            backward = self._filled(self.steps[-1])
             if backward is not None:
                 yield Broken(self.steps[-1], NEVER_UPDATED, backward, self.steps[-1])
         elif NEVER_SCALED in said and self._filling and not self.steps:

@@ -28,7 +28,7 @@ class Schedules:
     def next_step(self, moved: SchedulerStepped) -> Stepped | None:
         """The optimizer's next step, where both belong together and it never comes without the scheduler's.
 
-        None for a scheduler that is told where to go.
+        None for a scheduler that gets an epoch or a metric.
         """
         trace, built = self.trace, self.built(moved)
         if moved.told or (built is not None and built.class_name == PLATEAU):

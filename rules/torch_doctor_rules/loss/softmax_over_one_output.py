@@ -89,21 +89,21 @@ class SoftmaxOverOneOutput(Rule):
 
     def _found(self, trace: Trace) -> Iterator[Finding]:
         constant = {event.site: event for event in trace.of(Normalised) if event.size == 1}
-        told = set()
+        reported = set()
         for loss in trace.of(LossCalled):
             made = constant.get(loss.input.made_at) if loss.input.made_at is not None else None
             if one_class(loss) and _always(trace, loss):
-                told.add(loss.input.made_at)
+                reported.add(loss.input.made_at)
                 text = "`{loss}` compares one class only: the loss is always 0, and so are its gradients"
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP)
             elif made is not None:
-                told.add(made.site)
+                reported.add(made.site)
                 text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
                 trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, trail=trail)
         answers = {forward.output.made_at for forward in trace.of(Forward)}
         for event in constant.values():
-            if event.site not in told and (event.input.forwards or event.site in answers):
+            if event.site not in reported and (event.input.forwards or event.site in answers):
                 text = "the softmax goes over one output: it is always 1, and its gradient 0"
                 yield self.finding(event.site, text, help=HELP)
 

@@ -69,7 +69,7 @@ class ModulesInPlainContainer(Rule):
 
     ## When it stays silent
     When the layers are registered another way (`ModuleList` or `Sequential` built of the list, `add_module`,
-    `setattr`), when they have nothing to train and no mode, when the owner is no module, and when they were handed in
+    `setattr`), when they have nothing to train and no mode, when the owner is no module, and when they were passed in
     one by one, as is done to keep a frozen network out on purpose.
 
     ## References

@@ -68,7 +68,7 @@ class ParametersInPlainContainer(Rule):
 
     ## When it stays silent
     When the parameters are registered another way (`register_parameter`, an attribute, a `ParameterList` of the list),
-    when none of them is trained, when the owner is no module, and when they were handed in from outside.
+    when none of them is trained, when the owner is no module, and when they were passed in from outside.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.ParameterList.html

@@ -82,12 +82,12 @@ class NoFiniteCheck(Rule):
         """The first backward pass of a long loop in which nothing is tested."""
         if any(self._guards(event) for event in trace.events) or not any(Loaders(trace).training()):
             return
-        handed = frozenset[int]().union(*(event.forwards for event in trace.of(Handed)))
+        escaped = frozenset[int]().union(*(event.forwards for event in trace.of(Handed)))
         for backward in trace.of(Backward):
             loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
             batches = any(scope.loop_kind is LoopKind.BATCHES for scope in loops)
             seen = backward.forwards | backward.loss.forwards
-            if fills(backward) and batches and len(loops) >= EPOCHS_AND_BATCHES and not handed & seen:
+            if fills(backward) and batches and len(loops) >= EPOCHS_AND_BATCHES and not escaped & seen:
                 yield self.finding(
                     backward.site,
                     message(

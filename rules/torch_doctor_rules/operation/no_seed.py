@@ -99,7 +99,7 @@ class NoSeed(Rule):
             yield fact(f"{count(steps, 'step')} taken, and nothing was seeded", steps, "steps", trace.of(Stepped)[0])
 
     def same(self, finding: Finding, seen: Finding) -> bool:  # noqa: ARG002 - a script has one finding
-        """A script trains without a seed or not: wherever it is told, it is the same."""
+        """A script trains without a seed or not: wherever that is reported, it is one finding."""
         return True
 
     def _training_loop(self, trace: Trace) -> Scope | None:

@@ -122,8 +122,8 @@ class Reads:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._moved = on_gpu(trace)
-        handed = [each for each in trace.of(Handed) if each.optimizers]
-        self._stepped = {scope.loop for step in (*trace.of(Stepped), *handed) for scope in step.scope.iterations()}
+        escaped = [each for each in trace.of(Handed) if each.optimizers]
+        self._stepped = {scope.loop for step in (*trace.of(Stepped), *escaped) for scope in step.scope.iterations()}
         tested = {scope for event in trace.of(FiniteChecked) for scope in event.scope.iterations()}
         self._passes: dict[Scope, list[Backward]] = {}
         last: dict[int, int] = {}

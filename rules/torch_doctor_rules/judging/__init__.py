@@ -1,1 +1,1 @@
-"""What several rules read out of a trace, or too much for the module of one: views of events, evidence, wording."""
+"""Views of a trace, evidence and wording: what several rules share, and what is too long for the module of one."""

@@ -1,4 +1,4 @@
-"""Where gradients are clipped, between the backward passes that fill them and the steps that apply them."""
+"""Gradient clipping: its place between the backward passes that fill gradients and the steps that apply them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run showed at a place: the events that happened there, and its numbers in words."""
+"""Evidence of a run: the events at a place, and what was measured there in words."""
 
 from __future__ import annotations
 

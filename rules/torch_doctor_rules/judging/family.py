@@ -1,4 +1,4 @@
-"""Which modules are part of which."""
+"""Modules and the modules that are part of them."""
 
 from __future__ import annotations
 

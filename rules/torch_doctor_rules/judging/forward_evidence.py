@@ -1,4 +1,4 @@
-"""What runs of a forward gave: how many batches went which way, and what one batch gives when it is evaluated twice."""
+"""Evidence of forwards: how many batches ran in which way, and what one batch gives when it is evaluated twice."""
 
 from __future__ import annotations
 

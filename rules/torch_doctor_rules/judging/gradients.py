@@ -1,4 +1,4 @@
-"""Who fills, moves and clears which gradients."""
+"""Gradients: what fills, applies and clears them."""
 
 from __future__ import annotations
 

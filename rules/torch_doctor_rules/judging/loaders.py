@@ -1,4 +1,4 @@
-"""Which data loaders train and which evaluate, by what happens to their batches and never by names."""
+"""Data loaders: which of them train and which evaluate, by what happens to their batches and never by names."""
 
 from __future__ import annotations
 

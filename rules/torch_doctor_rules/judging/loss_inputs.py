@@ -1,4 +1,4 @@
-"""What losses are given, judged by the kind of its numbers, and how it came there."""
+"""Inputs of losses: the kind of their values, and how these reach the loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes of what losses are given: over how many classes they go, and whether prediction and target match."""
+"""Shapes of what losses are given: how many dimensions, and over how many classes."""
 
 from __future__ import annotations
 

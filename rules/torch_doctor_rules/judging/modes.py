@@ -1,4 +1,4 @@
-"""The mode, training or evaluation, in which forwards run, and why."""
+"""Modes, training or evaluation, in which forwards run, and the calls that set them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passes over data: forwards train a model and which evaluate it."""
+"""Passes over data: which forwards train a model and which evaluate it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One cause, one finding: what a method that was never called explains (TDR111) is not reported a second time."""
+"""Precedence of TDR111: what a method that was never called explains is not reported a second time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes of a distributed run have in common: gradients that were averaged between them, and rows that they read."""
+"""Processes of a distributed run: gradients that they average, and rows that they read."""
 
 from __future__ import annotations
 

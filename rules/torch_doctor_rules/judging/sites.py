@@ -1,4 +1,4 @@
-"""A finding is reported once, however often its place is executed."""
+"""Sites of findings: each is reported once, however often it is executed."""
 
 from __future__ import annotations
 

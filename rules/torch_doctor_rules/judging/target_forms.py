@@ -1,4 +1,4 @@
-"""The forms of targets that losses take: class indices, probabilities of the scores' shape, floats."""
+"""Targets of losses and the forms they take: class indices, probabilities of the scores' shape, floats."""
 
 from __future__ import annotations
 

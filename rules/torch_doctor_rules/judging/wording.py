@@ -1,4 +1,4 @@
-"""How messages name what the user wrote."""
+"""Messages: how they name what the user wrote."""
 
 from __future__ import annotations
 

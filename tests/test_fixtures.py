@@ -1,4 +1,4 @@
-"""Every fixture through the real scan: what is marked is reported, and nothing else.
+"""Every fixture through the real scan, once: what is marked is reported, and nothing else.
 
 What the marks say is told in `marks.py`. A known miss that is found, and a known false alarm that falls silent, fail here
 until the mark is mended.
@@ -6,12 +6,12 @@ until the mark is mended.
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import tempfile
 from collections import defaultdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,13 +19,15 @@ from tests.marks import FIXTURES, Place, fixtures, marks, name_of, rules_for
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 LONGEST_MESSAGE = 100
 SILENT = ("todo", "todo-ok", "probe", "gpu")
 MEANT_RIGHT = {"todo-ok", "refuted", "probe"}
 WITNESSES = {rule.code: rule.witness for rule in all_rules()}
 
 
-@functools.cache
 def scanned(fixture: Path) -> Report:
     """The report on a copy of the fixture that lies alone, as a user's project would."""
     rules = rules_for(fixture.parent.name)
@@ -43,59 +45,65 @@ def scanned(fixture: Path) -> Report:
             os.chdir(before)
 
 
-every_fixture = pytest.mark.parametrize("fixture", fixtures(), ids=name_of)
-
-
-@every_fixture
+@pytest.mark.parametrize("fixture", fixtures(), ids=name_of)
 def test_what_is_marked_is_reported_and_nothing_else(fixture: Path) -> None:
+    report = scanned(fixture)
+    wrong = [*_marks_not_met(fixture, report), *_name_that_misleads(fixture), *_manners_missing(report)]
+    found = [f"{finding.site} {finding.code} {finding.message}" for finding in report.findings]
+    assert not wrong, "\n".join([*wrong, "", "found:", *found])
+
+
+def _marks_not_met(fixture: Path, report: Report) -> Iterator[str]:
     marked: dict[str, set[Place]] = defaultdict(set)
     for kind, place in marks(fixture):
         if WITNESSES.get(place.code) != "P":  # else only a run shows it
             marked[kind if kind in SILENT else ""].add(place)
-    report = scanned(fixture)
-    assert report.errors == []
     found = {
         Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code) for finding in report.findings
     }
-    told = [f"{finding.site} {finding.code} {finding.message}" for finding in report.findings]
-    missed = marked[""] - found
-    mended = {f"{place} is reported now: drop `todo`" for place in marked["todo"] & found}
-    mended |= {f"{place} is silent now: drop `todo-ok`" for place in marked["todo-ok"] - found}
-    false = found - marked[""] - marked["todo"] - marked["todo-ok"]
-    assert not mended
-    assert not missed, f"missed {', '.join(map(str, sorted(missed)))}; found {told}"
-    assert not false, f"false alarms {', '.join(map(str, sorted(false)))}; found {told}"
+    yield from (f"error: {error}" for error in report.errors)
+    yield from (f"{place} is reported now: drop `todo`" for place in sorted(marked["todo"] & found))
+    yield from (f"{place} is silent now: drop `todo-ok`" for place in sorted(marked["todo-ok"] - found))
+    yield from (f"missed: {place}" for place in sorted(marked[""] - found))
+    yield from (f"false alarm: {place}" for place in sorted(found - marked[""] - marked["todo"] - marked["todo-ok"]))
 
 
-@every_fixture
-def test_its_name_says_what_it_holds(fixture: Path) -> None:
-    kinds = {kind for kind, _ in marks(fixture)}
+def _name_that_misleads(fixture: Path) -> Iterator[str]:
+    """What the name of a fixture promises and its marks do not hold."""
     if fixture.parent.name == "whole":
         return
+    kinds = {kind for kind, _ in marks(fixture)}
     codes = {place.code for kind, place in marks(fixture) if kind not in MEANT_RIGHT}
     if ".fixed" in fixture.name:
-        assert kinds <= MEANT_RIGHT
-        assert (fixture.parent / fixture.name.replace(".fixed", "")).exists()
+        if not kinds <= MEANT_RIGHT:
+            yield "it is called fixed, and a bug is marked in it"
+        if not (fixture.parent / fixture.name.replace(".fixed", "")).exists():
+            yield "there is no fixture that it is the fixed form of"
     elif fixture.name.startswith("ok_"):
-        assert fixture.parent.name not in codes
-    else:
-        assert fixture.name.startswith("bad_")
-        assert fixture.parent.name in codes
+        if fixture.parent.name in codes:
+            yield f"it is called ok, and {fixture.parent.name} is marked in it"
+    elif not fixture.name.startswith("bad_"):
+        yield "its name begins neither with bad_ nor with ok_"
+    elif fixture.parent.name not in codes:
+        yield f"it is called bad, and {fixture.parent.name} is not marked in it"
 
 
-@every_fixture
-def test_messages_are_short_and_trails_lead_somewhere(fixture: Path) -> None:
-    report = scanned(fixture)
+def _manners_missing(report: Report) -> Iterator[str]:
+    """What is wrong with the form of findings: long messages, no help, trails that lead nowhere."""
     for finding in report.findings:
-        assert 0 < len(finding.message) <= LONGEST_MESSAGE
-        assert not finding.message.endswith(".")
-        assert "\n" not in finding.message
-        assert finding.help
+        told = f"{finding.site} {finding.code}"
+        if not 0 < len(finding.message) <= LONGEST_MESSAGE:
+            yield f"{told}: the message has {len(finding.message)} characters"
+        if finding.message.endswith(".") or "\n" in finding.message:
+            yield f"{told}: the message is more than one line without a full stop"
+        if not finding.help:
+            yield f"{told}: no help"
         for step in finding.trail:
-            assert step.note
-            assert step.site.path in report.sources
-            source = report.sources[step.site.path]
-            assert source.row_of(step.site) in source.row_range(step.site)
+            if not step.note:
+                yield f"{told}: a step of the trail has no note"
+            source = report.sources.get(step.site.path)
+            if source is None or source.row_of(step.site) not in source.row_range(step.site):
+                yield f"{told}: the trail leads to {step.site}, which is not there"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every fixture is run under the probe: it confirms what is marked, and nothing else.
+"""Every fixture is run under the probe, once: it confirms what is marked, and nothing else.
 
 What the marks say is told in `tests/marks.py`.
 """
@@ -6,20 +6,16 @@ What the marks say is told in `tests/marks.py`.
 from __future__ import annotations
 
 import ast
-import multiprocessing
-import os
 import shutil
 import tempfile
 from collections import defaultdict
-from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import torch
 
 from tests.marks import Place, files_of, fixtures, marks, name_of, rules_for
-from tests.probe.farm import farm as farming
 from torch_doctor import probe as probing
 from torch_doctor.probe import judge
 from torch_doctor.probe.launch import Launched, Limits, launched
@@ -75,7 +71,6 @@ def probe(fixture: Path) -> Probed:
             shutil.copytree(fixture, copy, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(fixture, copy)
-        os.chdir(copy.parent)
         runs: list[list[bytes]] = []
 
         def listened(python: Path, plan: dict[str, object], limits: Limits) -> Launched:
@@ -84,87 +79,17 @@ def probe(fixture: Path) -> Probed:
             return done
 
         with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(copy.parent)
             patch.setattr(probing, "launched", listened)
             report = scan(Options(paths=tuple(scripts(copy)), rules=rules, probe=Probing(seconds=SECONDS)))
-        os.chdir("/")
         return Probed(report.findings, report.errors + report.warnings, runs, copy.parent)
-
-
-@pytest.fixture(scope="session")
-def probed(request: pytest.FixtureRequest, farm_address: str) -> Iterator[dict[Path, Future[Probed]]]:
-    """The probes of all fixtures that this session has tests of, under way on all cores."""
-    tests = (item for item in request.session.items if isinstance(item, pytest.Function))
-    chosen = {cast("Path", item.callspec.params["fixture"]) for item in tests if "probed" in item.fixturenames}
-    spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(os.cpu_count(), spawned, farming.use, (farm_address,)) as pool:
-        yield {fixture: pool.submit(probe, fixture) for fixture in sorted(chosen)}
-        pool.shutdown(cancel_futures=True)
 
 
 OPEN: frozenset[str] = frozenset()
 """Known to be wrong; one that comes right fails until it is taken out here."""
 
-every_fixture = pytest.mark.parametrize(
-    "fixture",
-    [
-        pytest.param(fixture, marks=[pytest.mark.xfail(raises=AssertionError)] * (name_of(fixture) in OPEN))
-        for fixture in PROBED
-    ],
-    ids=map(name_of, PROBED),
-)
-
-
-@every_fixture
-def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path, probed: dict[Path, Future[Probed]]) -> None:
-    if not torch.cuda.is_available() and any(kind == "gpu" for kind, _ in marks(fixture)):
-        pytest.skip("only a machine with a GPU shows it")
-    findings, said, *_ = probed[fixture].result()
-    told = [_told(finding) for finding in findings]
-    verdicts: dict[Place, set[Verdict | None]] = defaultdict(set)
-    for finding in findings:
-        site = finding.site
-        verdicts[Place(site.path, site.cell or 0, site.row, finding.code)].add(finding.verdict)
-    marked: set[Place] = set()
-    for kind, place in marks(fixture):
-        marked.add(place)
-        if kind == "todo-ok":
-            assert Verdict.CONFIRMED not in verdicts[place], f"{place} is right; {told}, {said}"
-        elif kind != "todo":
-            assert verdicts[place] == {_meant(kind, place)}, f"{place} {kind}: {told}, {said}"
-    wrong = {place for place, given in verdicts.items() if given - {Verdict.REFUTED}} - marked
-    assert not wrong, f"{', '.join(map(str, sorted(wrong)))}: {told}, {said}"
-
-
-@every_fixture
-def test_a_verdict_comes_with_its_number(fixture: Path, probed: dict[Path, Future[Probed]]) -> None:
-    for finding in probed[fixture].result().findings:
-        numbers = [evidence.value for evidence in finding.evidence if evidence.value is not None]
-        if finding.verdict in {Verdict.CONFIRMED, Verdict.REFUTED}:
-            assert numbers, _told(finding)
-        elif finding.verdict is Verdict.UNDECIDED:
-            assert finding.evidence, "the reason is not said"
-
-
-BUGGY = [fixture for fixture in PROBED if fixture.name.startswith("bad_") and fixture.suffix != ".ipynb"]
 CUTS = 16
 
-
-@pytest.mark.parametrize("fixture", [fixture for fixture in BUGGY if ".fixed" not in fixture.name], ids=name_of)
-def test_a_run_that_ends_earlier_refutes_no_bug(fixture: Path, probed: dict[Path, Future[Probed]]) -> None:
-    findings, _, runs, folder = probed[fixture].result()
-    bugs = {place for kind, place in marks(fixture) if kind in {"", "not-reached", "undecided"}}
-    suspected = [finding for finding in findings if finding.witness == "static"]
-    for lines in runs:
-        for cut in range(len(lines), 0, -max(1, len(lines) // CUTS)):
-            reader = Reader(fixture.name, lambda path: Path(path).relative_to(folder).as_posix())
-            trace = reader.read(lines[:cut])
-            for finding in judge(suspected, trace, all_rules()).judged:
-                place = Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code)
-                refuted = finding.verdict is Verdict.REFUTED
-                assert not (refuted and place in bugs), f"{_told(finding)} after {cut} of {len(lines)} lines"
-
-
-RIGHT = [fixture for fixture in PROBED if not fixture.name.startswith("bad_") or ".fixed" in fixture.name]
 ENDS_EARLY = {
     "TDR207/ok_labels_of_image_folders.py": "No module named 'torchvision'",
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
@@ -185,13 +110,85 @@ ENDS_EARLY = {
 }
 
 
-@pytest.mark.parametrize("fixture", RIGHT, ids=name_of)
-def test_a_right_script_comes_to_its_end(fixture: Path, probed: dict[Path, Future[Probed]]) -> None:
-    said = "\n".join(probed[fixture].result().said)
+@pytest.mark.usefixtures("farm")
+@pytest.mark.parametrize(
+    "fixture",
+    [
+        pytest.param(fixture, marks=[pytest.mark.xfail(raises=AssertionError)] * (name_of(fixture) in OPEN))
+        for fixture in PROBED
+    ],
+    ids=map(name_of, PROBED),
+)
+def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path) -> None:
+    probed = probe(fixture)
+    wrong = [*_numbers_missing(probed), *_bugs_refuted_by_shorter_runs(fixture, probed), *_ending(fixture, probed)]
+    visible = torch.cuda.is_available() or all(kind != "gpu" for kind, _ in marks(fixture))
+    if visible:
+        wrong += _marks_not_met(fixture, probed)
+    assert not wrong, "\n".join([*wrong, "", "found:", *map(_told, probed.findings), "said:", *probed.said])
+    if not visible:
+        pytest.skip("only a machine with a GPU shows its verdicts")
+
+
+def _marks_not_met(fixture: Path, probed: Probed) -> Iterator[str]:
+    verdicts: dict[Place, set[Verdict | None]] = defaultdict(set)
+    for finding in probed.findings:
+        site = finding.site
+        verdicts[Place(site.path, site.cell or 0, site.row, finding.code)].add(finding.verdict)
+    marked: set[Place] = set()
+    for kind, place in marks(fixture):
+        marked.add(place)
+        given = verdicts.get(place, set())
+        if kind == "todo-ok":
+            if Verdict.CONFIRMED in given:
+                yield f"{place} is right, and confirmed"
+        elif kind != "todo" and given != {_meant(kind, place)}:
+            yield f"{place} is marked {kind!r}, and its verdicts are {_named(given)}"
+    for place, given in sorted(verdicts.items()):
+        if place not in marked and given - {Verdict.REFUTED}:
+            yield f"{place} is not marked, and its verdicts are {_named(given)}"
+
+
+def _numbers_missing(probed: Probed) -> Iterator[str]:
+    """Verdicts without the number, or the reason, that they come with."""
+    for finding in probed.findings:
+        numbers = [evidence.value for evidence in finding.evidence if evidence.value is not None]
+        if finding.verdict in {Verdict.CONFIRMED, Verdict.REFUTED} and not numbers:
+            yield f"no number is given: {_told(finding)}"
+        elif finding.verdict is Verdict.UNDECIDED and not finding.evidence:
+            yield f"the reason is not said: {_told(finding)}"
+
+
+def _bugs_refuted_by_shorter_runs(fixture: Path, probed: Probed) -> Iterator[str]:
+    """A run that ends earlier, wherever that is, refutes no bug."""
+    if not fixture.name.startswith("bad_") or fixture.suffix == ".ipynb" or ".fixed" in fixture.name:
+        return
+    bugs = {place for kind, place in marks(fixture) if kind in {"", "not-reached", "undecided"}}
+    suspected = [finding for finding in probed.findings if finding.witness == "static"]
+    for lines in probed.runs:
+        for cut in range(len(lines), 0, -max(1, len(lines) // CUTS)):
+            reader = Reader(fixture.name, lambda path: Path(path).relative_to(probed.folder).as_posix())
+            trace = reader.read(lines[:cut])
+            for finding in judge(suspected, trace, all_rules()).judged:
+                place = Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code)
+                if finding.verdict is Verdict.REFUTED and place in bugs:
+                    yield f"refuted after {cut} of {len(lines)} lines: {_told(finding)}"
+
+
+def _ending(fixture: Path, probed: Probed) -> Iterator[str]:
+    """A right script comes to its end, except where it needs what is not installed."""
+    if fixture.name.startswith("bad_") and ".fixed" not in fixture.name:
+        return
+    said = "\n".join(probed.said)
     if why := ENDS_EARLY.get(name_of(fixture)):
-        assert why in said
-    else:
-        assert said == "" or fixture.parent.name == "TDR000"
+        if why not in said:
+            yield f"it did not end with {why!r}"
+    elif said and fixture.parent.name != "TDR000":
+        yield "a right script has an error or a warning"
+
+
+def _named(verdicts: set[Verdict | None]) -> list[str]:
+    return sorted(verdict.value if verdict else "none" for verdict in verdicts)
 
 
 def _meant(kind: str, place: Place) -> Verdict | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import signal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.trace import Site
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # models are tiny, and other workers need the other cores
 settings.register_profile("patient", deadline=None)  # on a busy machine, slow is not wrong
 settings.register_profile(
     "ci", deadline=None, derandomize=True
@@ -234,6 +236,14 @@ def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
 def rules() -> tuple[Rule, ...]:
     """The rules that stand in: TDR000, TDR101, TDR601 (a warning) and TDR901 (advice)."""
     return RULES
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """What the test starts hears SIGINT, also where whoever started the tests has them ignore it, as `nohup` does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture(scope="session")

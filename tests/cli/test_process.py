@@ -9,6 +9,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -47,14 +49,14 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(folder: Path, write: C
 
 
 READING = """
-import signal, sys
+import sys
 from torch_doctor.cli import run
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever started the tests may have told them to ignore it
 print("ready", flush=True)
 sys.exit(run(["scan", "-"]))
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interruption_ends_quietly_with_its_own_status(folder: Path) -> None:
     pipe = subprocess.PIPE
     command = [sys.executable, "-c", READING]

@@ -305,6 +305,7 @@ def test_the_memory_of_all_processes_counts(run: Run, folder: Path, write: Calla
     assert left(folder) == []
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda number: number.name)
 def test_an_interruption_leaves_no_process(folder: Path, write: Callable[..., Path], number: signal.Signals) -> None:
     write("train.py", HEAD + "    print('here', flush=True)\n    threading.Event().wait()\n" + LAUNCHED)

@@ -179,7 +179,7 @@ class _Listener:
     def _take(self, seconds: float) -> bool:
         """Takes what has come within some time; whether there was anything."""
         if not self._selector.get_map():
-            time.sleep(seconds)
+            self._descendants.wait(seconds)
             return False
         ready = self._selector.select(seconds)
         for key, _ in ready:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -35,6 +36,23 @@ class Descendants:
         if not LINUX:
             return self._child.poll() is None
         return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the child ends, at most so many seconds."""
+        if sys.platform != "linux":
+            time.sleep(seconds)
+            return
+        try:
+            ended = os.pidfd_open(self._child.pid)
+        except OSError:  # before Linux 5.3
+            time.sleep(seconds)
+            return
+        try:
+            poll = select.poll()
+            poll.register(ended, select.POLLIN)
+            poll.poll(seconds * 1000)
+        finally:
+            os.close(ended)
 
     def resident(self) -> int:
         """The bytes of memory that the child and what it started take; 0 where the system does not tell."""

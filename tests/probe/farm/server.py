@@ -1,9 +1,8 @@
-"""Imports torch and compiles the agent once, and forks a process for every run, so that many scripts take little time.
+"""Imports torch once, and forks a process for every run of the agent, so that many scripts are probed in little time.
 
 `server.py SOCKET AGENT`: listens on the socket until it is told to end.
 """
 
-import compileall
 import contextlib
 import gc
 import json
@@ -22,8 +21,6 @@ import torch._dynamo  # what the first optimizer imports
 def main() -> None:
     """Fork for every connection."""
     path, agent = sys.argv[1:]
-    sys.pycache_prefix = f"{path}.compiled"
-    compileall.compile_dir(agent, quiet=2)  # a run writes no bytecode, so each would compile the agent anew
     gc.freeze()  # no collection in a fork walks through torch's objects, and copies the pages they lie in
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)

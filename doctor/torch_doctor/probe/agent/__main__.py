@@ -13,6 +13,7 @@ PACKAGE = "_torch_doctor_agent"
 def load() -> Any:
     """The agent's module that starts the script."""
     folder = os.path.dirname(os.path.abspath(__file__))
+    _keep_bytecode(folder)
     spec = importlib.util.spec_from_file_location(
         PACKAGE, os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
     )
@@ -23,6 +24,17 @@ def load() -> Any:
     sys.modules[PACKAGE] = package
     spec.loader.exec_module(package)
     return importlib.import_module(f"{PACKAGE}.bootstrap")
+
+
+def _keep_bytecode(folder: str) -> None:
+    """Compile the agent where nobody has: during a run Python writes no bytecode, so every run would compile it anew."""
+    source = os.path.join(folder, "bootstrap.py")
+    compiled = importlib.util.cache_from_source(source)
+    current = os.path.exists(compiled) and os.path.getmtime(compiled) >= os.path.getmtime(source)
+    if not current and os.access(folder, os.W_OK):
+        import compileall
+
+        compileall.compile_dir(folder, quiet=2)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ class Gradients:
         shared = self.shared(*path)
         cleared = self._may_be_cleared(shared, *path)
         left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
-        if not all(self.on_path(event, *path) for event in path) or self.out_of_sight(earlier, again, left, *path):
+        if not all(self.on_path(event, *path) for event in path) or self.may_escape(earlier, again, left, *path):
             return frozenset()
         return left
 
@@ -105,8 +105,8 @@ class Gradients:
             part in self.family.within((module,)) or module in self.family.within((part,)) for part in step.modules
         )
 
-    def out_of_sight(self, first: Event, last: Event, modules: frozenset[int], *path: Event) -> bool:
-        """Whether, on the path, someone out of sight may have touched the gradients of these modules in between."""
+    def may_escape(self, first: Event, last: Event, modules: frozenset[int], *path: Event) -> bool:
+        """Whether, on the path, the gradients of these modules escape to code that may touch them in between."""
         for event in self.trace.between(first, last, Handed, GaveUp):
             if self.on_path(event, first, last, *path) and self.may_have_touched(event, modules):
                 rare = self.trace.periodic(event) and not any(self.trace.periodic(step) for step in path)
@@ -115,7 +115,7 @@ class Gradients:
         return False
 
     def may_have_touched(self, event: Event, modules: frozenset[int]) -> bool:
-        """Whether the witness lost sight of these modules, of an optimizer of theirs or of a loss of theirs."""
+        """Whether these modules, an optimizer or a loss of theirs escape there, or what follows is unresolved."""
         if not isinstance(event, Handed):
             return isinstance(event, GaveUp)
         return self.family.related(event.modules, modules) or any(
@@ -170,10 +170,10 @@ class Gradients:
             self.on_path(other, *wasted) and self.may_concern(other, lost)
             for other in self.trace.between(cleared, step, Backward)
         )
-        handed_on = any(
+        escaped = any(
             self.on_path(other, *wasted) and other.forwards for other in self.trace.between(cleared, step, Handed)
         )
-        return not (applied or filled_again or handed_on or self.out_of_sight(backward, step, lost, *wasted))
+        return not (applied or filled_again or escaped or self.may_escape(backward, step, lost, *wasted))
 
     def _goes_with(self, module: int, cleared: frozenset[int]) -> bool:
         """Whether the module's gradients are gone with those that were cleared.

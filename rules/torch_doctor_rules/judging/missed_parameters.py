@@ -25,7 +25,7 @@ def missing(trace: Trace) -> Iterator[tuple[OptimizerBuilt, Site]]:
     left = frozenset[int]().union(*(event.modules for event in filling)) - moved
     for built in trace.of(OptimizerBuilt):
         own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
-        if not own or not left or not built.whole or not built.modules or _out_of_sight(gradients, built):
+        if not own or not left or not built.whole or not built.modules or _may_escape(gradients, built):
             continue
         site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, own[0])
         if site is not None:
@@ -73,6 +73,6 @@ def _called(trace: Trace, backward: Backward) -> Site:
     return forwards[0].site if forwards else backward.site
 
 
-def _out_of_sight(gradients: Gradients, built: OptimizerBuilt) -> bool:
-    """Whether the optimizer, or what it has, escapes to code out of sight."""
+def _may_escape(gradients: Gradients, built: OptimizerBuilt) -> bool:
+    """Whether the optimizer, or what it has, escapes to code that may change it."""
     return any(gradients.may_have_touched(event, built.modules) for event in gradients.trace.after(built))

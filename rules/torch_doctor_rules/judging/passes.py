@@ -57,13 +57,13 @@ class Passes:
                 and self._sees_data(forward)
                 and not self._trains_elsewhere(forward)
                 and not self._feeds_unseen_loss(forward)
-                and not self._out_of_sight(forward)
+                and not self._is_unresolved(forward)
                 and not self._cut_off(forward)
             ):
                 yield forward
 
     def goes_backward(self, forward: Forward) -> bool:
-        """Whether the forward's result goes into a loss that goes backward, or may do so out of sight."""
+        """Whether the forward's result goes into a loss that goes backward, or escapes to code that may do so."""
         return bool(self._backward_of.get(forward.index)) or forward.index in self._handed
 
     def evaluating_at(self, site: Site) -> list[Forward]:
@@ -203,8 +203,8 @@ class Passes:
             for event in backwards
         )
 
-    def _out_of_sight(self, forward: Forward) -> bool:
-        """Whether the witness stopped looking where the result may be used."""
+    def _is_unresolved(self, forward: Forward) -> bool:
+        """Whether code is unresolved that may use the result."""
         batch = batch_of(forward)
         return any(
             event.index > forward.index

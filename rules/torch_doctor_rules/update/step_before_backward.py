@@ -140,6 +140,6 @@ def _surely_gone(gradients: Gradients, step: Stepped, modules: frozenset[int]) -
             gradients.on_path(event, step) and gradients.may_concern(event, modules)
             for event in gradients.trace.between(cleared, step, Backward)
         )
-        and not gradients.out_of_sight(cleared, step, modules, step)
+        and not gradients.may_escape(cleared, step, modules, step)
         for cleared in gradients.trace.of(ZeroGrad)
     )

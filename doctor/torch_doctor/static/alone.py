@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
-from torch_doctor.static.values import NEW, NOWHERE, Bound, ClassValue, FunctionValue, Module, Unknown, Value
+from torch_doctor.static.values import NEW, NOWHERE, Bound, ClassValue, Fact, FunctionValue, Module, Unknown, Value
 from torch_doctor.trace import Handed
 
 if TYPE_CHECKING:
@@ -65,16 +65,16 @@ def _outside(executor: Executor) -> None:
     """What the callers did with the modes is not known."""
     executor.heap.set(executor.state.fields, "grad", None)
     for thing in list(executor.objects.values()):
-        if isinstance(thing, Module) and "#registered" not in thing.fields:
-            executor.heap.set(thing.fields, "#mode", (next(executor.stamps), None))
+        if isinstance(thing, Module) and not thing.fact(Fact.REGISTERED):
+            executor.heap.set(thing.facts, Fact.MODE, (next(executor.stamps), None))
     _moved(executor)
 
 
 def _moved(executor: Executor) -> None:
     """Callers out of sight may have moved every module."""
     for thing in list(executor.objects.values()):
-        if isinstance(thing, Module) and thing.fields["#place"] is NEW:
-            executor.heap.set(thing.fields, "#place", NOWHERE)
+        if isinstance(thing, Module) and thing.fact(Fact.PLACE) is NEW:
+            executor.heap.set(thing.facts, Fact.PLACE, NOWHERE)
 
 
 def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from torch_doctor.static.values import MISSING, Fields, Symbol, join
+from torch_doctor.static.values import MISSING, Fields, Symbol, joined
 
 Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
 """Changed fields: the dict, the key, and the value after the change (or before it)."""
@@ -91,10 +91,10 @@ class Heap:
         """Join the current state with another one that also began at `mark`; `symbol` held in that one and not here."""
         before = self.before(mark)
         for place, (fields, key, value) in other.items():
-            self._put(fields, key, join(value, fields.get(key, MISSING), symbol))
+            self._put(fields, key, joined(key, value, fields.get(key, MISSING), symbol))
             before.pop(place, None)
         for fields, key, old in before.values():
-            self._put(fields, key, join(old, fields.get(key, MISSING), symbol))
+            self._put(fields, key, joined(key, old, fields.get(key, MISSING), symbol))
         if self._tree["structure"] is None:
             self.restructure()
 

@@ -9,7 +9,7 @@ from torch_doctor.static.language import files, invocation
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, layers, models
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS, OPTIMIZER_METHODS
+from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import (
     cuts,
@@ -33,6 +33,7 @@ from torch_doctor.static.values import (
     Context,
     Distribution,
     Either,
+    Fact,
     FunctionValue,
     Grads,
     Instance,
@@ -199,8 +200,6 @@ def _of_optimizer(run: Executor, value: Optimizer, name: str, node: p.Node) -> V
     if name in value.fields:
         found: Value = value.fields[name]
         return found
-    if isinstance(value.fields.get("#instance"), Instance) and name not in OPTIMIZER_METHODS:
-        return run.attribute(value.fields["#instance"], name, node)
     if name in ("optimizer", "optim", "_optimizer"):
         return value  # a wrapper's way to what it wraps
     return Method(value, name) if name != "state" else Plain()
@@ -308,7 +307,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
     if name == "training":
         mode = modes.current_mode(run, value)
         if value.cls is not None:
-            run.heap.set(value.fields, "#reads_mode", value=True)
+            run.heap.set(value.facts, Fact.READS_MODE, value=True)
         return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
     if value.cls is not None:
         inherited = value.cls.find(name)
@@ -327,7 +326,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
         return Params(frozenset((value.id,)), bias=True, single=True)  # one of several, `weight_ih_l0`
     if name == "__class__":
         return value.cls or Unknown()
-    content = module_parts.listed(run, value)
+    content = module_parts.listed(value)
     if content is not None and name.isdigit() and int(name) < len(content.items):
         return content.items[int(name)]
     head = models.classifier_head(value.layer) if value.cls is None else None

@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Either,
+    Fact,
     Instance,
     Keywords,
     Lib,
@@ -32,6 +33,7 @@ from torch_doctor.static.values import (
     Stream,
     Tensor,
     Unknown,
+    UnknownName,
     Value,
     plain_from,
     summary,
@@ -82,7 +84,7 @@ def call_builtin(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name == "setattr" and len(args) > 2:  # noqa: PLR2004 - its three arguments
         key = args[1]
         attribute = p.Attribute(node.at, p.Const(node.at, None), "")
-        text = str(key.value) if isinstance(key, Const) else f"?{len(first.fields) if isinstance(first, Object) else 0}"
+        text = str(key.value) if isinstance(key, Const) else UnknownName.among(first)
         targets.set_attribute(run, first, text, args[2], node, attribute)
         return NOTHING
     if name in ("map", "filter"):
@@ -180,7 +182,7 @@ def _is_empty(run: Executor, thing: Instance | Module) -> bool:
     if not isinstance(thing, Module) or thing not in run.building or thing.cls is None:
         return False
     of_torch = all(canonical(name).startswith(("torch.nn.", "builtins.")) for name in thing.cls.libraries())
-    return of_torch and "#initialised" not in thing.fields
+    return of_torch and thing.fact(Fact.INITIALISED) is False
 
 
 def _mapped(run: Executor, name: str, args: Args, node: p.Node) -> Value:

@@ -11,6 +11,7 @@ from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import memory, module_parts, places, plain_tensors, splitting
 from torch_doctor.static.values import (
+    ANY_NAME,
     Args,
     Const,
     Content,
@@ -52,7 +53,7 @@ def content_of(run: Executor, value: Value) -> Content:
     if isinstance(value, Sequence):
         return value.content
     if isinstance(value, Module):
-        children = module_parts.listed(run, value)
+        children = module_parts.listed(value)
         if children is not None:
             return children
     if isinstance(value, Mapping):
@@ -107,7 +108,7 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
     """`value[key]`."""
     if isinstance(value, Either):
         return summary(item_at(run, option, key, node) for _, option in value.options)
-    if isinstance(value, Sequence) or (isinstance(value, Module) and module_parts.listed(run, value) is not None):
+    if isinstance(value, Sequence) or (isinstance(value, Module) and module_parts.listed(value) is not None):
         content = content_of(run, value)
         if isinstance(node.key, p.Slice):
             if isinstance(value, Module):
@@ -142,7 +143,7 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
             memory.viewed(run, "select", value, item)
         return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
     if isinstance(value, Module):
-        return run.attribute(value, str(key.value) if isinstance(key, Const) else "?", node)
+        return run.attribute(value, str(key.value) if isinstance(key, Const) else ANY_NAME, node)
     if isinstance(value, Plain):
         plain = plain_from((value,), compound("[]", value.symbol, conditions.symbol_of(key)), size=size_in(value, key))
         return plain if value.size is not None else splitting.taken(run, value, key, node, plain)

@@ -12,6 +12,7 @@ from torch_doctor.static.training import construction, module_building, paramete
 from torch_doctor.static.values import (
     Args,
     ClassValue,
+    Fact,
     FunctionValue,
     Instance,
     Keywords,
@@ -77,7 +78,7 @@ def special_instance(run: Executor, cls: ClassValue, args: Args, keywords: Keywo
     elif any(training.loader_of(name) for name in names):
         thing = run.own(Loader(run.site(node), cls.name))
         if any(cls.find(name) is not None for name in ("__iter__", "__next__")):
-            thing.fields["#elsewhere"] = True  # what it gives may come from anywhere
+            thing.facts[Fact.ELSEWHERE] = True  # what it gives may come from anywhere
     elif any(training.scheduler_of(name) or name in training.SCHEDULER_BASES for name in names):
         base = "torch.optim.lr_scheduler.LRScheduler"
         thing = construction.make_scheduler(run, base, cls.name, [*args, *keywords.values()], node)

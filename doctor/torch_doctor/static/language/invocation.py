@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Autocast,
     Content,
     Context,
+    Fact,
     FunctionValue,
     Keywords,
     Mapping,
@@ -75,7 +76,7 @@ def enter(
     if function.owner is not None and args and function.style != "static":
         frame.self = args[0]
     if function.node.name == "__init__" and isinstance(frame.self, Module):
-        run.heap.set(frame.self.fields, "#constructor", function)
+        run.heap.set(frame.self.facts, Fact.CONSTRUCTOR, function)
     _bind_parameters(run, frame, function, args, keywords)
     outer = (run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop)
     quiet = bool(run.modules_called)
@@ -118,7 +119,7 @@ def enter(
 def _may_initialise(run: Executor) -> None:
     """What is not followed may have initialised the modules under construction."""
     for module in run.building:
-        run.heap.set(module.fields, "#initialised", value=True)
+        run.heap.set(module.facts, Fact.INITIALISED, value=True)
 
 
 def _result(run: Executor, frame: Frame, *, falls_through: bool) -> Value:

@@ -53,9 +53,7 @@ def stream_of(run: Executor, value: Value) -> Stream:
         return value
     if isinstance(value, Loader):
         return Stream(containers.element_of(run, value), None, value.id)
-    if isinstance(value, (Sequence, Mapping)) or (
-        isinstance(value, Module) and module_parts.listed(run, value) is not None
-    ):
+    if isinstance(value, (Sequence, Mapping)) or (isinstance(value, Module) and module_parts.listed(value) is not None):
         content = containers.content_of(run, value)
         everything = content.all()
         return Stream(summary(everything) if everything else Unknown(), content)

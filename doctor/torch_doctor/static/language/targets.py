@@ -27,11 +27,13 @@ from torch_doctor.static.training import (
     sums,
 )
 from torch_doctor.static.values import (
+    ANY_NAME,
     CPU,
     ClassValue,
     Const,
     Content,
     Either,
+    Fact,
     FunctionValue,
     Instance,
     Lib,
@@ -152,7 +154,7 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
     """Assign an attribute."""
     if isinstance(value, Module):
         if name == "training":
-            run.heap.set(value.fields, "#mode", (next(run.stamps), new.value if isinstance(new, Const) else None))
+            run.heap.set(value.facts, Fact.MODE, (next(run.stamps), new.value if isinstance(new, Const) else None))
         else:
             parameters.assigned(run, value, name, new, node)
             new = plain_tensors.assigned(run, value, name, new, node)
@@ -201,7 +203,7 @@ def _set_on_parameters(run: Executor, value: Params | ParameterValue, name: str,
         for number in modules:
             thing = run.objects.get(number)
             if thing is not None:
-                run.heap.set(thing.fields, "#frozen", frozen if whole else None)
+                run.heap.set(thing.facts, Fact.FROZEN, frozen if whole else None)
     elif name == "grad" and isinstance(new, Const) and new.value is None:
         run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
     elif name == "grad":
@@ -254,8 +256,10 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
             run.heap.set(holder.fields, "items", Content(items_, summary(everything)))
         _note(run, holder, node)
     elif isinstance(holder, Module):
-        module_parts.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else "?", new, node)
-        content_ = module_parts.listed(run, holder)
+        module_parts.set_module_attribute(
+            run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node
+        )
+        content_ = module_parts.listed(holder)
         if content_ is not None:
             module_parts.add_to_list(run, holder, (new,), node)
     elif isinstance(holder, Instance):
@@ -299,5 +303,5 @@ def _allocated(tensor: Tensor) -> bool:
 
 def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:
     site = run.site(node)
-    if site not in holder.sites:
-        holder.sites.append(site)
+    if site not in holder.fact(Fact.FILLED):
+        run.heap.set(holder.facts, Fact.FILLED, (*holder.fact(Fact.FILLED), site))

@@ -54,4 +54,3 @@ MODULE_METHODS = frozenset(
 """Methods of `torch.nn.Module` and its containers that are not looked up in the project's class."""
 ENGINE_METHODS = frozenset(["backward", "manual_backward", "step"])
 """Methods of engines that train what they wrap (DeepSpeed's, say): no part of a module has such a name."""
-OPTIMIZER_METHODS = frozenset(["step", "zero_grad", "state_dict", "load_state_dict", "add_param_group"])

@@ -9,7 +9,7 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import places, workers
-from torch_doctor.static.values import Const, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
+from torch_doctor.static.values import Const, Fact, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +55,8 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
             invocation.enter(run, found[0], (value, Plain()), {}, found[0].node)
         except OutOfBudget:
             applied[1].clear()
-    value.fields[workers.DRAWS] = draws
-    value.fields[places.MOVES] = moves.sites
+    value.facts[Fact.DRAWS] = draws  # not logged: it was looked at aside, once for all paths
+    value.facts[Fact.MOVES] = tuple(moves.sites)
     yield from applied[1]
 
 

@@ -6,22 +6,20 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Args, Const, Keywords, Module, Params, Tensor
+from torch_doctor.static.values import Args, Const, Fact, Keywords, Module, Params, Tensor
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
 
 _AFFINE = ("affine", "elementwise_affine")
-MADE = "#made_in_forward"
-"""The field that says so: whether a branch decided it, whose forward it was, and the newest object when that began."""
 
 
 def layer(run: Executor, made: Module) -> None:
     """A module was constructed; where that is within a forward, it is remembered until it is called."""
     if run.modules_called and not run.building:
         guarded = (run.arms, run.guards) != run.called_in[:2]
-        made.fields[MADE] = (guarded, run.modules_called[-1], run.called_in[2])
+        made.facts[Fact.MADE_IN_FORWARD] = (guarded, run.modules_called[-1], run.called_in[2])  # not logged: it is new
 
 
 def called(run: Executor, made: Module, node: p.Node) -> None:
@@ -29,15 +27,15 @@ def called(run: Executor, made: Module, node: p.Node) -> None:
 
     Not one that became part of a module behind a branch, which may be taken once; nor one whose weights were given to it.
     """
-    found = made.fields.get(MADE)
+    found = made.fact(Fact.MADE_IN_FORWARD)
     if found is None or made.born is None or made.born in run.built_in_forward:
         return
     guarded, owner, before = found
-    kept = "#registered" in made.fields
+    kept = made.fact(Fact.REGISTERED)
     directly = isinstance(node, p.Call) and isinstance(node.func, p.Call)
     if guarded and (kept or not directly):
         return
-    given = "#given" in made.fields or any(name in made.fields for name in ("weight", "bias"))
+    given = made.fact(Fact.WEIGHTS_GIVEN) or any(name in made.fields for name in ("weight", "bias"))
     plain = any(isinstance(value := made.settings.get(name), Const) and not value.value for name in _AFFINE)
     if given or plain or not any(_is_new(run, part, before) for part in module_parts.parts_of(run, made).parts):
         return
@@ -56,7 +54,7 @@ def called(run: Executor, made: Module, node: p.Node) -> None:
 def _is_new(run: Executor, part: Module, before: int) -> bool:
     """Whether a part has weights that were drawn since the forward began, and may be trained."""
     weights = part.id > before and module_parts.has_parameters(run, part) is True
-    return weights and part.fields.get("#frozen", False) is False
+    return weights and part.fact(Fact.FROZEN) is False
 
 
 def parameter(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
@@ -83,5 +81,5 @@ def weights_given(run: Executor, params: Params) -> None:
     """Parameters got their values from somebody."""
     for number in params.modules:
         thing = run.objects.get(number)
-        if isinstance(thing, Module) and MADE in thing.fields:
-            run.heap.set(thing.fields, "#given", value=True)
+        if isinstance(thing, Module) and thing.fact(Fact.MADE_IN_FORWARD) is not None:
+            run.heap.set(thing.facts, Fact.WEIGHTS_GIVEN, value=True)

@@ -12,6 +12,7 @@ from torch_doctor.static.values import (
     Args,
     Const,
     Either,
+    Fact,
     Keywords,
     Mapping,
     Module,
@@ -79,7 +80,7 @@ def _buffer(values: Iterable[Value | None]) -> int:
 def _whole_modules(value: Value, name: str = "", depth: int = 2) -> Any:  # noqa: ANN401 - pairs of a key and a module
     """The module objects that lie in what is saved."""
     if isinstance(value, Module):
-        if value.layer not in losses.LOSSES and "#by_name" not in value.fields:
+        if value.layer not in losses.LOSSES and not value.fact(Fact.BY_NAME):
             yield name, value
     elif isinstance(value, Either):
         found = [list(_whole_modules(option, name, depth)) for _, option in value.options]

@@ -13,6 +13,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Either,
+    Fact,
     Keywords,
     Module,
     Optimizer,
@@ -108,7 +109,7 @@ def _in_wrapper(run: Executor, name: str, position: Position, value: Value | Non
     if isinstance(value, Module) and name not in _IN_PLACE:
         places.lost_sight(run, module_parts.with_parts(run, frozenset((value.id,))), ())
     if name in models.COMPILERS and isinstance(value, Module):
-        run.heap.set(value.fields, "#compiled", value=True)
+        run.heap.set(value.facts, Fact.COMPILED, value=True)
     return Unknown() if value is None else value
 
 
@@ -116,9 +117,9 @@ def library_module(run: Executor, name: str, model: models.LibraryModel, keyword
     """A model that a library builds."""
     made: Module = run.own(Module(run.site(node), layer=name, sensitive=model.sensitive, name=name))
     made.settings = dict(keywords)
-    made.fields["#mode"] = (0, model.training)
-    made.fields["#place"] = NEW if name.startswith("torchvision.") else NOWHERE  # others may be told a device
-    made.fields["#initialised"] = True
+    made.facts[Fact.MODE] = (0, model.training)
+    made.facts[Fact.PLACE] = NEW if name.startswith("torchvision.") else NOWHERE  # others may be told a device
+    made.facts[Fact.INITIALISED] = True
     run.emit(ModuleBuilt, node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
     return made
 

@@ -12,6 +12,7 @@ from torch_doctor.static.values import (
     Args,
     Const,
     Content,
+    Fact,
     Keywords,
     Mapping,
     Plain,
@@ -58,8 +59,8 @@ def append_item(run: Executor, of: Sequence, value: Value, node: p.Node, receive
     carries = blend(item.flow for item in content.all()).kept
     kept = keeping.keep_item(run, value, carries, node, receiver, bounded=of.bounded)
     site = run.site(node)
-    if site not in of.sites:
-        of.sites.append(site)
+    if site not in of.fact(Fact.FILLED):
+        run.heap.set(of.facts, Fact.FILLED, (*of.fact(Fact.FILLED), site))
     if content.rest is None and len(content.items) < 64:  # noqa: PLR2004 - more items than that are not told apart
         run.heap.set(of.fields, "items", Content((*content.items, kept)))
     else:

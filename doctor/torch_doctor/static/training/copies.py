@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.values import (
     Content,
     Either,
+    Fact,
     Mapping,
     Module,
     Object,
@@ -43,24 +44,22 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
         copy.settings, copy.given = value.settings, value.given
         seen[value.id] = copy
         for key, item in value.fields.items():
-            if isinstance(item, Content):
-                copy.fields[key] = Content(
-                    tuple(copied(run, i, node, seen) for i in item.items),
-                    None if item.rest is None else copied(run, item.rest, node, seen),
-                )
-            elif isinstance(key, tuple) or not isinstance(item, Value):
-                copy.fields[key] = item
-            else:
-                copy.fields[key] = copied(run, item, node, seen)
+            copy.fields[key] = copied(run, item, node, seen) if isinstance(item, Value) else item
+        copy.facts.update(value.facts)
+        owner, content = value.fact(Fact.OWNER), value.fact(Fact.LISTED)
+        if content is not None:
+            copy.facts[Fact.LISTED] = _copied_content(run, content, node, seen)
+        if owner is not None:
+            copy.facts[Fact.OWNER] = copied(run, owner, node, seen)
         if len(seen) == 1:
-            copy.fields.pop("#registered", None)
+            copy.facts.pop(Fact.REGISTERED, None)
         return copy
     if isinstance(value, Either):
         return either((facts, copied(run, option, node, seen)) for facts, option in value.options)
     if isinstance(value, ParameterValue):
         leaf: ParameterValue = run.own(ParameterValue(value.born, declared=value.declared))
         seen[value.id] = leaf
-        leaf.fields.update(value.fields)
+        leaf.facts.update(value.facts)
         return leaf
     if isinstance(value, Tensor):
         return value.with_flow(value.flow)
@@ -79,3 +78,8 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
         items = tuple(copied(run, item, node, seen) for item in content.items)
         return run.own(Sequence(value.kind, Content(items, content.rest), run.site(node), value.function))
     return value
+
+
+def _copied_content(run: Executor, content: Content, node: p.Node, seen: dict[int, Value]) -> Content:
+    items = tuple(copied(run, item, node, seen) for item in content.items)
+    return Content(items, None if content.rest is None else copied(run, content.rest, node, seen))

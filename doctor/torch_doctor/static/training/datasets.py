@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     NOWHERE,
     Const,
     Content,
+    Fact,
     FunctionValue,
     Instance,
     Lib,
@@ -48,7 +49,9 @@ def batch_of(run: Executor, loader: Loader) -> Value:
     flow = Flow(source=Source.LOADER, loader=loader.id)
     size = _batch_size(loader)
     data = loader.fields.get("dataset")
-    opaque = {"#elsewhere", "collate_fn", "**"} & set(loader.fields)  # who puts items together may move them, too
+    opaque = loader.fact(Fact.ELSEWHERE) or {"collate_fn", "**"} & set(
+        loader.fields
+    )  # who puts items together may move them
     place = None if opaque else Place("", "batch", loader.born, loaders=_sorts(run, loader, data))
     if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
         return Unknown(flow, place=place)
@@ -133,7 +136,7 @@ def _item_of_project(run: Executor, data: Instance) -> Value:
         shuffles = bool(run.trace.of(Reordered))
         item = _copied(run, result)
     if shuffles:
-        data.fields["#reordered"] = True  # its rows come in an order of its own
+        data.facts[Fact.REORDERED] = True  # not logged: it was looked at aside, once for all paths
     return item
 
 

@@ -33,6 +33,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Either,
+    Fact,
     FunctionValue,
     Keywords,
     Lib,
@@ -118,7 +119,7 @@ def _called(run: Executor, module: Module, args: Args, keywords: Keywords, node:
 def _placed(run: Executor, output: Value, module: Module, given: list[Value]) -> Value:
     """An output of which nobody knows where it is: it is where the module is."""
     if isinstance(output, (Tensor, Unknown)) and output.place is None:
-        own: Value = module.fields["#place"]
+        own: Value = module.fact(Fact.PLACE)
         if own is NOWHERE and module.cls is None and not module.layer and given:
             own = places.of(given[0])
         if places.is_away(run, own):
@@ -193,7 +194,7 @@ def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: 
     found = module.cls.find("forward") if module.cls is not None else None
     if found is not None and isinstance(found[0], FunctionValue):
         return _followed(run, module, found[0], args, keywords, node)
-    content = module_parts.listed(run, module)
+    content = module_parts.listed(module)
     if module.layer == "torch.nn.Sequential" and content is not None:
         return chained(run, module, content, args, keywords, node)
     if module.table is not None:
@@ -262,7 +263,7 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     values = [*args, *keywords.values()]
     flow = blend(value.flow for value in values)
     grad = run.grad
-    if table.parameters and grad is not False and module.fields.get("#frozen") is not True:
+    if table.parameters and grad is not False and module.fact(Fact.FROZEN) is not True:
         flow = replace(flow, graph=grad, modules=flow.modules | {module.id})
     else:
         flow = operators.recorded(run, flow)
@@ -273,7 +274,7 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
     if table.parameters:
         plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), node)
         places.into_layer(run, module, first, node)
-        own = module.fields["#place"]
+        own = module.fact(Fact.PLACE)
         place = own if places.is_away(run, own) else place
     if table.parameters:
         pixels.met(run, module.layer, first)
@@ -318,7 +319,7 @@ def _made(run: Executor, module: Module, table: Layer, node: p.Node) -> tuple[Si
 
 def _where(run: Executor, value: Value) -> tuple[str, ...]:
     """The devices that a thing may be on."""
-    place = value.fields["#place"] if isinstance(value, Module) else places.of(value)
+    place = value.fact(Fact.PLACE) if isinstance(value, Module) else places.of(value)
     return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))
 
 

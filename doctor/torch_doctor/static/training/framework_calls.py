@@ -13,6 +13,7 @@ from torch_doctor.static.values import (
     Args,
     Bound,
     Content,
+    Fact,
     FunctionValue,
     Keywords,
     Module,
@@ -132,7 +133,7 @@ def owned_method(
         )
         return NOTHING
     if name == "optimizers":
-        known = of.fields.get("#optimizers")
+        known = of.fact(Fact.OPTIMIZERS)
         if isinstance(known, Value):
             return known
         return run.own(Optimizer(None, "", module_parts.parts_of(run, of).owners, whole=False))

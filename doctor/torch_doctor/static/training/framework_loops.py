@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Content,
+    Fact,
     FunctionValue,
     Instance,
     Keywords,
@@ -93,7 +94,7 @@ def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
     optimizers = _optimizers_in(configured) if configured is not None else []
     if optimizers:
         only = optimizers[0] if len(optimizers) == 1 else Sequence("list", Content(tuple(optimizers)))
-        run.heap.set(module.fields, "#optimizers", only)
+        run.heap.set(module.facts, Fact.OPTIMIZERS, only)
     automatic = module.fields.get("automatic_optimization")
     manual = automatic is not None and not (isinstance(automatic, Const) and automatic.value)
     modes.set_mode(run, module, training_=True, node=node, name=module.class_name)

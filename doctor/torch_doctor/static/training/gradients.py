@@ -12,6 +12,7 @@ from torch_doctor.static.values import (
     NOTHING,
     Args,
     Const,
+    Fact,
     Keywords,
     Lib,
     Module,
@@ -54,7 +55,7 @@ def backward(
         for number in flow.modules:
             thing = run.objects.get(number)
             if isinstance(thing, Module) and thing.cls is None and not thing.layer:
-                run.heap.set(thing.fields, "#trained", value=True)
+                run.heap.set(thing.facts, Fact.TRAINED, value=True)
     run.went_backward |= flow.forwards
     run.parts_gone_backward |= flow.parts
     keeping.had_a_graph(run)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Args, Const, Keywords, Module, Params, Value
+from torch_doctor.static.values import Args, Const, Fact, Keywords, Module, Params, Value
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ def _set(run: Executor, given: Value | None, shown: p.Expr | None, how: str, val
     for each in given.modules:
         thing = run.objects.get(each)
         if isinstance(thing, Module) and run.constants:
-            run.heap.set(thing.fields, "#constant", made)
+            run.heap.set(thing.facts, Fact.CONSTANT, made)
 
 
 def loaded(run: Executor, module: Module) -> None:
     """Weights are loaded: they are no longer what they were set to."""
     if run.constants:
         for part in module_parts.parts_of(run, module).parts:
-            run.heap.set(part.fields, "#constant", None)
+            run.heap.set(part.facts, Fact.CONSTANT, None)
 
 
 def ran(run: Executor, module: Module, given: Args, output: Value) -> None:
@@ -85,14 +85,14 @@ def ran(run: Executor, module: Module, given: Args, output: Value) -> None:
     """
     first = given[0] if given else None
     before = run.straight.get(id(first), (None, None))[1]
-    constant = module.fields.get("#constant")
+    constant = module.fact(Fact.CONSTANT)
     if not _has_units(module):
         if before is not None and (_is_norm(module) or (module.table is not None and _is_even(module))):
             run.straight[id(output)] = (output, before)
         return
     if not isinstance(constant, Constant):
         return
-    made = before.fields.get("#constant") if before is not None and before is not module else None
+    made = before.fact(Fact.CONSTANT) if before is not None and before is not module else None
     if before is not None and isinstance(made, Constant):
         run.emit(
             ConstantWeights,
@@ -100,7 +100,7 @@ def ran(run: Executor, module: Module, given: Args, output: Value) -> None:
             module=before.id,
             class_name=before.layer,
             value=made.value,
-            identical=before.fields.get("#frozen", False) is False and not _is_narrow(before),
+            identical=before.fact(Fact.FROZEN) is False and not _is_narrow(before),
             built_at=before.born,
         )
     run.straight[id(output)] = (output, module)

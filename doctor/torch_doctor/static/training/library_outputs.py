@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import models
-from torch_doctor.static.values import MISSING, Const, Either, Module, Tensor, Unknown, Value
+from torch_doctor.static.values import MISSING, Const, Either, Fact, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -32,14 +32,14 @@ def _of_classifier(run: Executor, module: Module, head: tuple[str, int], flow: F
     own = run.resolve(module.fields.get(name, MISSING))
     if own is MISSING:
         return Tensor(flow, Kind.LOGITS, made_by=module.layer)
-    if (
-        isinstance(own, Module) and "#by_name" in own.fields
+    if isinstance(own, Module) and own.fact(
+        Fact.BY_NAME
     ):  # a part of the library's, whose last part may be the project's
-        parts = {key: value for key, value in own.fields.items() if isinstance(key, str) and not key.startswith("#")}
+        parts = dict(own.fields)
         behind = parts.pop("-1", None)
         own = run.resolve(parts.pop(str(last), None) or behind or MISSING)
         if parts.keys() - {str(number) for number in range(last)} or (
-            isinstance(own, Module) and "#by_name" in own.fields
+            isinstance(own, Module) and own.fact(Fact.BY_NAME)
         ):
             return Unknown(flow)
     if isinstance(own, (Module, Either)):

@@ -9,13 +9,13 @@ from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
 from torch_doctor.static.training import devices, rows, splitting, workers
-from torch_doctor.static.training.places import MOVES
 from torch_doctor.static.values import (
     Args,
     Bound,
     ClassValue,
     Const,
     Either,
+    Fact,
     FunctionValue,
     Instance,
     Keywords,
@@ -90,7 +90,7 @@ def _moves(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -
     workers = loader.fields.get("num_workers")
     if not isinstance(dataset, Instance) or {"**", "multiprocessing_context"} & set(loader.fields):
         return
-    for site in dataset.fields.get(MOVES, ()):
+    for site in dataset.fact(Fact.MOVES):
         run.emit(
             RowMoved,
             site,
@@ -114,8 +114,8 @@ def _batches(given: Keywords) -> int | None:
 
 def _length(dataset: Value | None) -> int | None:
     """How many rows a dataset of tensors, a list, a part of a split, or a library's own dataset has."""
-    if isinstance(dataset, Tool) and rows.OF_PART in dataset.fields:
-        return _number(dataset.fields[rows.OF_PART], default=None)
+    if isinstance(dataset, Tool) and dataset.fact(Fact.LENGTH) is not None:
+        return _number(dataset.fact(Fact.LENGTH), default=None)
     if isinstance(dataset, Tool) and canonical(dataset.name) in ROWS:
         train = dataset.keywords.get("train", dataset.args[1] if len(dataset.args) > 1 else Const(value=True))
         in_training, in_test = ROWS[canonical(dataset.name)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.training import initialising, snapshots
-from torch_doctor.static.values import Args, Const, Keywords, Module, Object, Plain, Value
+from torch_doctor.static.values import Args, Const, Fact, Keywords, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def loaded(run: Executor, of: Object, args: Args, keywords: Keywords, node: p.No
     """Write that a state is loaded into a module or an optimizer."""
     state = args[0] if args else keywords.get("state_dict")
     if isinstance(of, Module):
-        run.heap.set(of.fields, "#given", value=True)
+        run.heap.set(of.facts, Fact.WEIGHTS_GIVEN, value=True)
         states = snapshots.NONE if state is None else snapshots.states_in(run, state)
         run.emit(Loaded, node, module=of.id, name=receiver, states=states.taken, only=states.only)
         initialising.loaded(run, of)

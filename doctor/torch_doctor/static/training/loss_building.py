@@ -9,7 +9,19 @@ from torch_doctor.static.language import operators
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MODULE_METHODS
 from torch_doctor.static.training import module_building
-from torch_doctor.static.values import Args, Const, Either, Keywords, Module, Plain, Spread, Tensor, Unknown, Value
+from torch_doctor.static.values import (
+    Args,
+    Const,
+    Either,
+    Fact,
+    Keywords,
+    Module,
+    Plain,
+    Spread,
+    Tensor,
+    Unknown,
+    Value,
+)
 from torch_doctor.trace import Kind, LossBuilt, Source
 
 if TYPE_CHECKING:
@@ -47,13 +59,13 @@ def build_loss(run: Executor, name: str, args: Args, keywords: Keywords, node: p
         return Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar=True)
     module = module_building.build_layer(run, name, args, keywords, node)
     if doubtful and not any(isinstance(value, Spread) for value in args):
-        module.fields["#doubtful"] = event  # not logged: the module is new
+        module.facts[Fact.DOUBTFUL] = event  # not logged: the module is new
     return module
 
 
 def note_use(run: Executor, module: Module, method: str, node: p.Node) -> None:
     """Note that a method which only the loss's value has is called on a loss whose constructor got who knows what."""
-    event = module.fields.get("#doubtful")
+    event = module.fact(Fact.DOUBTFUL)
     known = method == "backward" or method in functions.METHODS
     if isinstance(event, LossBuilt) and known and method not in MODULE_METHODS:
         event.used_at = run.site(node)

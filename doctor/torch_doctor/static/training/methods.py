@@ -94,7 +94,7 @@ def call_method(
 def _may_be_set(run: Executor, thing: Tool, depth: int = 3) -> None:
     """A library's object is given something, as a configuration is a file: its constants may be others from here on."""
     for key, value in list(thing.fields.items()):
-        if isinstance(value, Const) and isinstance(key, str) and not key.startswith("#"):
+        if isinstance(value, Const) and isinstance(key, str):
             run.heap.set(thing.fields, key, Plain(("set", thing.id, key)))
         elif isinstance(value, Tool) and depth:
             _may_be_set(run, value, depth - 1)

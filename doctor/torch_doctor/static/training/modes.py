@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
+    Fact,
     Module,
     ParameterValue,
 )
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 def set_mode(run: Executor, module: Module, training_: Tri, node: p.Node, name: str) -> None:
     """`train()` and `eval()`."""
-    run.heap.set(module.fields, "#mode", (next(run.stamps), training_))
+    run.heap.set(module.facts, Fact.MODE, (next(run.stamps), training_))
     run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module))
 
 
 def _whole(run: Executor, module: Module) -> bool:
-    return "#registered" not in module.fields
+    return not module.fact(Fact.REGISTERED)
 
 
 def mode_of(run: Executor, module: Module) -> tuple[Tri, Tri]:
@@ -45,13 +46,13 @@ def mode_of(run: Executor, module: Module) -> tuple[Tri, Tri]:
 
 def own_mode(run: Executor, module: Module) -> tuple[int, Tri]:
     """The mode that was last set on a module or on one that it is part of."""
-    mode: tuple[int, Tri] = module.fields.get("#mode", (0, True))
-    owner = module.fields.get("#owner")
+    mode: tuple[int, Tri] = module.fact(Fact.MODE)
+    owner = module.fact(Fact.OWNER)
     seen = {module.id}
     while isinstance(owner, Module) and owner.id not in seen:
         seen.add(owner.id)
-        mode = max(mode, owner.fields.get("#mode", (0, True)), key=lambda stamped: stamped[0])
-        owner = owner.fields.get("#owner")
+        mode = max(mode, owner.fact(Fact.MODE), key=lambda stamped: stamped[0])
+        owner = owner.fact(Fact.OWNER)
     return mode
 
 
@@ -61,24 +62,21 @@ def _collect_modes(
     if module.id in seen or len(seen) > module_parts.PARTS:
         return
     seen.add(module.id)
-    own: tuple[int, Tri] = module.fields.get("#mode", (0, True))
+    own: tuple[int, Tri] = module.fact(Fact.MODE)
     mode = max(own, inherited, key=lambda stamped: stamped[0])
-    cares: Tri = True if module.fields.get("#reads_mode") else module.sensitive
+    cares: Tri = True if module.fact(Fact.READS_MODE) else module.sensitive
     if cares is not False:
         caring.append((cares, mode[1]))
-    for key, value in module.fields.items():
-        if isinstance(key, str) and key.startswith("#"):
-            continue
-        for child in module_parts.children(value, listed=key == "items"):
-            if isinstance(child, Module):
-                _collect_modes(run, child, mode, caring, seen)
-            elif child is not None and not isinstance(child, ParameterValue):
-                caring.append((None, mode[1]))
+    for child in module_parts.members_of(module):
+        if isinstance(child, Module):
+            _collect_modes(run, child, mode, caring, seen)
+        elif not isinstance(child, ParameterValue):
+            caring.append((None, mode[1]))
 
 
 def current_mode(run: Executor, module: Module) -> Tri:
     """`module.training`, the modules whose forward is being executed included."""
     modes = [own_mode(run, module)]
-    modes += [caller.fields.get("#mode", (0, True)) for caller in run.modules_called]
+    modes += [caller.fact(Fact.MODE) for caller in run.modules_called]
     latest_mode: tuple[int, Tri] = max(modes, key=lambda stamped: stamped[0])
     return latest_mode[1]

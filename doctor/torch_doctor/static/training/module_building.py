@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Content,
+    Fact,
     FunctionValue,
     Keywords,
     Mapping,
@@ -83,16 +84,16 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     own_base = not cls.opaque_base() and all(name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names)
     sensitive: Tri = False if own_base else (known.sensitive if known else None)
     module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, sensitive=sensitive))
-    module.fields["#mode"] = (0, True)
+    module.facts[Fact.MODE] = (0, True)
     if own_base:
-        module.fields["#place"] = NEW
+        module.facts[Fact.PLACE] = NEW
     if layer in layers.LAYERS:
         _set_table(run, module, layer, (), {})
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
     guessed = cls.opaque_base() or not any(map(_is_module, names))
     if not runs_own or guessed or (init is not None and _is_stub(init[0])):
-        module.fields["#initialised"] = True
+        module.facts[Fact.INITIALISED] = True
     if layer in LISTS and not runs_own:
         _fill_list(run, module, args, keywords)
     run.building.append(module)
@@ -114,13 +115,13 @@ def _is_stub(function: Value) -> bool:
 
 def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) -> None:
     inside = module_parts.parts_of(run, module)
-    early: tuple[Site, FunctionValue] | None = module.fields.get("#early")
-    initialised: Tri = module.fields.get("#initialised", False)
+    early: tuple[Site, FunctionValue] | None = module.fact(Fact.EARLY)
+    initialised: Tri = module.fact(Fact.INITIALISED)
     mistaken: FunctionValue | None = None
     if early is not None:
         mistaken = early[1]
     elif initialised is False:
-        mistaken = module.fields.get("#constructor")
+        mistaken = module.fact(Fact.CONSTRUCTOR)
     run.emit(
         ModuleBuilt,
         node,
@@ -136,9 +137,8 @@ def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) 
     )
     mode_methods.mode_methods(run, cls, node)
     unused_layers.unused(run, module, cls)
-    for key, held_ in list(module.fields.items()):
-        if isinstance(key, tuple) and key[0] == "#held":
-            _report_held(run, module, cls, key[1], held_)
+    for name, assigned in module.fact(Fact.HELD).items():
+        _report_held(run, module, cls, name, assigned)
 
 
 def _report_held(
@@ -166,9 +166,9 @@ def _report_held(
         parameters=all(isinstance(member, ParameterValue) for member in members),
         trainable=module_parts.some(_matters(run, member) for member in members),
         passed_in=(new and not own) or (wraps_one and len(members) == 1),
-        registered=any("#registered" in member.fields for member in members),
+        registered=any(member.fact(Fact.REGISTERED) for member in members),
         member_class=next((m.class_name for m in members if isinstance(m, Module)), ""),
-        filled_at=tuple(container.sites),
+        filled_at=container.fact(Fact.FILLED),
     )
 
 
@@ -188,9 +188,9 @@ def _matters(run: Executor, member: Object) -> Tri:
 def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Module:
     """Construct a module of torch's own."""
     module: Module = run.own(Module(run.site(node), layer=name, sensitive=False))
-    module.fields["#mode"] = (0, True)
-    module.fields["#place"] = NOWHERE if {"device", "**"} & set(keywords) else NEW
-    module.fields["#initialised"] = True
+    module.facts[Fact.MODE] = (0, True)
+    module.facts[Fact.PLACE] = NOWHERE if {"device", "**"} & set(keywords) else NEW
+    module.facts[Fact.INITIALISED] = True
     built_in_forward.layer(run, module)
     module.given = args
     module.settings = dict(keywords)
@@ -272,10 +272,10 @@ def _fill_list(run: Executor, module: Module, args: Args, keywords: Keywords) ->
             rest.append(value)
         else:
             items.append(value)
-    module.fields["items"] = Content(tuple(items), summary(rest) if rest else None)
+    module.facts[Fact.LISTED] = Content(tuple(items), summary(rest) if rest else None)  # not logged: it is new
     for item in (*items, *rest):
-        for child in module_parts.children(item, listed=False):
+        for child in module_parts.children(item):
             if isinstance(child, Object):
-                run.heap.set(child.fields, "#registered", value=True)
-                run.heap.set(child.fields, "#owner", module)
+                run.heap.set(child.facts, Fact.REGISTERED, value=True)
+                run.heap.set(child.facts, Fact.OWNER, module)
     run.heap.restructure()

@@ -24,10 +24,12 @@ from torch_doctor.static.training import (
     snapshots,
 )
 from torch_doctor.static.values import (
+    ANY_NAME,
     NOTHING,
     Args,
     Const,
     Content,
+    Fact,
     Keywords,
     Mapping,
     Method,
@@ -38,6 +40,7 @@ from torch_doctor.static.values import (
     Spread,
     Tensor,
     Unknown,
+    UnknownName,
     Value,
     summary,
 )
@@ -71,7 +74,7 @@ def module_method(
         for number in module_parts.parts_of(run, of).owners:
             thing = run.objects.get(number)
             if thing is not None:
-                run.heap.set(thing.fields, "#frozen", frozen)
+                run.heap.set(thing.facts, Fact.FROZEN, frozen)
         return of
     if name in MOVES or name in ("share_memory", "compile", "to_empty", "set_swish"):
         device, dtype = devices.moved_to(name, args, keywords)
@@ -86,12 +89,12 @@ def module_method(
     if name in ("add_module", "register_module") and len(args) > 1:
         key = args[0]
         module_parts.set_module_attribute(
-            run, of, str(key.value) if isinstance(key, Const) else f"?{len(of.fields)}", args[1], node
+            run, of, str(key.value) if isinstance(key, Const) else UnknownName.among(of), args[1], node
         )
         return NOTHING
     if name == "register_parameter" and len(args) > 1:
         module_parts.set_module_attribute(
-            run, of, str(args[0].value) if isinstance(args[0], Const) else "?", args[1], node
+            run, of, str(args[0].value) if isinstance(args[0], Const) else ANY_NAME, args[1], node
         )
         return NOTHING
     if name == "register_buffer" and len(args) > 1 and isinstance(args[0], Const):
@@ -132,7 +135,7 @@ def module_method(
 def of_base(run: Executor, of: Module, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:
     """`super().method(...)` where the next class is a library's."""
     if name == "__init__":
-        run.heap.set(of.fields, "#initialised", value=True)
+        run.heap.set(of.facts, Fact.INITIALISED, value=True)
         if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
             sharing.put_together(run, args, node)
             module_parts.add_to_list(
@@ -153,8 +156,8 @@ def of_base(run: Executor, of: Module, name: str, args: Args, keywords: Keywords
             )
         return NOTHING
     if name in {"forward", "__call__"}:
-        if of.layer == "torch.nn.Sequential" and module_parts.listed(run, of) is not None:
-            return forwards.chained(run, of, module_parts.listed(run, of) or Content(), args, keywords, node)
+        if of.layer == "torch.nn.Sequential" and module_parts.listed(of) is not None:
+            return forwards.chained(run, of, module_parts.listed(of) or Content(), args, keywords, node)
         if of.table is not None:
             return forwards.layer_output(run, of, of.table, args, keywords, node)
         flow = blend(value.flow for value in (*args, *keywords.values()))
@@ -174,7 +177,7 @@ def _applied(run: Executor, of: Module, function: Value, node: p.Node) -> None:
     """`module.apply(function)`: the function gets each part, where all are known and not too many."""
     inside = module_parts.parts_of(run, of)
     if inside.opaque or len(inside.parts) > WALKED:
-        outside.call_back(run, function, node, (module_parts.part_of(run, of, "?"),))
+        outside.call_back(run, function, node, (module_parts.part_of(run, of, ANY_NAME),))
         return
     for part in inside.parts:
         run.call(function, (part,), {}, node)
@@ -186,23 +189,17 @@ def _walked(run: Executor, of: Module, name: str) -> Value:
     if name in ("modules", "named_modules"):
         found: list[Value] = list(inside.parts)
     else:
-        content = module_parts.listed(run, of)
-        found = (
-            list(content.all())
-            if content
-            else [
-                value
-                for key, value in of.fields.items()
-                if isinstance(key, str) and key[0] != "#" and isinstance(value, Module)
-            ]
-        )
+        content = module_parts.listed(of)
+        found = list(content.all()) if content else [value for value in of.fields.values() if isinstance(value, Module)]
     if name == "keys":
         return Plain()
     opaque = of.cls is None and not of.layer
     exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
-    one: Value = summary(found) if found and not opaque else module_parts.part_of(run, of, "?") if opaque else Unknown()
+    one: Value = (
+        summary(found) if found and not opaque else module_parts.part_of(run, of, ANY_NAME) if opaque else Unknown()
+    )
     if isinstance(one, Unknown) and found:
-        one = module_parts.part_of(run, of, "?")
+        one = module_parts.part_of(run, of, ANY_NAME)
     if name.startswith("named") or name == "items":
         if exact:
             return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))

@@ -11,6 +11,7 @@ from torch_doctor.static.training import modes, sharing, unused_layers
 from torch_doctor.static.values import (
     Content,
     Either,
+    Fact,
     Instance,
     Mapping,
     Module,
@@ -26,6 +27,8 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace import Tri
 
@@ -59,16 +62,13 @@ def parts_of(run: Executor, module: Module) -> Inside:
             owners.add(part.id)
         if part.cls is None and not part.layer:
             opaque = True
-        for key, value in part.fields.items():
-            if isinstance(key, str) and key.startswith("#"):
-                continue
-            for child in children(value, listed=key == "items"):
-                if isinstance(child, Module):
-                    waiting.append(child)
-                elif isinstance(child, ParameterValue):
-                    owners.add(child.id)
-                else:
-                    opaque = True
+        for child in members_of(part):
+            if isinstance(child, Module):
+                waiting.append(child)
+            elif isinstance(child, ParameterValue):
+                owners.add(child.id)
+            else:
+                opaque = True
     result = Inside(tuple(parts.values()), opaque, frozenset(owners))
     run.inside[module.id] = (run.heap.structure, result)
     return result
@@ -78,7 +78,7 @@ def has_parameters(run: Executor, part: Module) -> Tri:
     """Whether a module owns parameters itself, apart from its parts."""
     if part.table is not None:
         return part.table.parameters
-    if "#by_name" in part.fields:
+    if part.fact(Fact.BY_NAME):
         return None  # a part or a method, and nobody knows of which sort
     if part.layer in layers.CONTAINERS or part.layer in losses.LOSSES:
         return False
@@ -104,25 +104,32 @@ def trainable(run: Executor, module: Module) -> Tri:
     for part in inside.parts:
         has = has_parameters(run, part)
         if has is not False:
-            frozen = part.fields.get("#frozen", False)
+            frozen = part.fact(Fact.FROZEN)
             found.append(False if frozen is True else None if frozen is None or has is None else True)
     bare = inside.owners - {part.id for part in inside.parts}
     found.extend(True for _ in bare)
-    if "#trained" in module.fields:
+    if module.fact(Fact.TRAINED):
         return True
-    if module.fields.get("#frozen", False) is None:
+    if module.fact(Fact.FROZEN) is None:
         return None
     return some(found) if found else (None if inside.opaque else False)
 
 
-def children(value: Any, *, listed: bool) -> list[Value | None]:  # noqa: ANN401 - fields hold plain flags beside values
+def members_of(module: Module) -> Iterator[Value]:
+    """The modules and parameters among a module's attributes and items; other values that may be modules too."""
+    for value in module.fields.values():
+        yield from children(value)
+    content = listed(module)
+    for item in content.all() if content is not None else ():
+        yield from children(item)
+
+
+def children(value: Any) -> list[Value]:  # noqa: ANN401 - fields hold annotations beside values
     """The modules and parameters that an attribute's value brings; other values that may be modules too."""
     if isinstance(value, (Module, ParameterValue)):
         return [value]
     if isinstance(value, Either):
-        return [child for _, option in value.options for child in children(option, listed=False)]
-    if listed and isinstance(value, Content):
-        return [child for item in value.all() for child in children(item, listed=False)]
+        return [child for _, option in value.options for child in children(option)]
     if isinstance(value, Unknown) and any(True for _ in value.holds):
         return [value]
     if isinstance(value, Instance) and value.cls.opaque_base():
@@ -153,21 +160,22 @@ def set_module_attribute(run: Executor, module: Module, name: str, new: Value, n
     """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
     run.heap.set(module.fields, name, new)
     if name == "__dict__":
-        run.heap.set(module.fields, "#initialised", value=True)  # it takes the state of another module
+        run.heap.set(module.facts, Fact.INITIALISED, value=True)  # it takes the state of another module
     site = run.site(node)
-    for child in children(new, listed=False):
+    for child in children(new):
         if isinstance(child, (Module, ParameterValue)):
             if isinstance(child, ParameterValue) and not child.declared:
                 continue
             register(run, module, child, name, node)
             if isinstance(child, Module) and child is new and isinstance(node, p.Assign):
                 unused_layers.note(run, module, name, child, site)
-            if module.fields.get("#initialised") is not True and "#early" not in module.fields and run.frame.what:
-                run.heap.set(module.fields, "#early", (site, run.frame.what))
+            if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
+                run.heap.set(module.facts, Fact.EARLY, (site, run.frame.what))
     run.heap.restructure()
     if isinstance(new, (Sequence, Mapping)):
         sharing.put_together(run, (new,), node)
-        run.heap.set(module.fields, ("#held", name), (site, run.frame.what, _wraps_one(node)))
+        held = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
+        run.heap.set(module.facts, Fact.HELD, held)
 
 
 def _wraps_one(node: p.Node) -> bool:
@@ -178,27 +186,27 @@ def _wraps_one(node: p.Node) -> bool:
 
 def register(run: Executor, owner: Module, child: Object, name: str, node: p.Node) -> None:
     """Make a module or parameter part of a module."""
-    run.heap.set(child.fields, "#registered", value=True)
-    run.heap.set(child.fields, "#owner", owner)
+    run.heap.set(child.facts, Fact.REGISTERED, value=True)
+    run.heap.set(child.facts, Fact.OWNER, owner)
     run.heap.restructure()
     if not run.building:
         run.emit(Registered, node, owner=owner.id, child=child.id, name=name)
 
 
-def listed(run: Executor, module: Module) -> Content | None:
+def listed(module: Module) -> Content | None:
     """The children of a module that is a list of modules; None for any other."""
-    content = module.fields.get("items")
-    return content if isinstance(content, Content) else None
+    content: Content | None = module.fact(Fact.LISTED)
+    return content
 
 
 def add_to_list(run: Executor, module: Module, items: tuple[Value, ...], node: p.Node) -> None:
     """`ModuleList.append` and `extend`, `Sequential.append`."""
-    content = listed(run, module) or Content()
+    content = listed(module) or Content()
     if run.loop_depth and len(content.items) >= PARTS:
         return
-    run.heap.set(module.fields, "items", Content((*content.items, *items), content.rest))
+    run.heap.set(module.facts, Fact.LISTED, Content((*content.items, *items), content.rest))
     for item in items:
-        for child in children(item, listed=False):
+        for child in children(item):
             if isinstance(child, (Module, ParameterValue)):
                 register(run, module, child, "items", node)
     run.heap.restructure()
@@ -216,16 +224,16 @@ def sliced(run: Executor, module: Module, content: Content, node: p.Index) -> Va
     else:
         items, rest = (), summary(content.all()) if content.all() else None
     part: Module = run.own(Module(module.born, layer=module.layer, sensitive=False))
-    part.fields["#mode"] = modes.own_mode(run, module)
-    part.fields["#initialised"] = True
-    part.fields["items"] = Content(items, rest)
+    part.facts[Fact.MODE] = modes.own_mode(run, module)
+    part.facts[Fact.INITIALISED] = True
+    part.facts[Fact.LISTED] = Content(items, rest)
     return part
 
 
 def part_of(run: Executor, module: Module, name: str) -> Value:
     """An attribute of a module that is known by its role only: a part of it, or a method."""
     part: Module = run.own(Module(module.born, name=name))
-    part.fields["#mode"] = module.fields.get("#mode", (0, None))
-    part.fields["#registered"] = part.fields["#by_name"] = True
+    part.facts[Fact.MODE] = module.fact(Fact.MODE)
+    part.facts[Fact.REGISTERED] = part.facts[Fact.BY_NAME] = True
     module.fields[name] = part  # not logged: it has always been there
     return part

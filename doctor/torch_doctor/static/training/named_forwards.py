@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.training import module_building
-from torch_doctor.static.values import NOTHING, Bound, Const, Either, Method, Module, Value
+from torch_doctor.static.values import NOTHING, Bound, Const, Either, Fact, Method, Module, Value
 from torch_doctor.trace import ForwardByName
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _owner(func: Value) -> Module | None:
 
 def _is_called(run: Executor, module: Module) -> bool:
     """Whether it surely is a module, and calling it is the way to its `forward`."""
-    if "#compiled" in module.fields:
+    if module.fact(Fact.COMPILED):
         return False
     if module.cls is None:
         return True

@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Args,
     Bound,
     Either,
+    Fact,
     FunctionValue,
     Keywords,
     Method,
@@ -66,8 +67,8 @@ def optimizer_method(
         return NOTHING
     if name == "add_param_group":
         modules, whole = parameters.parameters_in(run, args)
-        of.modules |= modules
-        of.whole = of.whole and whole
+        run.heap.set(of.facts, Fact.TAKEN, of.modules | modules)
+        run.heap.set(of.facts, Fact.COMPLETE, of.whole and whole)
         return NOTHING
     if name == "state_dict":
         return checkpoints.state_dict(run, node, checkpoints.OPTIMIZER_STATE)

@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Args,
     Const,
     Either,
+    Fact,
     Grads,
     Keywords,
     Lib,
@@ -82,7 +83,7 @@ def params_method(run: Executor, of: Params, name: str, args: Args, keywords: Ke
         for number in of.modules:
             thing = run.objects.get(number)
             if thing is not None:
-                run.heap.set(thing.fields, "#frozen", frozen if of.whole else None)
+                run.heap.set(thing.facts, Fact.FROZEN, frozen if of.whole else None)
         return of
     if name.endswith("_") and not name.startswith("_"):
         built_in_forward.weights_given(run, of)

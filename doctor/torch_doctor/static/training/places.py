@@ -13,12 +13,14 @@ from torch_doctor.static.values import (
     NAMED,
     NOWHERE,
     Either,
+    Fact,
     Module,
     ParameterValue,
     Place,
     Sequence,
     Tensor,
     Unknown,
+    UnknownName,
     Value,
     either,
     unpacked,
@@ -102,7 +104,7 @@ def went(run: Executor, modules: Iterable[int]) -> bool:
 
 def _devices(run: Executor, modules: Iterable[int]) -> set[str]:
     things = [run.objects.get(number) for number in modules]
-    return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fields["#place"])}
+    return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fact(Fact.PLACE))}
 
 
 def part(place: Value | None) -> Value | None:
@@ -147,10 +149,6 @@ class Moves:
             self.sites.append(run.site(node))
 
 
-MOVES = "#moves"
-"""The field of a data set with the places of moves in its `__getitem__`."""
-
-
 def _asks_for_gpu(symbol: object) -> bool:
     """Whether a test asks whether there is a GPU."""
     if isinstance(symbol, tuple):
@@ -185,10 +183,10 @@ def module_moved(run: Executor, module: Module, method: str, args: Args, keyword
         return
     place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(node))
     inside = module_parts.parts_of(run, module)
-    if inside.opaque or any(str(name).startswith("?") for name in module.fields):  # any other may be a part of it
+    if inside.opaque or any(isinstance(name, UnknownName) for name in module.fields):  # any other may be a part of it
         lost_sight(run, (number for number, thing in run.objects.items() if isinstance(thing, Module)), ())
     for each in inside.parts:
-        run.heap.set(each.fields, "#place", place)
+        run.heap.set(each.facts, Fact.PLACE, place)
 
 
 def lost_sight(run: Executor, modules: Iterable[int], loaders: Iterable[int]) -> None:
@@ -196,11 +194,11 @@ def lost_sight(run: Executor, modules: Iterable[int], loaders: Iterable[int]) ->
     for number in modules:
         thing = run.objects.get(number)
         if isinstance(thing, Module):
-            run.heap.set(thing.fields, "#place", NOWHERE)
+            run.heap.set(thing.facts, Fact.PLACE, NOWHERE)
     for number in loaders:
         thing = run.objects.get(number)
         if thing is not None and not isinstance(thing, Module):
-            run.heap.set(thing.fields, "#elsewhere", value=True)
+            run.heap.set(thing.facts, Fact.ELSEWHERE, value=True)
 
 
 def disturbed(value: Value) -> None:
@@ -256,11 +254,11 @@ def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) 
     """A layer with parameters is given a tensor."""
     if run.scatters or given is None:
         return
-    own, other = layer.fields["#place"], of(given)
+    own, other = layer.fact(Fact.PLACE), of(given)
     if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
         return
     name = layer.layer.rpartition(".")[2] or layer.name
-    around = [place for module in run.modules_called if (place := module.fields["#place"]) is not NOWHERE]
+    around = [place for module in run.modules_called if (place := module.fact(Fact.PLACE)) is not NOWHERE]
     direct = any(given is each for each in run.outer_arguments)
     for facts, place in options(run, own):
         if place.device in _AWAY and (here := _surely_here(run, other, facts)) is not None:

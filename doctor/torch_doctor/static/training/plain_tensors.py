@@ -13,6 +13,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Either,
+    Fact,
     Home,
     Keywords,
     Lib,
@@ -222,7 +223,7 @@ def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Nod
 
 def read(run: Executor, value: ParameterValue, node: p.Node) -> None:
     """A leaf that gathers gradients and is no parameter of the module that it is an attribute of: any use is one."""
-    if run.modules_called and value.home is not None and "#registered" not in value.fields:
+    if run.modules_called and value.home is not None and not value.fact(Fact.REGISTERED):
         _tell(run, value.home, node)
 
 

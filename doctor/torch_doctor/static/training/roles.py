@@ -12,6 +12,7 @@ from torch_doctor.static.tables import layers, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
+    Fact,
     FunctionValue,
     Lib,
     Loader,
@@ -102,7 +103,7 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
 def module_by_role(run: Executor, name: str) -> Module:
     """A module of which nothing is known but that it is one."""
     module: Module = run.own(Module(None, name=name))
-    module.fields["#mode"] = (0, None)
+    module.facts[Fact.MODE] = (0, None)
     return module
 
 

@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Either,
+    Fact,
     FunctionValue,
     Instance,
     Keywords,
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
     from torch_doctor.trace.events import Trail
 
-OF_PART = "#rows"
-"""The field of a part of a split that says how many rows it has."""
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 
 
@@ -74,22 +73,22 @@ def split(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node
     items: tuple[Value, ...] = tuple(_subset(run, whole, node, part) for part in range(count))
     for part, length in zip(items, content.items, strict=False):
         if isinstance(part, Tool) and isinstance(length, Const) and type(length.value) is int:
-            part.fields[OF_PART] = length
+            part.facts[Fact.LENGTH] = length
     return run.own(Sequence("list", Content(items, None if count else _subset(run, whole, node, None)), run.site(node)))
 
 
 def _subset(run: Executor, whole: Value, node: p.Node, part: int | None) -> Tool:
     made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
     made.fields["dataset"] = whole
-    made.fields["#portion"] = part
+    made.facts[Fact.PORTION] = part
     return made
 
 
 def remember_arguments(run: Executor, thing: Instance, args: Args, keywords: Keywords, before: tuple[int, int]) -> None:
     """Keep what an object of a project class was built with, and whether its constructor drew random numbers."""
-    thing.fields["#given"] = (args, keywords)
-    thing.fields["#drew"] = run.draws > before[0] or run.reorders > before[1]
-    thing.fields["#reordered"] = run.reorders > before[1]
+    thing.facts[Fact.ARGUMENTS] = (args, keywords)
+    thing.facts[Fact.DREW] = run.draws > before[0] or run.reorders > before[1]
+    thing.facts[Fact.REORDERED] = run.reorders > before[1]
 
 
 def describe(run: Executor, value: Value | None, node: p.Node) -> int:
@@ -168,7 +167,7 @@ def _of_library(run: Executor, value: Tool, node: p.Node) -> DatasetBuilt:
     given = value.args[0] if value.args else value.keywords.get("dataset") or value.keywords.get("datasets")
     if name in data.SUBSETS:
         base = run.datasets.get(describe(run, given, node))
-        portion = value.fields.get("#portion", ...)
+        portion = value.fact(Fact.PORTION)
         indices = value.args[1] if len(value.args) > 1 else value.keywords.get("indices")
         text = f"part {value.id}" if portion is not ... else "" if indices is None else _text(indices)
         return _told(
@@ -217,8 +216,8 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
     known = next((found for name in names if (found := data.iterable(name)) is not None), None)
     if known is None and value.cls.find("__getitem__") is not None and not value.cls.opaque_base():
         known = False
-    args, keywords = value.fields.get("#given", ((), {}))
-    drew = value.fields.get("#drew") is not False
+    args, keywords = value.fact(Fact.ARGUMENTS)
+    drew = value.fact(Fact.DREW) is not False
     datasets.item_of_project(run, value)
     return _told(
         run,
@@ -226,7 +225,7 @@ def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | 
         node,
         class_name=value.cls.name,
         iterable=True if own_order or any(data.iterable(name) for name in names) else known,
-        shuffled=True if value.fields.get("#reordered") else None,
+        shuffled=True if value.fact(Fact.REORDERED) else None,
         rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
         augments=augmenting.augments(run, value),
         computes=_computes(value),

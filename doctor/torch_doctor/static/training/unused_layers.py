@@ -10,7 +10,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import ClassValue, FunctionValue, Module
+from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Module
 from torch_doctor.trace import LayerHeld
 
 if TYPE_CHECKING:
@@ -35,14 +35,12 @@ def note(run: Executor, module: Module, name: str, child: Module, site: Site) ->
     """Remember where a module that is under construction gets a layer, when its own class gives it."""
     function = run.frame.what
     if run.building and run.building[-1] is module and function is not None and function.owner is module.cls:
-        module.fields["#at", name] = (site, child)  # not logged: the module is new
+        run.heap.set(module.facts, Fact.ASSIGNED, {**module.fact(Fact.ASSIGNED), name: (site, child)})
 
 
 def unused(run: Executor, module: Module, cls: ClassValue) -> None:
     """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
-    held: dict[str, tuple[Site, Module]] = {
-        key[1]: value for key, value in module.fields.items() if isinstance(key, tuple) and key[0] == "#at"
-    }
+    held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
     if not held or not _only_forward(cls):
         return
     layers_held = {name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])}
@@ -75,7 +73,7 @@ def _is_shared(run: Executor, module: Module, name: str, child: Module) -> bool:
 
 def _is_layer(run: Executor, module: Module) -> bool:
     """Whether something computes anything: a loss is none, nor a list that stays empty."""
-    content = module_parts.listed(run, module)
+    content = module_parts.listed(module)
     return module.layer not in losses.LOSSES and (content is None or bool(content.all()))
 
 

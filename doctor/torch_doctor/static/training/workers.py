@@ -12,6 +12,7 @@ from torch_doctor.static.values import (
     Args,
     ClassValue,
     Const,
+    Fact,
     Instance,
     Lib,
     Loader,
@@ -34,8 +35,6 @@ GENERATORS = frozenset(("numpy.random.default_rng", "numpy.random.RandomState", 
 SEEDS = {"numpy.random.seed": "numpy", "random.seed": "random", "torch.manual_seed": "torch"}
 """Functions that seed the generator of a library, and which."""
 RESEEDING = frozenset(("seed", "setstate", "set_state", "jumped", "spawn"))
-DRAWS = "#draws"
-"""The field of a data set with what its `__getitem__` draws from."""
 STEPS = 300
 """Steps that the look at a `worker_init_fn` may take."""
 
@@ -91,7 +90,7 @@ def told(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> 
     dataset = None if dataset is None else run.resolve(dataset)
     while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
         dataset = run.resolve(dataset.args[0])
-    draws = dataset.fields.get(DRAWS) if isinstance(dataset, Instance) else None
+    draws = dataset.fact(Fact.DRAWS) if isinstance(dataset, Instance) else None
     if not isinstance(draws, Draws) or not isinstance(dataset, Instance) or draws.reseeded or "**" in loader.fields:
         return
     given = loader.fields.get("num_workers")

@@ -3,8 +3,10 @@
 from torch_doctor.static.values.callables import Bound, FunctionValue, Method, Partial, Super, Suspended
 from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
-from torch_doctor.static.values.joining import either, join, summary
+from torch_doctor.static.values.facts import Fact
+from torch_doctor.static.values.joining import either, join, joined, summary
 from torch_doctor.static.values.objects import (
+    ANY_NAME,
     Distribution,
     Fields,
     Instance,
@@ -16,6 +18,7 @@ from torch_doctor.static.values.objects import (
     Package,
     ParameterValue,
     Tool,
+    UnknownName,
 )
 from torch_doctor.static.values.places import CPU, GPU, IN_MEMORY, NAMED, NEW, NOWHERE, Place
 from torch_doctor.static.values.reach import held
@@ -64,6 +67,7 @@ from torch_doctor.static.values.value import (
 from torch_doctor.static.values.walking import leaves
 
 __all__ = [
+    "ANY_NAME",
     "COUNTER",
     "CPU",
     "GPU",
@@ -88,6 +92,7 @@ __all__ = [
     "Context",
     "Distribution",
     "Either",
+    "Fact",
     "Facts",
     "Fields",
     "FunctionValue",
@@ -124,6 +129,7 @@ __all__ = [
     "Tool",
     "Unknown",
     "UnknownAttribute",
+    "UnknownName",
     "Value",
     "Zero",
     "compound",
@@ -132,6 +138,7 @@ __all__ = [
     "hashable",
     "held",
     "join",
+    "joined",
     "latest",
     "leaves",
     "number_dtype",

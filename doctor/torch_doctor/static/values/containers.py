@@ -30,7 +30,7 @@ class Content:
 class Sequence(Object):
     """A list, tuple, set or deque (`kind`). Its content is the field "items". `function` is the function that made it."""
 
-    __slots__ = ("bounded", "function", "kind", "sites")
+    __slots__ = ("bounded", "function", "kind")
 
     def __init__(self, kind: str, content: Content, born: Site | None = None, function: object = None) -> None:
         super().__init__(born)
@@ -38,7 +38,6 @@ class Sequence(Object):
         self.fields["items"] = content
         self.bounded = False
         self.function = function
-        self.sites: list[Site] = []
 
     @property
     def content(self) -> Content:
@@ -66,12 +65,11 @@ def unpacked(value: Value) -> Value:
 class Mapping(Object):
     """A dict: known keys are fields ("key", value); "rest" is what lies under any other key."""
 
-    __slots__ = ("function", "sites")
+    __slots__ = ("function",)
 
     def __init__(self, born: Site | None = None, function: object = None) -> None:
         super().__init__(born)
         self.function = function
-        self.sites: list[Site] = []
 
     def values(self) -> tuple[Value, ...]:
         """Every value in it."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import EMPTY, Flow, alternatives
 from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
+from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.objects import Module
 from torch_doctor.static.values.places import IN_MEMORY, NOWHERE, Place
 from torch_doctor.static.values.reach import held
@@ -37,18 +38,26 @@ MAX_OPTIONS = 4
 """Values that are told apart; more are summed up."""
 
 
+def joined(key: object, left: Any, right: Any, symbol: Symbol | None) -> Any:  # noqa: ANN401 - fields hold values of any type
+    """What is known of a field that is `left` where `symbol` holds and `right` where it does not."""
+    if not isinstance(key, Fact) or key.joined is None:
+        return join(left, right, symbol)
+    if left is right:
+        return left
+    left, right = (key.unset if side is MISSING else side for side in (left, right))
+    return key.joined(left, right)
+
+
 def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: ANN401, C901, PLR0911 - fields hold plain flags beside values
     """What is known of something that is `left` where `symbol` holds and `right` where it does not."""
     if left is right:
         return left
     if left is MISSING:
-        return right if isinstance(right, (Value, Content, tuple)) else None
+        return right if isinstance(right, (Value, Content)) else None
     if right is MISSING:
-        return left if isinstance(left, (Value, Content, tuple)) else None
+        return left if isinstance(left, (Value, Content)) else None
     if isinstance(left, Content) and isinstance(right, Content):
         return _join_content(left, right)
-    if isinstance(left, tuple) and isinstance(right, tuple):  # "#mode": a stamp and a mode
-        return (max(left[0], right[0]), left[1] if left[1] == right[1] else None)
     if not isinstance(left, Value) or not isinstance(right, Value):
         return left if left == right else None
     if (

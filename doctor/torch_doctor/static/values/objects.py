@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow
-from torch_doctor.static.values.places import NOWHERE
+from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.symbols import SERIAL
 from torch_doctor.static.values.value import Value
 
@@ -29,15 +29,39 @@ class Fields(dict[Any, Any]):
         self.id = id_
 
 
-class Object(Value):
-    """A thing with an identity and state; `fields` is changed through the heap only. `born` is where it was made."""
+class UnknownName(str):
+    """The name of an attribute that is not known: no name that a script can spell equals it."""
 
-    __slots__ = ("born", "fields", "id")
+    __slots__ = ()
+
+    @classmethod
+    def among(cls, thing: Value) -> UnknownName:
+        """Another name than those of the attributes that something has already."""
+        return cls(f"?{len(thing.fields) if isinstance(thing, Object) else 0}")
+
+
+ANY_NAME = UnknownName("?")
+"""Stands for any one of the names that a thing's parts may have."""
+
+
+class Object(Value):
+    """A thing with an identity and state. `born` is where it was made.
+
+    `fields` are the attributes, items or variables that the script gives it, `facts` what is known of it besides. Both are
+    changed through the heap only.
+    """
+
+    __slots__ = ("born", "facts", "fields", "id")
 
     def __init__(self, born: Site | None = None) -> None:
         self.id = next(SERIAL)
         self.fields = Fields(self.id)
+        self.facts = Fields(self.id)
         self.born = born
+
+    def fact(self, fact: Fact) -> Any:  # noqa: ANN401 - each fact says what its values are
+        """What is known of it."""
+        return self.facts.get(fact, fact.unset)
 
 
 class Instance(Object):
@@ -53,9 +77,7 @@ class Instance(Object):
 class Module(Object):
     """A module. `cls` is the project's class, `layer` the torch name with its `table` entry; neither: only its role is known.
 
-    `sensitive` and `training` are what is known where its insides are not in sight. Fields beginning with "#" are not
-    attributes: "#mode" (stamp, training), "#place" (where its own parameters are), "#frozen", "#registered",
-    "#initialised", "#early", "#reads_mode", "#compiled".
+    `sensitive` is what is known of the mode's effect where its insides are not in sight.
     `shell` is the wrapper (its torch name) that this name of the module goes through, "" for the module itself.
     """
 
@@ -80,12 +102,11 @@ class Module(Object):
         self.given: tuple[Value, ...] = ()  # the constructor's arguments, of a layer; `settings` are those with names
         self.settings: dict[str, Value] = {}
         self.shell = ""
-        self.fields["#place"] = NOWHERE
 
     def within(self, shell: str) -> Module:
         """The same module, called through a wrapper."""
         module = Module(self.born, cls=self.cls, layer=self.layer, table=self.table, sensitive=self.sensitive)
-        module.id, module.fields = self.id, self.fields
+        module.id, module.fields, module.facts = self.id, self.fields, self.facts
         module.name, module.given, module.settings, module.shell = self.name, self.given, self.settings, shell
         return module
 
@@ -125,13 +146,25 @@ class ParameterValue(Object):
 class Optimizer(Object):
     """An optimizer with the modules whose parameters it has; `whole` False when it may have others."""
 
-    __slots__ = ("class_name", "inner", "modules", "whole")
+    __slots__ = ("class_name",)
 
     def __init__(self, born: Site | None, class_name: str, modules: frozenset[int], *, whole: bool) -> None:
         super().__init__(born)
         self.class_name = class_name
-        self.modules = modules
-        self.whole = whole
+        self.facts[Fact.TAKEN] = modules
+        self.facts[Fact.COMPLETE] = whole
+
+    @property
+    def modules(self) -> frozenset[int]:
+        """The numbers of the modules whose parameters it has now."""
+        modules: frozenset[int] = self.facts[Fact.TAKEN]
+        return modules
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has those of no others."""
+        whole: bool = self.facts[Fact.COMPLETE]
+        return whole
 
 
 class Tool(Object):

@@ -1,0 +1,132 @@
+"""Typed facts: what is known of an object beside the attributes that the script gives it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.values.places import NOWHERE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _agreed(left: Any, right: Any) -> Any:  # noqa: ANN401 - facts have values of any type
+    """What both ways say; None, for not known, where they differ."""
+    return left if left == right else None
+
+
+def _last_set(left: tuple[int, Any], right: tuple[int, Any]) -> tuple[int, Any]:
+    """The later stamp, and what was set where both ways agree on it."""
+    return max(left[0], right[0]), _agreed(left[1], right[1])
+
+
+def _first(left: Any, right: Any) -> Any:  # noqa: ANN401 - facts have values of any type
+    """What one of the ways says."""
+    return right if left is None else left
+
+
+def _either(left: bool, right: bool) -> bool:  # noqa: FBT001 - a fact's value
+    return left or right
+
+
+def _both(left: bool, right: bool) -> bool:  # noqa: FBT001 - a fact's value
+    return left and right
+
+
+def _union(left: Any, right: Any) -> Any:  # noqa: ANN401 - sets, or dicts that nobody changes
+    return left | right
+
+
+def _in_order(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(left + right))
+
+
+class Fact(Enum):
+    """The key of a fact in `Object.facts`: its name, `unset` and `joined`.
+
+    `unset` is the value where nothing is known yet, `joined` what holds after two ways that leave different values: None
+    where the values join as the variables of a script do.
+    """
+
+    def __init__(self, _: str, unset: object, joined: Callable[[Any, Any], Any] | None) -> None:
+        self.unset: Any = unset
+        self.joined = joined
+
+    __hash__ = object.__hash__
+
+    # --- optimizers ---
+
+    TAKEN = "taken", frozenset[int](), _union
+    """The numbers of the modules whose parameters an optimizer has, whichever way was taken."""
+    COMPLETE = "complete", True, _both
+    """Whether an optimizer has the parameters of no other modules."""
+
+    # --- modules ---
+
+    MODE = "mode", (0, True), _last_set
+    """A stamp, which grows with each change, and whether the module was put in training mode (None: not known)."""
+    PLACE = "place", NOWHERE, None
+    """Where the parameters that a module has itself are."""
+    LISTED = "listed", None, None
+    """The `Content` of a module that is a list of modules."""
+    OWNER = "owner", None, None
+    """The module that a module or parameter is registered in."""
+    REGISTERED = "registered", False, _either
+    """Whether it may be registered in a module."""
+    BY_NAME = "by name", False, _either
+    """Whether it is an attribute of a module whose class is out of sight: a part, or a method."""
+    INITIALISED = "initialised", False, _agreed
+    """Whether the base class's constructor ran; None where that is not known."""
+    CONSTRUCTOR = "constructor", None, _first
+    """The `__init__` of the project that ran last."""
+    EARLY = "early", None, _first
+    """The first part assigned before the base class was initialised: where, and in which function."""
+    HELD = "held", dict[str, Any](), _union
+    """Plain containers among the attributes, by name: where they are assigned, by which function, whether for one item."""
+    ASSIGNED = "assigned", dict[str, Any](), _union
+    """Layers that the module's own class assigns while it is constructed, by the attribute's name, and where."""
+    READS_MODE = "reads mode", False, _agreed
+    """Whether the class asks for its own `training`."""
+    COMPILED = "compiled", False, _either
+    """Whether it may be compiled."""
+    FROZEN = "frozen", False, _agreed
+    """Whether a module's own parameters, or a parameter, require no gradients; None where that is not known."""
+    TRAINED = "trained", False, _either
+    """Whether gradients were computed through a module of which nothing else is known."""
+    CONSTANT = "constant", None, _agreed
+    """The `Constant` that the weights were set to."""
+    MADE_IN_FORWARD = "made in forward", None, _first
+    """For what a forward makes: whether a branch decided it, whose forward it was, the newest object when that began."""
+    WEIGHTS_GIVEN = "weights given", False, _either
+    """Whether somebody may have given it weights, loaded or copied."""
+    OPTIMIZERS = "optimizers", None, None
+    """What `configure_optimizers` returned to the framework that drives the module."""
+    DOUBTFUL = "doubtful", None, _first
+    """For a loss: the event of its construction, where that got who knows what."""
+
+    # --- data ---
+
+    ELSEWHERE = "elsewhere", False, _either
+    """Whether what a loader gives may come from anywhere, moved by others."""
+    ARGUMENTS = "arguments", ((), dict[str, Any]()), _first
+    """What an object of a project's class was constructed with: positional arguments, and those with names."""
+    DREW = "drew", None, _agreed
+    """Whether its constructor drew random numbers."""
+    REORDERED = "reordered", False, _agreed
+    """Whether a dataset's rows come in an order of its own."""
+    PORTION = "portion", ..., _agreed
+    """Which part of a random split a subset is, None where the number of parts is not known; `...` for other things."""
+    LENGTH = "length", None, _agreed
+    """How many rows such a part has, as a value."""
+    DRAWS = "draws", None, _agreed
+    """The `Draws` of a dataset's `__getitem__`: what it draws random numbers from."""
+    MOVES = "moves", (), _in_order
+    """Where a dataset's `__getitem__` moves tensors to the GPU."""
+
+    # --- containers and parameters ---
+
+    FILLED = "filled", (), _in_order
+    """Where something was put into a container after it was made."""
+    HOME = "home", None, _first
+    """The plain attribute of a module that a leaf tensor lies in."""

@@ -171,7 +171,8 @@ class Executor(Machine):
 
     def evaluate(self, node: p.Expr) -> Value:
         """The value of an expression."""
-        return _EXPRESSIONS[node.__class__](self, node)
+        value = _EXPRESSIONS[node.__class__](self, node)
+        return self.heap.current(value) if self.heap.changed else value
 
     def attribute(self, value: Value, name: str, node: p.Node) -> Value:
         """Take an attribute."""

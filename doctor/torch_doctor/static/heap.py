@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from torch_doctor.static.values import MISSING, Fields, Symbol, joined
+from torch_doctor.static.values import MISSING, Fields, Symbol, Value, joined
 
 Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
 """Changed fields: the dict, the key, and the value after the change (or before it)."""
@@ -13,9 +13,10 @@ Changes: TypeAlias = dict[tuple[int, Any], tuple[Fields, Any, Any]]
 class Heap:
     """All state is in dicts; every write goes through `set` or `drop`. `structure` counts changes of module trees."""
 
-    __slots__ = ("_count", "_log", "_tree")
+    __slots__ = ("_count", "_log", "_tree", "changed")
 
     def __init__(self) -> None:
+        self.changed = Fields(0)  # values that something changed in place, each with what it is now
         self._log: list[tuple[Fields, Any, Any]] = []
         self._tree = Fields(0)
         self._tree["structure"] = 0
@@ -38,6 +39,17 @@ class Heap:
         if old is not value:
             self._log.append((fields, key, old))
             fields[key] = value
+
+    def change(self, value: Value, now: Value) -> None:
+        """Something that has no fields changes in place: who finds `value` anywhere finds `now` from here on."""
+        self.set(self.changed, value, now)
+
+    def current(self, value: Value) -> Value:
+        """What a value is now."""
+        now: Value | None = self.changed.get(value)
+        while now is not None and now is not value:
+            value, now = now, self.changed.get(now)
+        return value
 
     def drop(self, fields: Fields, key: object) -> None:
         """Remove one field, if it is there."""

@@ -100,9 +100,8 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds, place=value.place)
-        attribute = UnknownAttribute(value, name, value.flow if known is not None else value.flow.part(name))
-        attribute.place = places.part(value.place)
-        return attribute
+        flow = value.flow if known is not None else value.flow.part(name)
+        return UnknownAttribute(value, name, flow, places.part(value.place))
     if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same
         return Unknown(value.flow, held((value,)), (".", (".", ("object", value.of.id), value.name), name))
     return Unknown(value.flow, held((value,)))
@@ -133,17 +132,8 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
         return Plain(size=Making(name, (value,)) if name in ("shape", "dtype", "device") else None)
     if name == "grad":
         return Unknown(EMPTY)
-    same = Tensor(
-        value.flow if known.graph else cuts.cut(run, value.flow, value, name, node),
-        known.of(value.kind),
-        value.made_at,
-        value.made_by,
-        value.trail,
-        value.scalar,
-        making(name, (value,)),
-    )
-    same.made, same.place = value.made, value.place
-    return same
+    flow = value.flow if known.graph else cuts.cut(run, value.flow, value, name, node)
+    return value.altered(flow=flow, kind=known.of(value.kind), meta=making(name, (value,)))
 
 
 def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node) -> Value:
@@ -300,7 +290,7 @@ def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value: 
         inner = run.objects.get(value.id)
         return inner if isinstance(inner, Module) else value
     found = value.fields.get(name)
-    if isinstance(found, ParameterValue) and found.home is not None:
+    if isinstance(found, ParameterValue) and found.fact(Fact.HOME) is not None:
         plain_tensors.read(run, found, node)
     if isinstance(found, Value):
         return run.resolve(found)

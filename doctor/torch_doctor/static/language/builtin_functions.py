@@ -225,9 +225,8 @@ def _reduced(run: Executor, name: str, args: Args, node: p.Node) -> Value:
 def deque(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Make a `collections.deque`."""
     content = containers.content_of(run, args[0]) if args else Content()
-    made: Sequence = run.own(Sequence("deque", content, run.site(node), run.frame.what))
-    made.bounded = "maxlen" in keywords or len(args) > 1
-    return made
+    bounded = "maxlen" in keywords or len(args) > 1
+    return run.own(Sequence("deque", content, run.site(node), run.frame.what, bounded=bounded))
 
 
 def dictionary(run: Executor, args: Args, keywords: Keywords, node: p.Node, factory: Args = ()) -> Value:

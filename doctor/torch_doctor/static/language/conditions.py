@@ -226,10 +226,9 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
             return told, negated
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
         places.together(run, op, (left, right), node)
-        answer = Tensor(cuts.cut(run, blend((left.flow, right.flow)), None, op, node))
-        answer.made = plain_tensors.combined(run, op, (left, right), node)
-        answer.place = places.result(run, (left, right))
-        return answer, negated
+        flow = cuts.cut(run, blend((left.flow, right.flow)), None, op, node)
+        made = plain_tensors.combined(run, op, (left, right), node)
+        return Tensor(flow, made=made, place=places.result(run, (left, right))), negated
     return Plain(compound(op, symbol_of(left), symbol_of(right))), negated
 
 

@@ -69,9 +69,7 @@ def element_of(run: Executor, value: Value) -> Value:
     value = run.resolve(value)
     if isinstance(value, Tensor):
         row = making("unbind", (value,))
-        one_row = Tensor(value.flow, value.kind, value.made_at, value.made_by, value.trail, meta=row)
-        one_row.place = _place_of_row(value)
-        return one_row
+        return value.altered(scalar=None, meta=row, made=None, place=_place_of_row(value))
     if isinstance(value, Params):
         one = Params(value.modules, whole=value.whole, single=True)
         if not value.named:
@@ -135,10 +133,10 @@ def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:  #
         meta = making("[]", (value, key), None, node.key)
         masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
         made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
-        item = Tensor(value.flow, value.kind, value.made_at, made_by, value.trail, meta=meta)
-        item.made = plain_tensors.of_item(value, key, node)
+        made = plain_tensors.of_item(value, key, node)
         taken = isinstance(node.key, (p.Slice, p.Display)) or isinstance(key, Tensor)
-        item.place = value.place if taken else _place_of_row(value)
+        place = value.place if taken else _place_of_row(value)
+        item = value.altered(made_by=made_by, scalar=None, meta=meta, made=made, place=place)
         if run.shares.of and isinstance(key, (Const, Plain)):
             memory.viewed(run, "select", value, item)
         return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item

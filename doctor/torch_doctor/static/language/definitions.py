@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Bound,
     ClassValue,
     Context,
+    Fact,
     FunctionValue,
     Lib,
     Method,
@@ -68,9 +69,8 @@ def _class(run: Executor, node: p.Class) -> bool:
         if isinstance(decorator, p.Call):
             func = run.evaluate(decorator.func)
             names = [func.name] if isinstance(func, Lib) else []
-        cls.dataclass |= any(
-            name in {"dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"} for name in names
-        )
+        if any(name in {"dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"} for name in names):
+            run.heap.set(cls.facts, Fact.DATACLASS, value=True)
     targets.bind_name(run, node.name, cls)
     return True
 

@@ -12,6 +12,7 @@ from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.training import optimizer_of, scheduler_of
 from torch_doctor.static.values import (
+    Fact,
     Lib,
     Namespace,
     Package,
@@ -84,7 +85,7 @@ def _execute_top(run: Executor, unit: Unit, namespace: Namespace) -> None:
         left -= before - max(run.steps_left, 0)
         if not goes_on:
             break
-    namespace.whole = whole
+    run.heap.set(namespace.facts, Fact.EXECUTED, whole)
     run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building = outer
     run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
 

@@ -49,7 +49,7 @@ def initialise(
     if found is not None and isinstance(found[0], FunctionValue):
         invocation.enter(run, found[0], (thing, *args), keywords, node)
         return
-    if any(isinstance(base, ClassValue) and base.dataclass for base in cls.mro()):
+    if any(isinstance(base, ClassValue) and base.fact(Fact.DATACLASS) for base in cls.mro()):
         _fill_dataclass(run, thing, cls, args, keywords)
         after = cls.find("__post_init__")
         if after is not None and isinstance(after[0], FunctionValue):

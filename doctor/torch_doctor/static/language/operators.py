@@ -94,13 +94,14 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
             flow = replace(flow, graph=run.grad, modules=flow.modules | params)
         differs = op == "-" and len(operands) > 1
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
-        made = Tensor(flow, _kind_of(op, operands), *_origin(op, operands), scalar=_scalar(op, operands), meta=meta)
-        made.made = plain_tensors.combined(run, op, operands, node)
+        made = plain_tensors.combined(run, op, operands, node)
         places.together(run, op, operands, node)
-        made.place = places.result(run, operands)
+        made_at, made_by = _origin(op, operands)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
-            made.made_by = "gradient"
-        return fitting.combined(run, op, operands, made)
+            made_by = "gradient"
+        kind, scalar, place = _kind_of(op, operands), _scalar(op, operands), places.result(run, operands)
+        tensor = Tensor(flow, kind, made_at, made_by, (), scalar, meta, made=made, place=place)
+        return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
     return fitting.combined(run, op, operands, Unknown(flow, holds))

@@ -176,7 +176,7 @@ def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.No
     else:
         if name == "data" and isinstance(value, Unknown):
             _now_where(run, value.holds, new)
-        places.disturbed(value)
+        places.disturbed(run, value)
 
 
 def _now_where(run: Executor, modules: frozenset[int], new: Value) -> None:
@@ -267,7 +267,7 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
         if found is not None and isinstance(found[0], FunctionValue):
             invocation.enter(run, found[0], (holder, key, new), {}, node)
     elif isinstance(holder, Unknown):
-        places.disturbed(holder)
+        places.disturbed(run, holder)
         if run.modules_called:
             plain_tensors.left(run, new, node)
 
@@ -285,12 +285,11 @@ def written_into(run: Executor, holder: Tensor, new: Value) -> Tensor:
     kind = new.kind if isinstance(new, Tensor) else Kind.UNKNOWN
     if flow == holder.flow and (kind is holder.kind or isinstance(new, (Const, Plain))):
         return holder
-    changed = holder.with_flow(flow)
     if fresh and isinstance(new, Tensor):
-        changed.kind, changed.made_at, changed.made_by, changed.trail = kind, new.made_at, new.made_by, new.trail
-    elif kind is not holder.kind:
-        changed.kind, changed.made_at, changed.made_by, changed.trail = Kind.UNKNOWN, None, "", ()
-    return changed
+        return holder.altered(flow=flow, kind=kind, made_at=new.made_at, made_by=new.made_by, trail=new.trail)
+    if kind is not holder.kind:
+        return holder.altered(flow=flow, kind=Kind.UNKNOWN, made_at=None, made_by="", trail=())
+    return holder.with_flow(flow)
 
 
 def _allocated(tensor: Tensor) -> bool:

@@ -115,8 +115,9 @@ def _in_wrapper(run: Executor, name: str, position: Position, value: Value | Non
 
 def library_module(run: Executor, name: str, model: models.LibraryModel, keywords: Keywords, node: p.Node) -> Module:
     """A model that a library builds."""
-    made: Module = run.own(Module(run.site(node), layer=name, sensitive=model.sensitive, name=name))
-    made.settings = dict(keywords)
+    made: Module = run.own(
+        Module(run.site(node), layer=name, sensitive=model.sensitive, name=name, settings=dict(keywords))
+    )
     made.facts[Fact.MODE] = (0, model.training)
     made.facts[Fact.PLACE] = NEW if name.startswith("torchvision.") else NOWHERE  # others may be told a device
     made.facts[Fact.INITIALISED] = True

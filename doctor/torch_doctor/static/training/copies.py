@@ -39,9 +39,10 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
                 table=value.table,
                 sensitive=value.sensitive,
                 name=value.name,
+                given=value.given,
+                settings=value.settings,
             )
         )
-        copy.settings, copy.given = value.settings, value.given
         seen[value.id] = copy
         for key, item in value.fields.items():
             copy.fields[key] = copied(run, item, node, seen) if isinstance(item, Value) else item

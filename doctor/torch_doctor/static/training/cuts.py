@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.static.flow import Flow
-    from torch_doctor.static.values import Value
+    from torch_doctor.static.values import Made, Value
 
 
 def cut(run: Executor, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
@@ -24,12 +24,17 @@ def cut(run: Executor, flow: Flow, of: Value | None, how: str, node: p.Node) -> 
     return replace(flow.cut(), cuts=flow.cuts | {event.index})
 
 
-def leaf(run: Executor, flow: Flow, of: Value | None, where: p.Node, *, made: bool = True) -> ParameterValue:
-    """A tensor with the data of `flow` that requires gradients; `made`: it is new, and not one that was there before."""
+def leaf(
+    run: Executor, flow: Flow, of: Value | None, where: p.Node, *, made: bool = True, origin: Made | None = None
+) -> ParameterValue:
+    """A tensor with the data of `flow` that requires gradients; `made`: it is new, and not one that was there before.
+
+    `origin` is what is known of it where it is computed of numbers alone.
+    """
     behind = [event for event in run.trace.at(*flow.cuts) if isinstance(event, GraphCut)]
     flow = replace(flow, forwards=flow.forwards.union(*(event.value.forwards for event in behind))) if behind else flow
     born = run.site(where) if made else None
-    new: ParameterValue = run.own(ParameterValue(born, declared=False, flow=flow))
+    new: ParameterValue = run.own(ParameterValue(born, declared=False, flow=flow, made=origin))
     if behind:
         fact = run.fact(of.with_flow(flow) if isinstance(of, Tensor) else Tensor(flow))
         run.emit(LeafMade, where, leaf=new.id, value=fact)

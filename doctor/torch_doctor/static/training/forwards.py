@@ -280,13 +280,10 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
         pixels.met(run, module.layer, first)
     if table.kind is None:
         if isinstance(first, Tensor):
-            output = pixels.behind(module, first).with_flow(flow).with_meta(meta)
-            output.place = place
-            return output
+            return pixels.behind(module, first).altered(flow=flow, meta=meta, place=place)
         return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)
     made_at, made_by = _made(run, module, table, node)
-    output = Tensor(flow, table.kind, made_at, made_by, meta=meta)
-    output.place = place
+    output = Tensor(flow, table.kind, made_at, made_by, meta=meta, place=place)
     if short in tensors.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
         dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
         tensors.normalised(run, module.layer, first, dim, made_at)

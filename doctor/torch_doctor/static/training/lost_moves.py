@@ -43,11 +43,11 @@ def dropped(run: Executor, node: p.Expr) -> None:
     name = run.text(node.func.value)
     if value.flow.forwards or places.is_away(run, place):
         return  # what a model returned is where the model is
+    moved = places.disturbed(run, value)
     if isinstance(value, Tensor) or _used_as_tensor(run, name):
         _tell(run, value, node, name)
     elif isinstance(value, Unknown):
-        run.lost[id(value)] = value, node, name
-    places.disturbed(value)
+        run.lost[id(moved)] = moved, node, name
 
 
 def used(run: Executor, values: Iterable[Value]) -> None:

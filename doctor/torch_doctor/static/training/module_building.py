@@ -83,12 +83,13 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     known = next((model for model in map(models.library_model, names) if model is not None), None)
     own_base = not cls.opaque_base() and all(name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names)
     sensitive: Tri = False if own_base else (known.sensitive if known else None)
-    module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, sensitive=sensitive))
+    table = layers.LAYERS.get(layer)
+    if table is not None:
+        sensitive = _cares(run, table, (), {})
+    module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, table=table, sensitive=sensitive))
     module.facts[Fact.MODE] = (0, True)
     if own_base:
         module.facts[Fact.PLACE] = NEW
-    if layer in layers.LAYERS:
-        _set_table(run, module, layer, (), {})
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
     guessed = cls.opaque_base() or not any(map(_is_module, names))
@@ -187,18 +188,19 @@ def _matters(run: Executor, member: Object) -> Tri:
 
 def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Module:
     """Construct a module of torch's own."""
-    module: Module = run.own(Module(run.site(node), layer=name, sensitive=False))
+    lists = name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS
+    table = None if lists else layers.LAYERS.get(name)
+    sensitive = False if table is None else _cares(run, table, args, keywords)
+    module: Module = run.own(
+        Module(run.site(node), layer=name, table=table, sensitive=sensitive, given=args, settings=dict(keywords))
+    )
     module.facts[Fact.MODE] = (0, True)
     module.facts[Fact.PLACE] = NOWHERE if {"device", "**"} & set(keywords) else NEW
     module.facts[Fact.INITIALISED] = True
     built_in_forward.layer(run, module)
-    module.given = args
-    module.settings = dict(keywords)
-    if name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS:
+    if lists:
         _fill_list(run, module, args, keywords)
         sharing.put_together(run, (*args, *keywords.values()), node)
-    elif name in layers.LAYERS:
-        _set_table(run, module, name, args, keywords)
     if not run.building and not run.modules_called and name not in losses.LOSSES:
         run.emit(
             ModuleBuilt,
@@ -214,10 +216,9 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
     return module
 
 
-def _set_table(run: Executor, module: Module, name: str, args: Args, keywords: Keywords) -> None:
-    table = layers.LAYERS[name]
-    module.table = table
-    module.sensitive = table.mode if isinstance(table.mode, bool) else _decides(run, table.mode, args, keywords)
+def _cares(run: Executor, table: layers.Layer, args: Args, keywords: Keywords) -> Tri:
+    """Whether training changes what a layer does."""
+    return table.mode if isinstance(table.mode, bool) else _decides(run, table.mode, args, keywords)
 
 
 def _decides(run: Executor, argument: layers.Argument, args: Args, keywords: Keywords) -> Tri:

@@ -98,9 +98,7 @@ def made(run: Executor, name: str, args: Args, keywords: Keywords, result: Value
         place = run.site(node)
     if place is None or not isinstance(result, Tensor):
         return result
-    copy = result.with_meta(result.meta)
-    copy.kind, copy.made_at, copy.trail = Kind.PIXELS, place, ()
-    return copy
+    return result.altered(kind=Kind.PIXELS, made_at=place, trail=())
 
 
 def held(run: Executor, of: Tool, name: str, node: p.Node) -> Value | None:
@@ -152,15 +150,14 @@ def met(run: Executor, layer: str, given: Value | None) -> None:
 def like(item: Tensor, made: Tensor) -> Tensor:
     """A tensor that was made of others: of pictures as they are stored, where these are."""
     if item.kind is Kind.PIXELS:
-        made.kind, made.made_at = item.kind, item.made_at
+        return made.altered(kind=item.kind, made_at=item.made_at)
     return made
 
 
 def behind(module: Module, value: Tensor) -> Tensor:
     """What comes out of a layer that keeps the kind of its input: no picture any more, unless it only reshapes."""
     if value.kind is Kind.PIXELS and module.layer not in table.SHAPING:
-        value = value.with_meta(value.meta)
-        value.kind = Kind.UNKNOWN
+        return value.altered(kind=Kind.UNKNOWN)
     return value
 
 

@@ -201,12 +201,13 @@ def lost_sight(run: Executor, modules: Iterable[int], loaders: Iterable[int]) ->
             run.heap.set(thing.facts, Fact.ELSEWHERE, value=True)
 
 
-def disturbed(value: Value) -> None:
-    """Parts of something were exchanged, or it moved itself: nobody knows where they are."""
-    if isinstance(value, (Unknown, Tensor)):
-        value.place = None
-    if isinstance(value, Tensor):
-        value.made = None
+def disturbed(run: Executor, value: Value) -> Value:
+    """What becomes of something whose parts were exchanged, or that moved itself: nobody knows where they are."""
+    if not isinstance(value, (Unknown, Tensor)) or (value.place is None and getattr(value, "made", None) is None):
+        return value
+    moved = value.at(None)
+    run.heap.change(value, moved)
+    return moved
 
 
 def out_of_sight(value: Value) -> Value:

@@ -217,14 +217,15 @@ def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Nod
         return value.with_made(Made(module.id, sized=True, homes=(home,)))
     made = value.made if isinstance(value, ParameterValue) and not value.declared else None
     if isinstance(value, ParameterValue) and made is not None and made.sized and made.maker == module.id:
-        value.home = Home(module.cls, module.id, name, run.site(node), trained=True)
+        run.heap.set(value.facts, Fact.HOME, Home(module.cls, module.id, name, run.site(node), trained=True))
     return value
 
 
 def read(run: Executor, value: ParameterValue, node: p.Node) -> None:
     """A leaf that gathers gradients and is no parameter of the module that it is an attribute of: any use is one."""
-    if run.modules_called and value.home is not None and not value.fact(Fact.REGISTERED):
-        _tell(run, value.home, node)
+    home = value.fact(Fact.HOME)
+    if run.modules_called and home is not None and not value.fact(Fact.REGISTERED):
+        _tell(run, home, node)
 
 
 def left(run: Executor, value: Value, node: p.Node, depth: int = 2) -> None:

@@ -89,9 +89,7 @@ def tensor_method(
         on = args[0] if args else keywords.get("requires_grad")
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
-            leaf = cuts.leaf(run, of.flow, of, node)
-            leaf.made = of.made
-            return leaf
+            return cuts.leaf(run, of.flow, of, node, origin=of.made)
         return of
     if isinstance(of, ParameterValue):
         if name.endswith("_") and not name.startswith("_"):
@@ -99,7 +97,7 @@ def tensor_method(
             return of
         if name in MOVES:
             return parameters.moved(of, name, args, keywords)
-        of = Tensor(of.flow).with_made(None if of.declared else of.made)
+        of = Tensor(of.flow, made=None if of.declared else of.made)
     known = functions.METHODS.get(name)
     assert isinstance(of, (Tensor, Unknown))
     if known is None:
@@ -111,13 +109,14 @@ def tensor_method(
     result = computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
     if known.in_place:
         keeping.stored(run, result, node)
-    if run.straight:
-        initialising.computed(run, name, of, result)
     if name in MOVES and isinstance(result, (Tensor, Unknown)):
         place = places.moved(run, of, name, args, keywords, node)
-        if result is of or (isinstance(result, Tensor) and result.made is not None):
-            return result
-        result.place = place
+        if isinstance(result, Unknown) and result is not of:
+            result = Unknown(result.flow, result.holds, place=place)
+        elif isinstance(result, Tensor) and result is not of and result.made is None:
+            result = result.at(place)
+    if run.straight:
+        initialising.computed(run, name, of, result)
     return result
 
 
@@ -154,29 +153,23 @@ def computed(  # noqa: PLR0911, PLR0915 - one return per sort of result
     short = name.rpartition(".")[2]
     meta = _made(run, short, values, keywords, node)
     _told(run, name, first, leading, (values, keywords), node)
+    made = None
+    if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything) and "device" not in keywords:
+        made = plain_tensors.combined(run, name, everything, node, scalar=reduced)
+    place = places.of_computed(run, name, values, keywords, node, made=known.source is not None, scalar=bool(scalar))
+    vague = kind in (Kind.UNKNOWN, Kind.BATCH)
+    if isinstance(first, Unknown) and leading is None and vague and known.kind is None and not reduced:
+        return Unknown(flow, first.holds, place=place)
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
         made_by = leading.made_by if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
-        tensor = Tensor(
-            flow, kind, leading.made_at, made_by, leading.trail, scalar or _still(leading, name, known), meta
-        )
+        scalar = scalar or _still(leading, name, known)
+        tensor = Tensor(flow, kind, leading.made_at, made_by, leading.trail, scalar, meta, made=made, place=place)
     else:
-        tensor = Tensor(flow, kind, run.site(node), f"torch.{name}" if "." not in name else name, (), scalar, meta)
-    if any(isinstance(v, (Tensor, Either, Sequence)) for v in everything) and "device" not in keywords:
-        tensor.made = plain_tensors.combined(run, name, everything, node, scalar=reduced)
-    tensor.place = places.of_computed(
-        run, name, values, keywords, node, made=known.source is not None, scalar=bool(scalar)
-    )
+        made_by = f"torch.{name}" if "." not in name else name
+        tensor = Tensor(flow, kind, run.site(node), made_by, (), scalar, meta, made=made, place=place)
     marks = {v.made_by for v in values if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
-    if marks and tensor.kind in (Kind.UNKNOWN, Kind.BATCH):
-        tensor.made_by = marks.pop()
-    if (
-        isinstance(first, Unknown)
-        and leading is None
-        and tensor.kind in (Kind.UNKNOWN, Kind.BATCH)
-        and known.kind is None
-        and not reduced
-    ):
-        return Unknown(flow, first.holds, place=tensor.place)
+    if marks and vague:
+        tensor = tensor.altered(made_by=marks.pop())
     if first is not None:
         _noted(run, short, first, (values, keywords), tensor, node)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
@@ -186,8 +179,7 @@ def computed(  # noqa: PLR0911, PLR0915 - one return per sort of result
             return run.own(Sequence("tuple", Content((tensor, labels))))
         return Stream(tensor)
     if name in RESHAPES and isinstance(first, Tensor):
-        tensor.meta = making(name, (first.with_meta(first.meta), *values[1:]), keywords)
-        first.meta = None  # it is another tensor from here on, whatever it is called
+        run.heap.change(first, tensor)  # it has another shape from here on, whatever it is called
     if (
         known.in_place
         and isinstance(node, p.Call)
@@ -314,25 +306,21 @@ def call_function(
         flow = cuts.cut(run, blend(value.flow for value in args[:1]), leading, name, node)
         if flow.source is Source.UNKNOWN and known.source is not None:
             flow = replace(flow, source=known.source)
-        leaf = cuts.leaf(run, flow, leading, node)
-        leaf.made = plain_tensors.of_factory(run, name, args, keywords, node)
-        return leaf
+        return cuts.leaf(run, flow, leading, node, origin=plain_tensors.of_factory(run, name, args, keywords, node))
     made = plain_tensors.of_factory(run, name, args, keywords, node) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(args) + len(keywords) - 1
     if short in functions.METHODS and functions.METHODS[short].scalar is not None:
         dims = max(0, dims)
     result = computed(run, short if short in ("log", "exp") else name, known, args, keywords, node, dims=dims)
+    result = pixels.made(run, name, args, keywords, result, node)
+    if isinstance(result, Tensor) and short in JOINING and (result.kind is Kind.UNKNOWN or not result.made_by):
+        result = result.altered(made_by=name)
+    if made is not None and isinstance(result, Tensor):
+        result = result.with_made(made)
     if run.straight and args:
         initialising.computed(run, name, args[0], result)
-    result = pixels.made(run, name, args, keywords, result, node)
     memory.shared(run, name, args, keywords, result, node)
-    if isinstance(result, Tensor) and short in JOINING:
-        result = result.with_made(result.made)
-        if result.kind is Kind.UNKNOWN or not result.made_by:
-            result.made_by = name
-    if made is not None and isinstance(result, Tensor):
-        result.made = made
     volatile = keywords.get("volatile")
     if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
         return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)
@@ -362,8 +350,9 @@ def compute_loss(
     scalar = losses.SCALAR.get(reduction, None if "reduction" in settings else True)
     if scalar is False and isinstance(given, Tensor) and given.scalar is True:
         scalar = True
-    output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar, Meta("floating", ()) if scalar else None)
-    output.place = places.result(run, (given, target), scalar=scalar is not False)
+    place = places.result(run, (given, target), scalar=scalar is not False)
+    meta = Meta("floating", ()) if scalar else None
+    output = Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar, meta, place=place)
     text = run.text_of_argument(node, table.input)
     spelled_target = "" if table.target is None else run.text_of_argument(node, table.target)
 

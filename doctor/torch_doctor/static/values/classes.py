@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class ClassValue(Object):
     """A project class: its bases (project classes, library classes, unknown ones) and what its body defines (`fields`)."""
 
-    __slots__ = ("_mro", "bases", "dataclass", "name", "node", "unit")
+    __slots__ = ("_mro", "bases", "name", "node", "unit")
 
     def __init__(self, name: str, node: p.Class, unit: Unit, bases: tuple[Value, ...]) -> None:
         super().__init__()
@@ -23,7 +23,6 @@ class ClassValue(Object):
         self.node = node
         self.unit = unit
         self.bases = bases
-        self.dataclass = False
         self._mro: tuple[Value, ...] | None = None
 
     def mro(self) -> tuple[Value, ...]:

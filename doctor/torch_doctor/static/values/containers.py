@@ -32,11 +32,13 @@ class Sequence(Object):
 
     __slots__ = ("bounded", "function", "kind")
 
-    def __init__(self, kind: str, content: Content, born: Site | None = None, function: object = None) -> None:
+    def __init__(
+        self, kind: str, content: Content, born: Site | None = None, function: object = None, *, bounded: bool = False
+    ) -> None:
         super().__init__(born)
         self.kind = kind
         self.fields["items"] = content
-        self.bounded = False
+        self.bounded = bounded
         self.function = function
 
     @property

@@ -105,6 +105,13 @@ class Fact(Enum):
     DOUBTFUL = "doubtful", None, _first
     """For a loss: the event of its construction, where that got who knows what."""
 
+    # --- files and classes ---
+
+    EXECUTED = "executed", False, _agreed
+    """Whether all of a file's top level was executed."""
+    DATACLASS = "dataclass", False, _either
+    """Whether a decorator writes the constructor of a class."""
+
     # --- data ---
 
     ELSEWHERE = "elsewhere", False, _either

@@ -91,10 +91,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         same &= place is left.place
         if same:
             return left
-        both_ways = left.with_made(made, flow).with_meta(meta)
-        both_ways.scalar = scalar
-        both_ways.place = place
-        return both_ways
+        return left.altered(flow=flow, scalar=scalar, meta=meta, made=made, place=place)
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
         return left
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:

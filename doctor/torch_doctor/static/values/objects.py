@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.tables.layers import Layer
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values.classes import ClassValue
-    from torch_doctor.static.values.tensors import Home, Made
+    from torch_doctor.static.values.tensors import Made
     from torch_doctor.trace import Site, Tri
 
 
@@ -53,11 +53,14 @@ class Object(Value):
 
     __slots__ = ("born", "facts", "fields", "id")
 
-    def __init__(self, born: Site | None = None) -> None:
-        self.id = next(SERIAL)
-        self.fields = Fields(self.id)
-        self.facts = Fields(self.id)
+    def __init__(self, born: Site | None = None, same: Object | None = None) -> None:
         self.born = born
+        if same is None:
+            self.id = next(SERIAL)
+            self.fields = Fields(self.id)
+            self.facts = Fields(self.id)
+        else:  # another name of what is there
+            self.id, self.fields, self.facts = same.id, same.fields, same.facts
 
     def fact(self, fact: Fact) -> Any:  # noqa: ANN401 - each fact says what its values are
         """What is known of it."""
@@ -92,23 +95,35 @@ class Module(Object):
         table: Layer | None = None,
         sensitive: Tri = None,
         name: str = "",
+        given: tuple[Value, ...] = (),
+        settings: dict[str, Value] | None = None,
+        shell: str = "",
+        same: Module | None = None,
     ) -> None:
-        super().__init__(born)
+        super().__init__(born, same)
         self.cls = cls
         self.layer = layer
         self.table = table
         self.sensitive = sensitive
         self.name = name
-        self.given: tuple[Value, ...] = ()  # the constructor's arguments, of a layer; `settings` are those with names
-        self.settings: dict[str, Value] = {}
-        self.shell = ""
+        self.given = given  # the constructor's arguments, of a layer; `settings` are those with names
+        self.settings = settings or {}
+        self.shell = shell
 
     def within(self, shell: str) -> Module:
         """The same module, called through a wrapper."""
-        module = Module(self.born, cls=self.cls, layer=self.layer, table=self.table, sensitive=self.sensitive)
-        module.id, module.fields, module.facts = self.id, self.fields, self.facts
-        module.name, module.given, module.settings, module.shell = self.name, self.given, self.settings, shell
-        return module
+        return Module(
+            self.born,
+            cls=self.cls,
+            layer=self.layer,
+            table=self.table,
+            sensitive=self.sensitive,
+            name=self.name,
+            given=self.given,
+            settings=self.settings,
+            shell=shell,
+            same=self,
+        )
 
     @property
     def class_name(self) -> str:
@@ -119,17 +134,18 @@ class Module(Object):
 class ParameterValue(Object):
     """A leaf tensor that requires gradients: an `nn.Parameter`, or `torch.randn(..., requires_grad=True)`.
 
-    `declared` tells that it is an `nn.Parameter`. `source` is where its data came from. `home` is the attribute that a leaf
-    which is none lies in, `made` what is known of it where it is computed of numbers alone.
+    `declared` tells that it is an `nn.Parameter`. `made` is what is known of a leaf that is none where it is computed
+    of numbers alone.
     """
 
-    __slots__ = ("declared", "flow", "home", "made", "source")
+    __slots__ = ("declared", "flow", "made")
 
-    def __init__(self, born: Site | None = None, *, declared: bool, flow: Flow | None = None) -> None:
+    def __init__(
+        self, born: Site | None = None, *, declared: bool, flow: Flow | None = None, made: Made | None = None
+    ) -> None:
         super().__init__(born)
         self.declared = declared
-        self.home: Home | None = None
-        self.made: Made | None = None
+        self.made = made
         source = flow or EMPTY
         self.flow = Flow(
             True,
@@ -208,14 +224,19 @@ class Loader(Object):
 
 
 class Namespace(Object):
-    """A project file that was imported; its fields are its globals. `whole`: all of its top level was executed."""
+    """A project file that was imported; its fields are its globals."""
 
-    __slots__ = ("unit", "whole")
+    __slots__ = ("unit",)
 
     def __init__(self, unit: Unit) -> None:
         super().__init__()
         self.unit = unit
-        self.whole = False
+
+    @property
+    def whole(self) -> bool:
+        """Whether all of its top level was executed."""
+        whole: bool = self.fact(Fact.EXECUTED)
+        return whole
 
 
 class Package(Value):

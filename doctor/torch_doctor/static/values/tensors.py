@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.values.value import Value
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from torch_doctor.static.values.classes import ClassValue
     from torch_doctor.static.values.shapes import Making, Meta
     from torch_doctor.trace import Site, Tri
+
+_KEPT: Any = object()
+"""Says that something stays as it is."""
 
 MADE_OF_GRADIENTS = "gradient"
 """`made_by` of a tensor that was computed from gradients."""
@@ -72,6 +75,9 @@ class Tensor(Value):
         trail: tuple[tuple[Site, str], ...] = (),
         scalar: Tri = None,
         meta: Meta | Making | None = None,
+        *,
+        made: Made | None = None,
+        place: Value | None = None,
     ) -> None:
         self.flow = flow
         self.kind = kind
@@ -80,31 +86,50 @@ class Tensor(Value):
         self.trail = trail
         self.scalar = scalar
         self.meta = meta
-        self.made: Made | None = None
-        self.place: Value | None = None
+        self.made = made
+        self.place = place
+
+    def altered(  # noqa: PLR0913 - any of its attributes
+        self,
+        *,
+        flow: Flow = _KEPT,
+        kind: Kind = _KEPT,
+        made_at: Site | None = _KEPT,
+        made_by: str = _KEPT,
+        trail: tuple[tuple[Site, str], ...] = _KEPT,
+        scalar: Tri = _KEPT,
+        meta: Meta | Making | None = _KEPT,
+        made: Made | None = _KEPT,
+        place: Value | None = _KEPT,
+    ) -> Tensor:
+        """The same tensor, of which something else is known."""
+        return Tensor(
+            self.flow if flow is _KEPT else flow,
+            self.kind if kind is _KEPT else kind,
+            self.made_at if made_at is _KEPT else made_at,
+            self.made_by if made_by is _KEPT else made_by,
+            self.trail if trail is _KEPT else trail,
+            self.scalar if scalar is _KEPT else scalar,
+            self.meta if meta is _KEPT else meta,
+            made=self.made if made is _KEPT else made,
+            place=self.place if place is _KEPT else place,
+        )
 
     def with_flow(self, flow: Flow) -> Tensor:
         """The same tensor with another history."""
-        return self.with_made(self.made, flow)
+        return self.altered(flow=flow)
 
     def with_meta(self, meta: Meta | Making | None) -> Tensor:
         """The same numbers in another dtype or shape."""
-        tensor = self.with_made(self.made)
-        tensor.meta = meta
-        return tensor
+        return self.altered(meta=meta)
 
-    def with_made(self, made: Made | None, flow: Flow | None = None) -> Tensor:
+    def with_made(self, made: Made | None) -> Tensor:
         """The same tensor of which something else is known of how it was made."""
-        tensor = Tensor(flow or self.flow, self.kind, self.made_at, self.made_by, self.trail, self.scalar, self.meta)
-        tensor.made = made
-        tensor.place = self.place
-        return tensor
+        return self.altered(made=made)
 
     def at(self, place: Value | None) -> Tensor:
         """The same numbers somewhere else, or where that is known otherwise."""
-        tensor = self.with_made(None)
-        tensor.place = place
-        return tensor
+        return self.altered(made=None, place=place)
 
 
 class Params(Value):

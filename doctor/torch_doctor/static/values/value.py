@@ -150,16 +150,24 @@ class Unknown(Value):
             self._symbol = fresh_symbol()
         return self._symbol
 
+    def at(self, place: Value | None) -> Unknown:
+        """The same thing somewhere else, or where that is known otherwise."""
+        return Unknown(self.flow, self.holds, self.symbol, place)
+
 
 class UnknownAttribute(Unknown):
     """An attribute of something unknown: `name` of `of`."""
 
     __slots__ = ("name", "of")
 
-    def __init__(self, of: Unknown, name: str, flow: Flow) -> None:
-        super().__init__(flow, of.holds, (".", of.symbol, name))
+    def __init__(self, of: Unknown, name: str, flow: Flow, place: Value | None = None) -> None:
+        super().__init__(flow, of.holds, (".", of.symbol, name), place)
         self.of = of
         self.name = name
+
+    def at(self, place: Value | None) -> UnknownAttribute:
+        """The same attribute somewhere else, or where that is known otherwise."""
+        return UnknownAttribute(self.of, self.name, self.flow, place)
 
 
 class Either(Value):

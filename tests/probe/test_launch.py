@@ -95,6 +95,14 @@ def test_one_that_takes_too_much_memory_is_ended(run: Callable[..., Launched]) -
     assert done.peak > 200 << 20
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere its end is looked for now and then")
+def test_the_end_of_one_that_says_no_more_is_noticed_at_once(
+    run: Callable[..., Launched], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(launch, "GLANCE", 15.0)
+    assert run("os.close(1); os.close(2); os.close(descriptor); time.sleep(0.5)").seconds < 12
+
+
 @pytest.mark.parametrize(
     "away",
     ["", "start_new_session=True", "preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)"],

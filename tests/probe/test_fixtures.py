@@ -165,11 +165,13 @@ def _bugs_refuted_by_shorter_runs(fixture: Path, probed: Probed) -> Iterator[str
         return
     bugs = {place for kind, place in marks(fixture) if kind in {"", "not-reached", "undecided"}}
     suspected = [finding for finding in probed.findings if finding.witness == "static"]
+    codes = {finding.code for finding in suspected}
+    rules = [rule for rule in all_rules() if rule.code in codes]  # the verdict of a finding is its own rule's
     for lines in probed.runs:
         for cut in range(len(lines), 0, -max(1, len(lines) // CUTS)):
             reader = Reader(fixture.name, lambda path: Path(path).relative_to(probed.folder).as_posix())
             trace = reader.read(lines[:cut])
-            for finding in judge(suspected, trace, all_rules()).judged:
+            for finding in judge(suspected, trace, rules).judged:
                 place = Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code)
                 if finding.verdict is Verdict.REFUTED and place in bugs:
                     yield f"refuted after {cut} of {len(lines)} lines: {_told(finding)}"

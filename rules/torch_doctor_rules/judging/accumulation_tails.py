@@ -41,7 +41,7 @@ class Tails:
         for window in self.accumulation.windows():
             guard = self._guard(window.step, window.backward.guards)
             loader = self.loader(window.step)
-            if guard is None or guard.every is None or loader is None or loader.drop_last is not False:
+            if guard is None or guard.every is None or loader is None:
                 continue
             length, rest, _ = guard.every
             left = (loader.batches - rest) % length if length and loader.batches is not None else None

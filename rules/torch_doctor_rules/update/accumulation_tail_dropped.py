@@ -69,7 +69,8 @@ class AccumulationTailDropped(Rule):
 
     ## When it stays silent
     Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step,
-    for loaders with `drop_last` and those whose length K is seen to divide.
+    and for loaders whose length K is seen to divide. `drop_last` is no excuse: it leaves out the rows that make no full batch,
+    not the batches that make no full window.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation

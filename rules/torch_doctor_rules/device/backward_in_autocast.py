@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import AutocastEntered, Backward
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -13,7 +13,7 @@ from torch_doctor_rules.judging.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Site, Trace
 
 
 class BackwardInAutocast(Rule):
@@ -62,7 +62,8 @@ class BackwardInAutocast(Rule):
     Autocast is on when `backward()` is called.
 
     ## When it stays silent
-    For `torch.autograd.grad`, whose gradients are part of a loss, and where autocast is switched off.
+    For `torch.autograd.grad`, whose gradients are part of a loss, where autocast is switched off, and for all passes of one
+    autocast block but the first.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#autocasting
@@ -75,9 +76,17 @@ class BackwardInAutocast(Rule):
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every backward pass within an autocast that is on."""
-        found = ((backward, self._around(trace, backward)) for backward in trace.of(Backward))
-        yield from first_per_site(self._report(backward, around) for backward, around in found if around is not None)
+        """The first backward pass within each autocast that is on."""
+        blocks: dict[Site, Finding] = {}
+        for backward in trace.of(Backward):
+            around = self._around(trace, backward)
+            if around is not None and around.site not in blocks:
+                blocks[around.site] = self._report(backward, around)
+        yield from first_per_site(blocks.values())
+
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both speak of one pass, or of passes within one block."""
+        return same_place(finding.site, seen.site) or same_place(finding.trail[0].site, seen.trail[0].site)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether this backward pass ran outside of any autocast."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule
 from torch_doctor.trace import Trace, Unreadable
-from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -44,7 +43,8 @@ class UnreadableSource(Rule):
     It does not: a file that Python cannot read cannot be run.
 
     ## When it stays silent
-    For IPython's magics and shell commands in notebooks, and for files that do not mention torch.
+    For IPython's magics and shell commands in notebooks, for files that do not mention torch, and at all cells of a notebook
+    but the first that is not valid.
 
     ## References
     - https://docs.python.org/3/reference/grammar.html
@@ -56,8 +56,12 @@ class UnreadableSource(Rule):
     witness = "S"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every place where the parser gave up."""
-        for event in first_per_site(trace.of(Unreadable)):
+        """Where the parser first gave up, in each file and each notebook."""
+        told = set()
+        for event in sorted(trace.of(Unreadable), key=lambda event: (event.site.cell or 0, event.site.row)):
+            if event.site.path in told:
+                continue
+            told.add(event.site.path)
             what = "the file" if event.site.cell is None else "the cell"
             yield self.finding(
                 event.site,

@@ -16,38 +16,39 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, TensorFact
 
 
-def _both(module: str, function: str) -> frozenset[str]:
+def both(module: str, function: str) -> frozenset[str]:
+    """The canonical names of a loss as a module and as a function."""
     return frozenset((f"torch.nn.{module}", f"torch.nn.functional.{function}"))
 
 
-CROSS_ENTROPY = _both("CrossEntropyLoss", "cross_entropy")
+CROSS_ENTROPY = both("CrossEntropyLoss", "cross_entropy")
 """Losses that apply the log-softmax to their input."""
-NLL = _both("NLLLoss", "nll_loss") | {"torch.nn.NLLLoss2d"}
-BCE = _both("BCELoss", "binary_cross_entropy")
-KL_DIV = _both("KLDivLoss", "kl_div")
+NLL = both("NLLLoss", "nll_loss") | {"torch.nn.NLLLoss2d"}
+BCE = both("BCELoss", "binary_cross_entropy")
+KL_DIV = both("KLDivLoss", "kl_div")
 SIGMOID_INSIDE = (
-    _both("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
-    | _both("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
+    both("BCEWithLogitsLoss", "binary_cross_entropy_with_logits")
+    | both("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
     | {"torchvision.ops.sigmoid_focal_loss"}
 )
 """Losses that apply the sigmoid to their input."""
 
 
 DISTANCES = (
-    _both("MSELoss", "mse_loss")
-    | _both("L1Loss", "l1_loss")
-    | _both("SmoothL1Loss", "smooth_l1_loss")
-    | _both("HuberLoss", "huber_loss")
+    both("MSELoss", "mse_loss")
+    | both("L1Loss", "l1_loss")
+    | both("SmoothL1Loss", "smooth_l1_loss")
+    | both("HuberLoss", "huber_loss")
 )
 """Losses that are a distance of two tensors, number by number."""
-ELEMENTWISE = DISTANCES | _both("PoissonNLLLoss", "poisson_nll_loss") | _both("GaussianNLLLoss", "gaussian_nll_loss")
+ELEMENTWISE = DISTANCES | both("PoissonNLLLoss", "poisson_nll_loss") | both("GaussianNLLLoss", "gaussian_nll_loss")
 """Losses that compare number by number, and stretch input and target to match."""
 
 
-MARGIN = _both("MultiMarginLoss", "multi_margin_loss")
-ASYMMETRIC = (
-    CROSS_ENTROPY | NLL | BCE | SIGMOID_INSIDE | MARGIN | _both("PoissonNLLLoss", "poisson_nll_loss")
-) | _both("SoftMarginLoss", "soft_margin_loss")
+MARGIN = both("MultiMarginLoss", "multi_margin_loss")
+ASYMMETRIC = (CROSS_ENTROPY | NLL | BCE | SIGMOID_INSIDE | MARGIN | both("PoissonNLLLoss", "poisson_nll_loss")) | both(
+    "SoftMarginLoss", "soft_margin_loss"
+)
 """Losses in which input and target cannot change places."""
 
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor_rules.judging.loss_inputs import (
     BCE,
     CROSS_ENTROPY,
+    KL_DIV,
     MARGIN,
     NLL,
     SIGMOID_INSIDE,
     are_integers,
+    both,
     one_class,
     swapped,
 )
@@ -19,7 +21,10 @@ from torch_doctor_rules.judging.loss_shapes import ANY, classes, rank
 if TYPE_CHECKING:
     from torch_doctor.trace import LossCalled, TensorFact, Trace
 
+TAKES_INTEGERS = both("MultiLabelSoftMarginLoss", "multilabel_soft_margin_loss")
 INDEXED = CROSS_ENTROPY | NLL | MARGIN
+FLOATING = (BCE | SIGMOID_INSIDE | KL_DIV) - TAKES_INTEGERS
+"""Losses that refuse integer targets."""
 NARROW = frozenset(("int8", "int16", "int32", "bool"))
 BATCHED = 2
 """Dimensions of the scores of a batch: the rows, and the classes."""
@@ -65,25 +70,28 @@ def misfit(trace: Trace, loss: LossCalled) -> Misfit | None:
     if loss.raised.startswith("IndexError: Target"):
         made_up = trace.run is not None and trace.run.voids("values") is not None  # so are the labels
         return None if made_up else OUT_OF_RANGE
-    if loss.loss in BCE | SIGMOID_INSIDE:
+    if loss.loss in FLOATING:
         return INTEGERS if are_integers(loss.target) and _scores(loss.input) else None
     return _of_indices(loss) if loss.loss in INDEXED else None
 
 
 def _of_indices(loss: LossCalled) -> Misfit | None:
     scores, target = loss.input, loss.target
-    given, floats = rank(target), target.dtype.startswith(("float", "bfloat"))
-    if rank(scores) not in (None, BATCHED) or not _scores(scores):
+    if not _scores(scores):
         return None
-    many = (classes(scores) or 0) > 1
-    if given == BATCHED and target.shape is not None and target.shape[1] == 1 and many:
+    of, given, floats = rank(scores), rank(target), target.dtype.startswith(("float", "bfloat"))
+    flat, many = of in (None, BATCHED), (classes(scores) or 0) > 1
+    if flat and given == BATCHED and target.shape is not None and target.shape[1] == 1 and many:
         return ROW
-    if given == 1 and floats and (rank(scores) == BATCHED or (target.shape or (None,))[0] == "batch"):
+    indices = given is not None and given + 1 == of and given >= 1
+    if floats and (indices or (flat and given == 1 and (target.shape or (None,))[0] == "batch")):
         return FLOAT
-    same = given == BATCHED == rank(scores) and many and target.shape is not None and target.shape[1] == classes(scores)
+    same = given == BATCHED == of and many and target.shape is not None and target.shape[1] == classes(scores)
     if same and are_integers(target):
         return ONE_HOT
-    return SHORT if target.dtype in NARROW and given == 1 and many else None
+    if same and floats and loss.loss not in CROSS_ENTROPY:
+        return FLOAT
+    return SHORT if target.dtype in NARROW and (indices or (flat and given == 1)) and many else None
 
 
 def _scores(fact: TensorFact) -> bool:

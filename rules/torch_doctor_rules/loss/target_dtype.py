@@ -20,8 +20,9 @@ class TargetDtype(Rule):
     """A loss is given targets of a dtype or shape that it does not take.
 
     ## Why is this bad?
-    A loss over classes takes the number of each sample's class, as int64 in one dimension, or floating probabilities
-    of the scores' shape. A binary loss takes floats. Anything else raises an error that names dtypes and no remedy,
+    A loss over classes takes the number of each sample's class, or of each pixel's, as int64 (int32, NumPy's default on
+    some machines, is refused); cross-entropy takes floating probabilities of the scores' shape as well. A binary loss
+    takes floats. Anything else raises an error that names dtypes and no remedy,
     at the first batch at best; a label out of range raises it in the middle of an epoch, or on a GPU as an assertion
     that kills the process.
 
@@ -67,8 +68,8 @@ class TargetDtype(Rule):
     Torch raises the error at this line: the dtypes and shapes are those that the source shows.
 
     ## When it stays silent
-    When dtype or shape are not known, for soft labels (floating, of the scores' shape), for one number per pixel or
-    step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213).
+    When dtype or shape are not known, for soft labels of cross-entropy (floating, of the scores' shape), for one int64
+    per pixel or step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213).
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html

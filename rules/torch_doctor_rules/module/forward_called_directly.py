@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import ForwardByName, ModuleBuilt, ScopeKind, Trace
 from torch_doctor_rules.judging.evidence import at, count, counted, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
@@ -21,8 +21,9 @@ class ForwardCalledDirectly(Rule):
 
     ## Why is this bad?
     `model(x)` runs the hooks around `forward`: those of profilers and summaries, of pruning, weight and spectral
-    normalisation, of quantisation and of feature extraction. `DataParallel` and `torch.compile` work through the call,
-    too. `model.forward(x)` silently goes past all of them; the numbers are right for as long as nobody adds one.
+    normalisation, of quantisation and of feature extraction. DDP, FSDP and `torch.compile` work through the call, too.
+    Code that runs a model, a loop, a step or an inference function, silently goes past all of them with
+    `model.forward(x)`; the numbers are right for as long as nobody adds one.
 
     ## Example
     ```python
@@ -59,9 +60,10 @@ class ForwardCalledDirectly(Rule):
     and the hooks that they went past.
 
     ## When it stays silent
-    For `super().forward(...)`, for `self.forward(...)` in the module's own methods, for what is no module (a loader, an
-    extension, an `autograd.Function`), for classes with a `__call__` of their own, for compiled modules, and in tests,
-    where `forward` itself is what is tested.
+    Inside another module's `forward` or `__init__`, for `super().forward(...)` and parent classes, for `self.forward(...)`
+    in the module's own methods, for what is no module (a loader, an extension, an `autograd.Function`), for classes with a
+    `__call__` of their own, for compiled modules, and in tests, where `forward` itself is what is tested. The first such
+    call of one model in a file stands for the others.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html
@@ -75,11 +77,13 @@ class ForwardCalledDirectly(Rule):
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every such call."""
+        """The first such call of each model in each file."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
-        for event in first_per_site(trace.of(ForwardByName)):
-            if _in_a_test(event):
-                continue
+        running = (event for event in trace.of(ForwardByName) if not event.within and not _in_a_test(event))
+        first: dict[tuple[str, int], ForwardByName] = {}
+        for event in sorted(running, key=lambda event: (event.site.cell or 0, event.site.row, event.site.column)):
+            first.setdefault((event.site.path, event.module), event)
+        for event in first_per_site(first.values()):
             made = built.get(event.module)
             yield self.finding(
                 event.site,
@@ -88,9 +92,15 @@ class ForwardCalledDirectly(Rule):
                 trail=[] if made is None else [Step(made.site, f"`{event.name}` is built here")],
             )
 
+    def same(self, finding: Finding, seen: Finding) -> bool:
+        """Whether both speak of one call, or of calls of one model in one file."""
+        of_one = [step.site for step in finding.trail] == [step.site for step in seen.trail] != []
+        return same_place(finding.site, seen.site) or (of_one and finding.site.path == seen.site.path)
+
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the call ran, and was none of a module, or one of its own."""
-        return bool(counted(trace, finding.site, SO_MEANT))
+        """Whether the call ran, and was none of a module, one of its own, or one inside another's `forward`."""
+        within = any(event.within for event in at(trace, finding.site, ForwardByName))
+        return within or bool(counted(trace, finding.site, SO_MEANT))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often it was called, and past how many hooks."""

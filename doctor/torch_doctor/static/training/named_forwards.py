@@ -33,7 +33,20 @@ def called(run: Executor, func: Value, node: p.Call) -> None:
         if any(frame.self is each for each in modules):
             return
         frame = frame.closure
-    run.emit(ForwardByName, node, module=module.id, name=run.text(node.func.value), class_name=module.class_name)
+    name, within = run.text(node.func.value), _around(run)
+    run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
+
+
+def _around(run: Executor) -> int:
+    """The module whose `forward` or construction is under way, 0 where none is.
+
+    A method of a module whose callers are out of sight may be a part of its `forward`.
+    """
+    if run.modules_called or run.building:
+        return [*run.modules_called, *run.building][0].id
+    own = run.frame.self
+    alone = run.trace.begins_outside and not run.loop_depth
+    return own.id if alone and isinstance(own, Module) else 0
 
 
 def _owner(func: Value) -> Module | None:

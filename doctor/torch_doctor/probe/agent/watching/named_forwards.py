@@ -23,7 +23,7 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
-        self._seen: dict[tuple[int, int], int | None] = {}
+        self._seen: dict[tuple[int, int, int], int | None] = {}
         self._calls: dict[int, int] = {}
         self._others: dict[int, int] = {}
         self._hooks: dict[int, int] = {}
@@ -37,11 +37,10 @@ class Watcher:
         if self._recorder.quiet:
             return
         module = getattr(function, "__self__", None)
-        known = (
-            (key, self._recorder.references.number(module)) if isinstance(module, self._torch.nn.Module) else (key, 0)
-        )
+        number = self._recorder.references.number(module) if isinstance(module, self._torch.nn.Module) else 0
+        known = (key, number, self._within())
         if known not in self._seen:
-            self._seen[known] = self._tell(key, module) if known[1] and self._is_called(module) else None
+            self._seen[known] = self._tell(key, module, known[2]) if number and self._is_called(module) else None
         event = self._seen[known]
         if event is None:
             self._others[key] = self._others.get(key, 0) + 1
@@ -65,7 +64,12 @@ class Watcher:
             frame = frame.f_back
         return True
 
-    def _tell(self, key: int, module: Any) -> int:
+    def _within(self) -> int:
+        """The number of the whole module that is running, 0 where none is."""
+        recorder = self._recorder
+        return recorder.references.number(self._watch.forwards.running) if recorder.inside else 0
+
+    def _tell(self, key: int, module: Any, within: int) -> int:
         here = self._recorder.here()
         return self._recorder.event(
             "ForwardByName",
@@ -74,6 +78,7 @@ class Watcher:
             module=self._recorder.references.number(module),
             name=self._recorder.index.nodes[key].text,
             class_name=class_name(type(module), self._recorder),
+            within=within,
         )
 
     def _count(self, _: BaseException | None) -> None:

@@ -18,16 +18,19 @@ if TYPE_CHECKING:
 class ForwardByName(Event):
     """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
 
-    It says so of parts within another module's `forward` too, and beside the `Forward` of a whole module. Not said of modules
-    that are not meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
+    It says so beside the `Forward` of a whole module. `within` is the module whose `forward` or construction the call lies
+    in, 0 outside of any. Not said of modules that are not meant to be called: whose class defines `__call__` anew, whose
+    `forward` was replaced, which are compiled.
     """
 
     module: int
     name: str
     class_name: str
+    within: int = 0
 
     def words(self, _: Names, /) -> str:
-        return f"call `forward` of {quoted(self.name)} by name"
+        around = " within another module" if self.within else ""
+        return f"call `forward` of {quoted(self.name)} by name{around}"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -78,8 +78,20 @@ class Watcher:
             module=self._recorder.references.number(module),
             name=self._recorder.index.nodes[key].text,
             class_name=class_name(type(module), self._recorder),
-            within=within,
+            within=within or self._building(),
         )
+
+    def _building(self) -> int:
+        """The number of a module whose `__init__` is running, 0 where none is."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            code = frame.f_code
+            if code.co_name == "__init__" and code.co_argcount:
+                made = first_argument(frame)
+                if isinstance(made, self._torch.nn.Module) and _is_method_of(type(made), code):
+                    return self._recorder.references.number(made)
+            frame = frame.f_back
+        return 0
 
     def _count(self, _: BaseException | None) -> None:
         for event, times in self._calls.items():

@@ -122,6 +122,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR806": ("backward-in-autocast", "W", "SP", "safe"),
     "TDR808": ("timing-without-synchronize", "W", "S", "unsafe"),
     "TDR807": ("outdated-api", "W", "S", "safe"),
+    "TDR813": ("legacy-style", "A", "S", "safe"),
     "TDR803": ("move-result-discarded", "E", "SP", "safe"),
 }
 PROCESSES = {"init_process_group", "num_workers"}

@@ -70,7 +70,8 @@ class Finding:
 
     `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop
     and at most 100 characters. `trail` holds the places that explain it, in order, the reported site not among them
-    unless it has a note of its own. `help` is the remedy.
+    unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file that share a `cause`
+    only the first is reported ("": it is one of its own).
     """
 
     code: str
@@ -80,6 +81,7 @@ class Finding:
     site: Site
     trail: tuple[Step, ...] = ()
     help: str = ""
+    cause: str = ""
     witness: str = "static"
     verdict: Verdict | None = None
     evidence: tuple[Evidence, ...] = ()
@@ -135,9 +137,21 @@ class Rule(abc.ABC):
         """
         return same_place(finding.site, seen.site)
 
-    def finding(self, site: Site, message: str, *, help: str = "", trail: Iterable[Step] = ()) -> Finding:  # noqa: A002 - the field's name in every output format
+    def first_of(self, finding: Finding, others: int) -> Finding:  # noqa: ARG002 - what a rule may look at
+        """What is reported of the first finding of one cause in a file, which has so many others."""
+        return finding
+
+    def finding(
+        self,
+        site: Site,
+        message: str,
+        *,
+        help: str = "",  # noqa: A002 - the field's name in every output format
+        trail: Iterable[Step] = (),
+        cause: str = "",
+    ) -> Finding:
         """A finding of this rule."""
-        return Finding(self.code, self.name, self.level, message, site, tuple(trail), help)
+        return Finding(self.code, self.name, self.level, message, site, tuple(trail), help, cause)
 
     @classmethod
     def page(cls) -> str:

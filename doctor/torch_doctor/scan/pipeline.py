@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from torch_doctor.probing import probed
@@ -59,6 +60,7 @@ class Scan:
         self._given: set[Path] = set()
         self._scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
+        self._causes: defaultdict[tuple[Rule, str, str], dict[Site, Finding]] = defaultdict(dict)
         self._silencing = Silencing(options)
         self._remarks: set[str] = set()
         self._done = 0
@@ -74,6 +76,7 @@ class Scan:
                     traces.append(trace)
             for file in files:
                 self.report.warnings += self._silencing.problems(file)
+            self._take_first_of_each_cause(project)
             if self.options.probe is not None:
                 self._probe(project, traces, self.options.probe)
             for stage, seconds in project.seconds.items():
@@ -178,11 +181,22 @@ class Scan:
         for rule in self.options.rules:
             try:
                 for finding in rule.check(trace):
-                    if trace.reports_in is None or finding.site.path in trace.reports_in:
+                    if trace.reports_in is not None and finding.site.path not in trace.reports_in:
+                        continue
+                    if finding.cause:
+                        self._causes[rule, finding.site.path, finding.cause][finding.site] = finding
+                    else:
                         self._take(finding, project)
-            except Exception as error:  # noqa: BLE001, PERF203 - one rule's failure is not the others'
+            except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
                 self.report.failed(f"{trace.path} with {rule.code}", error)
         self.report.seconds["judge"] += time.perf_counter() - start
+
+    def _take_first_of_each_cause(self, project: Project) -> None:
+        """Of findings that have one cause, the first in its file."""
+        for (rule, _, _), found in self._causes.items():
+            first, *others = sorted(found.values(), key=_order)
+            self._take(rule.first_of(first, len(others)), project)
+        self._causes.clear()
 
     def _take(self, finding: Finding, project: Project) -> None:
         key = (finding.code, finding.site)

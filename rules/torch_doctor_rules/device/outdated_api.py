@@ -1,13 +1,12 @@
-"""TDR807: what torch has replaced."""
+"""TDR807: what torch has removed, or warns of."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor.trace import ANY, BranchKind, OutdatedUsed
-from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.successors import cause, is_gone, is_heard, spelled, uses
+from torch_doctor_rules.judging.wording import countable, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,13 +15,11 @@ if TYPE_CHECKING:
 
 
 class OutdatedApi(Rule):
-    """Something is used that torch's documentation marks as outdated.
+    """Something is used that torch has removed, or warns of when it runs.
 
     ## Why is this bad?
-    What is marked as outdated warns, is no longer developed, and one day is gone: `volatile` does nothing since
-    torch 0.4, and `verbose=` of a scheduler is an error in current versions. Some of it is wrong in silence: what is
-    changed through `.data` is not seen by autograd, which then computes wrong gradients instead of raising an error,
-    and `DataParallel` is slower than one process for each device.
+    What warns is no longer developed, and one day is gone: `torch.cuda.amp.autocast` warns since torch 2.4, `verbose=` of a
+    scheduler is an error since 2.7, and `volatile` does nothing since 0.4, so that graphs are built which nobody uses.
 
     ## Example
     ```python
@@ -53,16 +50,15 @@ class OutdatedApi(Rule):
     It does not: the source says it all.
 
     ## When it stays silent
-    Where a torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
-    the configuration) does not have the successor yet, behind a test of torch's version and in an `except` block, at
-    imports and in `isinstance`, and for a `.data` of what is not surely a tensor. A project that names no version is taken
-    to use a new torch.
+    Where no torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version` in
+    the configuration) warns, or one of them does not have the successor yet, behind a test of torch's version and in an
+    `except` block, at imports and in `isinstance`, and after the first use in a file. A project that names no version is
+    taken to use a new torch. What works in silence is TDR813's.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html
-    - https://docs.pytorch.org/docs/stable/autograd.html#variable-deprecated
-    - https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
-    - https://docs.pytorch.org/docs/stable/notes/autograd.html
+    - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+    - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
     """
 
     code = "TDR807"
@@ -72,20 +68,20 @@ class OutdatedApi(Rule):
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every use of what the oldest torch of the project can do in the new way."""
-        for used in first_per_site(self._plain_uses(trace)):
-            oldest = trace.torch()
-            if oldest != ANY and oldest.oldest < used.since:
+        """Every use that a torch of the project warns of or refuses, where its oldest can do it in the new way."""
+        for used in uses(trace):
+            if not is_heard(trace, used):
                 continue
+            gone = is_gone(trace, used)
+            since = spelled(used.gone if gone else used.warns)
+            text = "`{name}` is gone since torch {since}" if gone else "`{name}` warns since torch {since}"
             yield self.finding(
                 used.site,
-                message("`{name}` is outdated: `{instead}` replaces it", name=used.name, instead=used.instead),
-                help=f"use `{used.instead}`, which is there since torch {'.'.join(map(str, used.since))}",
+                countable(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
+                help=f"use `{used.instead}`, which is there since torch {spelled(used.since)}",
+                cause=cause(used),
             )
 
-    def _plain_uses(self, trace: Trace) -> Iterator[OutdatedUsed]:
-        """The uses that are meant for every version of torch."""
-        for used in trace.of(OutdatedUsed):
-            kinds = ((trace.branches[branch].kind, arm) for branch, arm in used.guards)
-            if not any(kind is BranchKind.VERSION or (kind is BranchKind.RAISED and arm) for kind, arm in kinds):
-                yield used
+    def first_of(self, finding: Finding, others: int) -> Finding:
+        """The first use, which counts the others."""
+        return counted(finding, others)

@@ -5,12 +5,25 @@ from __future__ import annotations
 import contextlib
 import importlib
 import inspect
+import warnings
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import torch
 
-from torch_doctor.static.tables.outdated import NAMES, OF_LOSSES, OF_MODULES, OF_SCHEDULERS, OF_TENSORS
+from torch_doctor.static.tables.outdated import (
+    NAMES,
+    OF_LOSSES,
+    OF_MODULES,
+    OF_SCHEDULERS,
+    OF_TENSORS,
+    OF_VARIABLES,
+)
 
-EVERY = {**NAMES, **OF_TENSORS, **OF_MODULES, **OF_LOSSES, **OF_SCHEDULERS}
+EVERY = {**NAMES, **OF_TENSORS, **OF_MODULES, **OF_LOSSES, **OF_SCHEDULERS, **OF_VARIABLES}
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Discouraged in notes and migration guides, or written in C, where nothing at the name itself says so.
 UNMARKED = frozenset(
@@ -73,3 +86,115 @@ def test_losses_still_take_the_arguments_that_their_pages_call_deprecated() -> N
     for argument in OF_LOSSES:
         assert argument in inspect.signature(loss).parameters
         assert f"{argument} (bool, optional): Deprecated" in (inspect.getdoc(loss) or "").replace("\n", " ")
+
+
+def linear() -> torch.nn.Module:
+    return torch.nn.Linear(3, 3)
+
+
+SQUARE = torch.eye(3)
+ROW = torch.ones(3)
+IMAGE = torch.ones(1, 1, 4, 4)
+CALLS: dict[str, Callable[[Any], object]] = {
+    "torch.autograd.Variable": lambda f: f(ROW),
+    "torch.nn.functional.tanh": lambda f: f(ROW),
+    "torch.nn.functional.sigmoid": lambda f: f(ROW),
+    "torch.nn.UpsamplingNearest2d": lambda f: f(scale_factor=2)(IMAGE),
+    "torch.nn.UpsamplingBilinear2d": lambda f: f(scale_factor=2)(IMAGE),
+    "torch.nn.DataParallel": lambda f: f(linear())(ROW),
+    "torch.ger": lambda f: f(ROW, ROW),
+    "torch.norm": lambda f: f(ROW),
+    "torch.svd": lambda f: f(SQUARE),
+    "torch.autograd.variable": lambda f: f(ROW),
+    "torch.cuda.amp.autocast": lambda f: f(enabled=False),
+    "torch.cpu.amp.autocast": lambda f: f(enabled=False),
+    "torch.cuda.amp.GradScaler": lambda f: f(enabled=False),
+    "torch.cpu.amp.GradScaler": lambda f: f(enabled=False),
+    "torch.cuda.amp.custom_fwd": lambda f: f(len),
+    "torch.cuda.amp.custom_bwd": lambda f: f(len),
+    "torch.get_autocast_gpu_dtype": lambda f: f(),
+    "torch.is_autocast_cpu_enabled": lambda f: f(),
+    "torch.nn.functional.upsample": lambda f: f(IMAGE, scale_factor=2),
+    "torch.nn.functional.upsample_nearest": lambda f: f(IMAGE, scale_factor=2),
+    "torch.nn.functional.upsample_bilinear": lambda f: f(IMAGE, scale_factor=2),
+    "torch.nn.NLLLoss2d": lambda f: f(),
+    "torch.nn.utils.weight_norm": lambda f: f(linear()),
+    "torch.nn.utils.clip_grad_norm": lambda f: f(linear().parameters(), 1.0),
+    "torch.nn.utils.stateless.functional_call": lambda f: f(linear(), {}, (ROW,)),
+    "torch.nn.init.uniform": lambda f: f(torch.empty(3)),
+    "torch.nn.init.constant": lambda f: f(torch.empty(3), 0.0),
+    "torch.nn.init.xavier_uniform": lambda f: f(torch.empty(3, 3)),
+    "torch.range": lambda f: f(0, 2),
+    "torch.chain_matmul": lambda f: f(SQUARE, SQUARE),
+    "torch.cholesky": lambda f: f(SQUARE),
+    "torch.qr": lambda f: f(SQUARE),
+    "torch.lu": lambda f: f(SQUARE),
+    "torch.lu_solve": lambda f: f(SQUARE, *torch.linalg.lu_factor(SQUARE)),
+    "torch.triangular_solve": lambda f: f(SQUARE, SQUARE),
+    "torch.symeig": lambda f: f(SQUARE),
+    "torch.eig": lambda f: f(SQUARE),
+    "torch.lstsq": lambda f: f(SQUARE, SQUARE),
+    "torch.solve": lambda f: f(SQUARE, SQUARE),
+    "torch.matrix_rank": lambda f: f(SQUARE),
+    "torch.cuda.memory_cached": lambda f: f(),
+    "torch.backends.cuda.sdp_kernel": lambda f: f(),
+    "torch.testing.assert_allclose": lambda f: f(ROW, ROW),
+    "torch.jit.script": lambda f: f(linear()),
+    "torch.jit.trace": lambda f: f(linear(), ROW),
+    "functorch.vmap": lambda f: f(torch.sin),
+    "functorch.grad": lambda f: f(torch.sin),
+}
+
+
+def speaks(call: Callable[[], object]) -> bool:
+    """Whether torch warns of a call, or refuses it."""
+    before = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)  # some warnings come once in a process
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            call()
+    except RuntimeError:
+        return True
+    finally:
+        torch.set_warn_always(before)
+    return any("deprecated" in str(each.message) or "renamed" in str(each.message) for each in said)
+
+
+@pytest.mark.parametrize("api", CALLS)
+def test_what_is_said_to_warn_or_to_be_gone_does_and_the_rest_is_silent(api: str) -> None:
+    known = NAMES[api]
+    assert speaks(lambda: CALLS[api](found(api))) is (known.warns is not None or known.gone is not None)
+
+
+def test_attributes_and_hooks_and_arguments_warn_as_they_are_said_to() -> None:
+    def hooked() -> None:
+        module = linear()
+        module.register_backward_hook(lambda *_: None)
+        module(torch.ones(1, 3)).sum().backward()
+
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        _ = ROW.volatile  # type: ignore[attr-defined]
+    with pytest.warns(UserWarning, match="volatile was removed"):
+        torch.autograd.Variable(ROW, volatile=True)  # type: ignore[no-untyped-call]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        _ = ROW.data
+    assert speaks(hooked)
+    assert OF_TENSORS["volatile"].gone
+    assert OF_VARIABLES["volatile"].gone
+    assert OF_TENSORS["data"].warns is None
+    assert OF_MODULES["register_backward_hook"].warns
+
+
+def test_the_notice_of_a_losss_old_arguments_announces_and_does_not_deprecate() -> None:
+    with pytest.warns(UserWarning, match="will be deprecated"):
+        torch.nn.MSELoss(size_average=True)
+    assert all(each.warns is None for each in OF_LOSSES.values())
+
+
+@pytest.mark.parametrize("api", EVERY)
+def test_the_successor_is_there_when_the_warning_comes(api: str) -> None:
+    known = EVERY[api]
+    assert all(version is None or known.since <= version for version in (known.warns, known.gone))
+    assert known.gone is None or known.warns is None or known.warns <= known.gone

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import builtin_functions, narrowing, outside, streams
 from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, sinks, training
 from torch_doctor.static.tables.memory import CHANGING_FIRST
-from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS
+from torch_doctor.static.tables.outdated import OF_LOSSES, OF_SCHEDULERS, OF_VARIABLES
 from torch_doctor.static.training import (
     built_in_forward,
     checkpoints,
@@ -139,6 +139,8 @@ def call_library(run: Executor, name: str, args: Args, keywords: Keywords, node:
     if name in places.DEFAULTS:
         run.default_device = True
     known = functions.FUNCTIONS.get(name)
+    if keywords and name == "torch.autograd.Variable":
+        outdated.given(run, name, OF_VARIABLES, keywords, node)
     if name in functional_dropout.ALWAYS_ON:
         functional_dropout.called(run, name, args, keywords, node)
     if known is not None:

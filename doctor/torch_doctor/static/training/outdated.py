@@ -1,4 +1,4 @@
-"""What torch's documentation marks as outdated, where it is used."""
+"""What has a successor in torch, where it is used."""
 
 from __future__ import annotations
 
@@ -59,4 +59,5 @@ def _tell(run: Executor, known: Outdated, api: str, node: p.Node, name: str = ""
     site = run.site(node)
     if (id(run.trace), site, api) not in run.outdated:
         run.outdated.add((id(run.trace), site, api))
-        run.emit(OutdatedUsed, site, api=api, name=name or run.text(node), instead=known.instead, since=known.since)
+        versions = {"since": known.since, "warns": known.warns, "gone": known.gone}
+        run.emit(OutdatedUsed, site, api=api, name=name or run.text(node), instead=known.instead, **versions)

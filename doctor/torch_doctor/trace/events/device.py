@@ -224,15 +224,18 @@ class Timed(Event):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class OutdatedUsed(Event):
-    """Something that torch's documentation marks as outdated was named: a function, a class, an attribute, an argument.
+    """Something that has a successor in torch was named: a function, a class, an attribute, an argument.
 
     `api` is its torch name, `name` the user's expression, `instead` what takes its place since version `since` of torch.
+    `warns` is the first version that warns when it runs, `gone` the first that does not have it any more (None: there is none).
     """
 
     api: str
     name: str
     instead: str
     since: Version
+    warns: Version | None = None
+    gone: Version | None = None
 
     def words(self, _: Names, /) -> str:
         return f"use {quoted(self.name)}, which `{self.instead}` replaces since torch {'.'.join(map(str, self.since))}"

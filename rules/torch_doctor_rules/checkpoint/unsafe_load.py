@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
+from torch_doctor.trace import ANY, Saved
 from torch_doctor_rules.judging.checkpoint_files import read
 from torch_doctor_rules.judging.wording import message
 
@@ -13,47 +14,61 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Loaded, Trace, Version
 
+LIMITED: Version = (1, 13)
+"""Since this version `torch.load` takes `weights_only`."""
 SAFE_BY_DEFAULT: Version = (2, 6)
-"""Since this version `weights_only` is true unless something else is asked for."""
+"""Since this version it is true unless something else is asked for."""
 
 
 class UnsafeLoad(Rule):
-    """`torch.load` unpickles whatever the file holds, and can run code from it.
+    """`torch.load` unpickles whatever a file from outside holds, and can run code from it.
 
     ## Why is this bad?
-    A checkpoint is a pickle, and a pickle can call any function while it is read: whoever made the file runs code on the
-    machine that loads it. With `weights_only=True` only tensors and plain containers are read. It is the default since
-    torch 2.6, so that a file with other objects no longer loads there either.
+    A checkpoint is a pickle, and a pickle can call any function while it is read: whoever made the file, and put it where a
+    command line, a download or a shared path finds it, runs code on the machine that loads it. With `weights_only=True`
+    only tensors and plain containers are read. It is the default since torch 2.6.
 
     ## Example
     ```python
+    import argparse
+    import os
+
     import torch
     from torch import nn
 
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--weights", default="")
+    path = parser.parse_known_args()[0].weights
+
     model = nn.Linear(4, 1)
-    torch.save({"model": model.state_dict()}, "model.pt")
-    state = torch.load("model.pt")
-    model.load_state_dict(state["model"])
+    if os.path.exists(path):
+        model.load_state_dict(torch.load(path, weights_only=False))
     ```
 
     ## Use instead
     ```python
+    import argparse
+    import os
+
     import torch
     from torch import nn
 
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--weights", default="")
+    path = parser.parse_known_args()[0].weights
+
     model = nn.Linear(4, 1)
-    torch.save({"model": model.state_dict()}, "model.pt")
-    state = torch.load("model.pt", weights_only=True)
-    model.load_state_dict(state["model"])
+    if os.path.exists(path):
+        model.load_state_dict(torch.load(path, weights_only=True))
     ```
 
     ## How the probe confirms it
     It does not: what somebody may put into the file is not to be seen in a run.
 
     ## When it stays silent
-    Where every torch that the project allows (`pyproject.toml`, requirements, environment or lock file, or `torch-version`
-    in the configuration) is 2.6 or newer and nothing else is asked for, when the argument is a variable, and for what the
-    script itself wrote into memory.
+    Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
+    `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
+    1.13); when the argument is a variable; for files that the same script wrote; and after the first call for one path.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
@@ -67,15 +82,20 @@ class UnsafeLoad(Rule):
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every file that is read without limits."""
+        """Every file from outside that is read without limits."""
+        written = {saved.file for saved in trace.of(Saved)} - {""}
+        allowed = trace.torch()
+        unsafe = allowed != ANY and allowed.oldest < SAFE_BY_DEFAULT and allowed.newest >= LIMITED
         for loaded in read(trace):
             if loaded.weights_only is False:
                 text = "`weights_only=False` unpickles whatever `{name}` holds: it can run code"
-            elif loaded.by_default and trace.torch().oldest < SAFE_BY_DEFAULT:
+            elif loaded.by_default and unsafe:
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
-            yield self.finding(loaded.site, message(text, name=loaded.name), help=self._help(loaded))
+            if loaded.file not in written:
+                about = message(text, name=loaded.name)
+                yield self.finding(loaded.site, about, help=self._help(loaded), cause=loaded.file)
 
     def _help(self, loaded: Loaded) -> str:
         return "set `weights_only=True`" if loaded.weights_only is False else "add `weights_only=True`"

@@ -176,7 +176,7 @@ def test_attributes_and_hooks_and_arguments_warn_as_they_are_said_to() -> None:
     with pytest.warns(UserWarning, match="volatile was removed"):
         _ = ROW.volatile  # type: ignore[attr-defined]
     with pytest.warns(UserWarning, match="volatile was removed"):
-        torch.autograd.Variable(ROW, volatile=True)  # type: ignore[no-untyped-call]
+        torch.autograd.Variable(ROW, volatile=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         _ = ROW.data

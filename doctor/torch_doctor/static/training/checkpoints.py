@@ -52,6 +52,7 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
         keys=_keys(value),
         optimizer=_optimizer_in(value),
         shared=paths.shared(run, node, position + 1, "f"),
+        file=paths.spelled(run, node, position + 1, "f"),
     )
     return NOTHING
 
@@ -68,6 +69,7 @@ def loaded(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
         buffer=_buffer((*args, keywords.get("f"))),
         weights_only=None if only is None else conditions.truth_of(run, only),
         by_default=only is None and not is_open,
+        file=paths.spelled(run, node, 0, "f"),
         mapped=True if len(args) > 1 or "map_location" in keywords else None if is_open else False,
     )
 

@@ -38,7 +38,8 @@ class Saved(Event):
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
     buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
     may be in it. `keys` are the strings of a dict that is saved; `optimizer` tells whether an optimizer's state is in it.
-    `shared`: the path is the same in every process of a distributed run. `file` is the path, where a run shows it.
+    `shared`: the path is the same in every process of a distributed run. `file` is the path where a run shows it, in the
+    source text that is equal where the path is ("": not known).
     """
 
     what: str
@@ -61,8 +62,8 @@ class Loaded(Event):
     """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
 
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
-    that it was told nothing; `mapped` whether it was told where the tensors go. `states` are the `StateTaken` events whose
-    tensors may be what is loaded; `only` tells that it is nothing else.
+    that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`. `states` are the
+    `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else.
     """
 
     module: int
@@ -71,6 +72,7 @@ class Loaded(Event):
     weights_only: Tri = None
     by_default: bool = False
     mapped: Tri = None
+    file: str = ""
     states: frozenset[int] = NO_EVENTS
     only: bool = False
 

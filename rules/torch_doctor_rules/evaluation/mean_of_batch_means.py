@@ -22,7 +22,7 @@ _SUM = "the average of `{name}` gives a short last batch the weight of a full on
 
 
 class MeanOfBatchMeans(Rule):
-    """An evaluation averages the means of its batches, and the last, shorter one weighs as much as the others.
+    """What an evaluation decides or reports is the average of its batches' means, and a short last batch weighs too much.
 
     ## Why is this bad?
     A loss is the mean over its batch. Of 50 rows in batches of 16 the last two are a batch of their own, and each of them
@@ -76,8 +76,10 @@ class MeanOfBatchMeans(Rule):
     The loader that is evaluated leaves fewer rows for its last batch than a batch has; rows that divide evenly refute it.
 
     ## When it stays silent
-    For averages while training, losses that are summed (`reduction="sum"`) or weighted by the size of the batch, loaders that
-    drop the last batch or whose rows are known to divide evenly, and where nothing shows which loader gives the batches.
+    For averages of training, and those of an evaluation that are only shown: in a loop that trains, one is reported where it
+    is compared with something or given to a scheduler; outside of any, it is the result. For losses that are summed
+    (`reduction="sum"`) or weighted by the size of the batch, loaders that drop the last batch or whose rows are known to
+    divide evenly, random batches of one size, and where nothing shows which loader gives the batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -92,7 +94,7 @@ class MeanOfBatchMeans(Rule):
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every average of an evaluation over batches of which the last may be short."""
+        """Every average that matters of an evaluation over batches of which the last may be short."""
         means = BatchMeans(trace)
         if trace.observed:  # a run shows the rows, and no sums of numbers
             yield from (

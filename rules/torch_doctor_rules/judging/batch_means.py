@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Averaged, BatchTaken, Forward, LoaderBuilt, LoopKind, LossCalled, Meaned, Summed
+from torch_doctor.trace import (
+    Averaged,
+    Backward,
+    BatchTaken,
+    Forward,
+    LoaderBuilt,
+    LoopKind,
+    LossCalled,
+    Meaned,
+    Steered,
+    Stepped,
+    Summed,
+)
 from torch_doctor_rules.judging.loaders import Loaders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import DatasetBuilt, Event, Scope, Trace
+    from torch_doctor.trace import DatasetBuilt, Event, Scope, Site, Trace
 
 
 class Average(NamedTuple):
@@ -41,10 +54,40 @@ class BatchMeans:
             if mean is None or batch is None or not self._per_batch(average, added, batch):
                 continue
             loader = self._loader(average, batch)
+            if not self._matters(average, batch):
+                continue
             metric = (mean.site, batch.site)
             if metric not in seen and loader is not None and self.falls_short(loader) and self._evaluates(mean):
                 seen.add(metric)
                 yield Average(average, mean, added, loader)
+
+    def _matters(self, average: Averaged, batch: Scope) -> bool:
+        """Whether the average decides something, or is the result: in the run of a script, of no loop that trains."""
+        if self.trace.begins_outside or self._training & {scope.loop for scope in average.scope.iterations()} - {
+            batch.loop
+        }:
+            return bool(self._steering & self._history(average))
+        return True
+
+    @cached_property
+    def _training(self) -> set[int]:
+        """The loops in which something is trained."""
+        updates = (*self.trace.of(Backward), *self.trace.of(Stepped))
+        return {scope.loop for event in updates for scope in event.scope.iterations()}
+
+    @cached_property
+    def _steering(self) -> set[int]:
+        """The sums and averages that decide something."""
+        return set[int]().union(*(event.sums for event in self.trace.of(Steered)))
+
+    def _history(self, average: Averaged) -> set[int]:
+        """The events of this average, each time that it is computed: also what adds up shares of it."""
+        site = average.site
+        found = {each.index for each in self.trace.of(Summed) if _encloses(each.site, site)}
+        for each in self.trace.of(Averaged):
+            if each.site == site:
+                found |= {each.index, *each.sums}
+        return found
 
     def falls_short(self, loader: LoaderBuilt) -> bool:
         """Whether the last of several batches has fewer rows than the others, as far as that can be known."""
@@ -107,6 +150,14 @@ def batch_of(event: Event) -> Scope | None:
     """The pass through a loop over batches that an event lies in, where no other loop is around it within."""
     around = event.scope.iterations()
     return around[-1] if around and around[-1].loop_kind is LoopKind.BATCHES else None
+
+
+def _encloses(outer: Site, inner: Site) -> bool:
+    begins = (outer.path, outer.cell) == (inner.path, inner.cell) and (outer.row, outer.column) <= (
+        inner.row,
+        inner.column,
+    )
+    return begins and (inner.end_row, inner.end_column) <= (outer.end_row, outer.end_column)
 
 
 def _loop_of(event: Event) -> int:

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, places, plain_tensors
+from torch_doctor.static.training import cuts, places, plain_tensors, sums
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -224,6 +224,7 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
         answers = [_is_named(option, right) for _, option in left.options]
         if (told := narrowing.deciding(left, answers)) is not None:
             return told, negated
+    sums.steered(run, (left, right), node)
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
         places.together(run, op, (left, right), node)
         flow = cuts.cut(run, blend((left.flow, right.flow)), None, op, node)

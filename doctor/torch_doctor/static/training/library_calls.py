@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import builtin_functions, narrowing, outside, streams
 from torch_doctor.static.tables import data, functions, launchers, layers, libraries, losses, models, sinks, training
 from torch_doctor.static.tables.memory import CHANGING_FIRST
@@ -266,7 +267,9 @@ def _other(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         and isinstance(node.args[0], (p.Name, p.Attribute))
         and "weights" not in keywords  # else each counts as much as it is said to
     ):
-        sums.averaged(run, args[0], node)
+        average = sums.averaged(run, args[0], node)
+        if average is not None:
+            return plain_from(values, flow=Flow(sums=frozenset((average,))))
     if run.shares.arrays:
         holder = args[0] if args and name in CHANGING_FIRST else keywords.get("out")
         if holder is not None:

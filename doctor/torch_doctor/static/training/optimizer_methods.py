@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     logged,
     parameters,
     settings,
+    sums,
 )
 from torch_doctor.static.values import (
     NOTHING,
@@ -130,6 +131,7 @@ def tool_method(
         if name in ("step", "step_update"):
             owner = construction.optimizer_in(run, of.holds)
             told = bool(args or keywords)
+            sums.steered(run, (*args, *keywords.values()), node)
             run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver, told=told)
             return NOTHING
         if name == "state_dict":

@@ -9,7 +9,7 @@ from torch_doctor.static import windows
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.values import Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero
-from torch_doctor.trace import Averaged, LossCalled, Meaned, Summed
+from torch_doctor.trace import Averaged, LossCalled, Meaned, Steered, Summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,11 +80,19 @@ def divided(run: Executor, operands: tuple[Value, ...], node: p.Node) -> None:
             run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)
 
 
-def averaged(run: Executor, values: Value, node: p.Node) -> None:
-    """`mean(values)`, where these are means over batches, each of which counts as much as the others."""
+def averaged(run: Executor, values: Value, node: p.Node) -> int | None:
+    """`mean(values)`, where these are means over batches, each of which counts as much as the others: its event."""
     means = _means_in(values)
-    if means:
-        run.emit(Averaged, node, name=run.text(node), sums=NONE, means=means)
+    if not means:
+        return None
+    return run.emit(Averaged, node, name=run.text(node), sums=NONE, means=means).index
+
+
+def steered(run: Executor, values: Iterable[Value], node: p.Node) -> None:
+    """These decide what happens, and a sum or an average may be one of them."""
+    found = NONE.union(*(value.flow.sums for value in values))
+    if found:
+        run.emit(Steered, node, sums=found)
 
 
 def mean_loss(run: Executor, flow: Flow, reduction: str) -> Flow:
@@ -99,8 +107,8 @@ def mean_of(run: Executor, flow: Flow, of: Value | None, node: p.Node) -> Flow:
     """The history of a tensor's mean over all that is in it."""
     if flow.means:
         if not (isinstance(of, Tensor) and of.scalar is True):  # means of batches, made one tensor
-            run.emit(Averaged, node, name=run.text(node), sums=NONE, means=flow.means)
-            return replace(flow, means=NONE)
+            event = run.emit(Averaged, node, name=run.text(node), sums=NONE, means=flow.means)
+            return replace(flow, means=NONE, sums=flow.sums | {event.index})
     elif flow.forwards and run.loop_depth and not run.modules_called and isinstance(of, Tensor):
         event = run.emit(Meaned, node, value=run.fact(of))
         return replace(flow, means=frozenset((event.index,)))

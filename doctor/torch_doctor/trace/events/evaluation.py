@@ -80,6 +80,16 @@ class Meaned(Event):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
+class Steered(Event):
+    """A number decides what happens: it is compared, or a scheduler is given it; `sums` are the events surely in it."""
+
+    sums: frozenset[int]
+
+    def words(self, _: Names, /) -> str:
+        return "a sum or an average decides what happens"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class Averaged(Event):
     """A sum was divided: `name` is the expression, `sums` the `Summed` events that are surely in the dividend.
 

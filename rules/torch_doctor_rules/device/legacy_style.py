@@ -33,7 +33,7 @@ class LegacyStyle(Rule):
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     x = Variable(torch.randn(3, 4))
-    print(nn.functional.sigmoid(model(x)).data)
+    print(model(x), model(Variable(torch.zeros(1, 4))))
     ```
 
     ## Use instead
@@ -45,7 +45,7 @@ class LegacyStyle(Rule):
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     x = torch.randn(3, 4)
-    print(torch.sigmoid(model(x)).detach())
+    print(model(x), model(torch.zeros(1, 4)))
     ```
 
     ## How the probe confirms it

@@ -85,7 +85,8 @@ def averaged(run: Executor, values: Value, node: p.Node) -> int | None:
     means = _means_in(values)
     if not means:
         return None
-    return run.emit(Averaged, node, name=run.text(node), sums=NONE, means=means).index
+    event: Averaged = run.emit(Averaged, node, name=run.text(node), sums=NONE, means=means)
+    return event.index
 
 
 def steered(run: Executor, values: Iterable[Value], node: p.Node) -> None:

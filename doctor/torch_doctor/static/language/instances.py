@@ -60,7 +60,7 @@ def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, ar
     names: list[str] = []
     for base in reversed(cls.mro()):
         if isinstance(base, ClassValue):
-            names += [key[1] for key in base.fields if isinstance(key, tuple) and key[1] not in names]
+            names += [name for name in base.fact(Fact.ANNOTATED) if name not in names]
     given = dict(zip(names, args, strict=False)) | keywords
     for name in names:
         default = cls.find(name)

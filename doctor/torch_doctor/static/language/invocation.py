@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Facts, Symbol
+    from torch_doctor.static.values import Conditions, Symbol
 
 
 MORE = "**more"
@@ -135,14 +135,14 @@ def _result(run: Executor, frame: Frame, *, falls_through: bool) -> Value:
         if result is None:
             result = value
             continue
-        own: Facts = frozenset(fact for fact in facts - before if not _follows(fact, facts))
+        own: Conditions = frozenset(fact for fact in facts - before if not _follows(fact, facts))
         symbol, arm = min(own, key=repr) if len(own) == 1 else (fresh_symbol("returned"), True)
         result = join(value, result, symbol) if arm else join(result, value, symbol)
     assert result is not None
     return run.resolve(result)
 
 
-def _follows(fact: tuple[Symbol, bool], facts: Facts) -> bool:
+def _follows(fact: tuple[Symbol, bool], facts: Conditions) -> bool:
     """Whether a fact says only that what equals one constant equals no other."""
     (operator, *sides), holds = fact
     return operator == "==" and not holds and any(yes and other[:2] == ("==", sides[0]) for other, yes in facts)

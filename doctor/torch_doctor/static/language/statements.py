@@ -9,6 +9,7 @@ from torch_doctor.static.language import outside
 from torch_doctor.static.training import container_methods, lost_moves, not_called
 from torch_doctor.static.values import (
     NOTHING,
+    Fact,
     Instance,
     Sequence,
 )
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 
 def _annotate(run: Executor, node: p.Annotate) -> bool:
-    if run.frame.owner is not None:
-        run.heap.set(run.frame.owner.fields, ("annotation", node.name), node.annotation)
+    cls = run.frame.owner
+    if cls is not None and node.name not in cls.fact(Fact.ANNOTATED):
+        run.heap.set(cls.facts, Fact.ANNOTATED, (*cls.fact(Fact.ANNOTATED), node.name))
     return True
 
 

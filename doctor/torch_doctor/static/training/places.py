@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Args, Facts, Keywords, Made
+    from torch_doctor.static.values import Args, Conditions, Keywords, Made
     from torch_doctor.trace import Site
 
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
@@ -65,7 +65,7 @@ def of(value: Value | None) -> Value:
     return value.place or NOWHERE if isinstance(value, (Tensor, Unknown)) else NOWHERE
 
 
-def options(run: Executor, place: Value, facts: Facts = frozenset()) -> Iterator[tuple[Facts, Place]]:
+def options(run: Executor, place: Value, facts: Conditions = frozenset()) -> Iterator[tuple[Conditions, Place]]:
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
     if isinstance(place, Either):
         for needs, option in place.options:
@@ -279,7 +279,7 @@ def _belongs(run: Executor, layer: Module) -> bool:
     return not run.modules_called or layer in module_parts.parts_of(run, run.modules_called[0]).parts
 
 
-def _surely_here(run: Executor, place: Value, facts: Facts) -> Place | None:
+def _surely_here(run: Executor, place: Value, facts: Conditions) -> Place | None:
     """The place, where something is on the CPU for certain as soon as these facts hold, and is no single number."""
     found = [option for _, option in options(run, place, facts)]
     sure = all(option.device == CPU and (option.sized or option.how == "parameter") for option in found)

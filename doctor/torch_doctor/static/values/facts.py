@@ -112,6 +112,9 @@ class Fact(Enum):
     DATACLASS = "dataclass", False, _either
     """Whether a decorator writes the constructor of a class."""
 
+    ANNOTATED = "annotated", (), _in_order
+    """The names that a class's body annotates, in order: what such a constructor takes."""
+
     # --- data ---
 
     ELSEWHERE = "elsewhere", False, _either

@@ -30,10 +30,10 @@ from torch_doctor.static.values.value import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static.values.symbols import Facts, Symbol
+    from torch_doctor.static.values.symbols import Conditions, Symbol
 
 
-_NO_FACTS: Facts = frozenset()
+_NO_CONDITIONS: Conditions = frozenset()
 MAX_OPTIONS = 4
 """Values that are told apart; more are summed up."""
 
@@ -121,15 +121,15 @@ def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
     return value
 
 
-def either(options: Iterable[tuple[Facts, Value]]) -> Value:
+def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
     """One of several values, each with what must hold for it.
 
     Alternatives are flat: an option that is itself one of several is taken apart. Options that are one thing are joined,
     those that no path leads to are left out, and more than `MAX_OPTIONS` are summed up.
     """
-    found: list[tuple[Facts, Value]] = []
+    found: list[tuple[Conditions, Value]] = []
     for outer, value in options:
-        for inner, option in value.options if isinstance(value, Either) else ((_NO_FACTS, value),):
+        for inner, option in value.options if isinstance(value, Either) else ((_NO_CONDITIONS, value),):
             if any((symbol, not arm) in outer for symbol, arm in inner):
                 continue
             facts = outer | inner

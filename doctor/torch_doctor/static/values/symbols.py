@@ -9,7 +9,7 @@ Symbol: TypeAlias = tuple[Any, ...]
 """Identifies an undecided value, so that the same test made twice is decided once."""
 
 
-Facts: TypeAlias = frozenset[tuple[Symbol, bool]]
+Conditions: TypeAlias = frozenset[tuple[Symbol, bool]]
 """What must hold for an alternative to be the right one."""
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static.values.shapes import Making
-    from torch_doctor.static.values.symbols import Facts, Symbol
+    from torch_doctor.static.values.symbols import Conditions, Symbol
     from torch_doctor.trace import Site
 
 
@@ -175,7 +175,7 @@ class Either(Value):
 
     __slots__ = ("options",)
 
-    def __init__(self, options: tuple[tuple[Facts, Value], ...]) -> None:
+    def __init__(self, options: tuple[tuple[Conditions, Value], ...]) -> None:
         self.options = options
 
     @property

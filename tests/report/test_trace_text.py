@@ -210,7 +210,7 @@ def test_a_constructor_is_named_with_its_class(row: str, called: str) -> None:
     script = Script()
     script.add(t.CallEntered, 1, function="__init__", function_site=site(3))
     under(script, 4)
-    script.trace.events[0].site = t.Site("train.py", 1, 9, 1, len(row) + 1)
+    script.trace.replace(script.trace.events[0], site=t.Site("train.py", 1, 9, 1, len(row) + 1))
     source = SourceFile(Path("/train.py"), "train.py", row)
     assert render([script.trace], {"train.py": source}, PLAIN).startswith(f"train.py\n1:9  call {called} (row 3)\n")
 

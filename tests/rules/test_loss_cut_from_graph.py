@@ -36,8 +36,8 @@ def rebuilt(script: Script, how: str = "detach", kind: Kind = Kind.LOSS, *, leaf
     value = TensorFact(cuts=frozenset((cut.index,)))
     made = script.add(LeafMade, "loss = torch.tensor(...)", leaf=LEAF, value=value)
     backward = script.backward(through_detach=[forward])
-    backward.modules = frozenset((LEAF,))
-    backward.loss = replace(backward.loss, leaf=leaf)
+    loss = replace(backward.loss, leaf=leaf)
+    backward = script.trace.replace(backward, modules=frozenset((LEAF,)), loss=loss)
     return Rebuilt(forward, cut, made, backward)
 
 
@@ -69,7 +69,7 @@ def test_what_goes_backward_by_itself_too_is_right(script: Script) -> None:
 
 def test_a_loss_that_reaches_other_parameters_is_right(script: Script) -> None:
     found = rebuilt(script)
-    found.backward.modules |= {script.model("head")}
+    script.trace.replace(found.backward, modules=found.backward.modules | {script.model("head")})
     assert script.found(LossCutFromGraph) == []
 
 
@@ -77,8 +77,8 @@ def test_a_loss_without_a_graph_raises(script: Script) -> None:
     forward = script.forward(script.model())
     cut = cut_graph(script, forward, "argmax", Kind.LOGITS)
     backward = script.backward(through_detach=[forward], whole=False)
-    backward.loss = replace(backward.loss, graph=False, cuts=frozenset((cut.index,)))
+    script.trace.replace(backward, loss=replace(backward.loss, graph=False, cuts=frozenset((cut.index,))))
     [finding] = script.findings(LossCutFromGraph)
     assert finding.message == "`argmax` cuts the graph of `loss`: `backward()` raises"
-    forward.trainable = None
+    script.trace.replace(forward, trainable=None)
     assert script.found(LossCutFromGraph) == []

@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def backward(script: Script, *, scalar: Tri, weighted: Tri = False, through: str = "backward") -> Backward:
     model = script.model()
     event = script.backward(model, of=[script.forward(model)])
-    event.loss = replace(event.loss, scalar=scalar)
-    event.weighted, event.through = weighted, through
-    return event
+    loss = replace(event.loss, scalar=scalar)
+    return script.trace.replace(event, loss=loss, weighted=weighted, through=through)
 
 
 def test_a_loss_with_a_number_for_every_sample_is_reported(script: Script) -> None:

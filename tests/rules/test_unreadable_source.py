@@ -17,7 +17,7 @@ def test_the_parsers_reason_is_told(script: Script) -> None:
 
 def test_a_cell_is_called_a_cell(script: Script) -> None:
     event = script.add(Unreadable, "def f(:", reason="invalid syntax")
-    event.site = event.site._replace(cell=3)
+    script.trace.replace(event, site=event.site._replace(cell=3))
     [finding] = script.findings(UnreadableSource)
     assert finding.message.startswith("the cell is not valid Python")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import FrozenInstanceError
+
 import pytest
 
 from torch_doctor.trace import (
@@ -112,3 +114,41 @@ def test_two_events_lie_in_one_pass_or_in_two() -> None:
     assert trace.same_iteration(first, happened(trace, iteration(epoch, 3, 1)))
     assert not trace.same_iteration(first, happened(trace, next_epoch))
     assert trace.same_iteration(first, happened(trace, ROOT))
+
+
+def test_an_event_of_which_more_is_known_is_replaced_where_it_stands() -> None:
+    trace = Trace("train.py")
+    first = trace.add(ScalerBuilt(site=HERE, scope=ROOT, scaler=1, enabled=None))
+    happened(trace)
+    second = trace.add(ScalerBuilt(site=HERE, scope=ROOT, scaler=2, enabled=None))
+    known = trace.replace(first, enabled=True)
+    moved = trace.replace(first, scaler=3)
+    assert (first.enabled, known.enabled, moved.enabled, moved.scaler) == (None, True, True, 3)
+    assert trace.of(ScalerBuilt) == [moved, second]
+    assert trace.events[0] is trace.latest(first) is moved
+    assert trace.latest(second) is second
+
+
+def test_an_event_of_an_earlier_run_is_not_replaced() -> None:
+    trace = Trace("train.py")
+    old = trace.add(ScalerBuilt(site=HERE, scope=ROOT, scaler=1, enabled=None))
+    trace.clear()
+    new = trace.add(ScalerBuilt(site=HERE, scope=ROOT, scaler=2, enabled=None))
+    assert trace.latest(old) is old
+    assert trace.replace(old, enabled=True).enabled is True
+    assert trace.events == trace.of(ScalerBuilt) == [new]
+
+
+def test_an_event_of_another_trace_is_added_under_a_number_of_its_own() -> None:
+    other, trace = Trace("train.py"), Trace("train.py")
+    happened(trace)
+    event = happened(other)
+    added = trace.add(event)
+    assert (event.index, added.index) == (0, 1)
+    assert trace.events[1] is added
+
+
+def test_nobody_changes_an_event() -> None:
+    event = happened(Trace("train.py"))
+    with pytest.raises(FrozenInstanceError):
+        event.guards = frozenset({(0, True)})  # type: ignore[misc]  # what mypy refuses, too

@@ -103,7 +103,7 @@ class Reader:
 
     def _decoded(self, record: dict[str, Any], site: t.Site, scope: t.Scope) -> t.Event:
         kind = t.EVENTS[record["e"]]
-        return kind(site=site, scope=scope, **decoded(kind, record, self._sites))
+        return kind(site=site, scope=scope, index=self.trace.next, **decoded(kind, record, self._sites))
 
     def _measured(self, record: dict[str, Any]) -> None:
         self.run.measured.append(

@@ -122,7 +122,7 @@ class Machine:
     def emit(self, kind: type[Any], node: p.Node | Site, **fields: Any) -> Any:  # noqa: ANN401 - the fields of any event
         """Write an event that happens here and now."""
         site = node if isinstance(node, Site) else self.site(node)
-        event: Event = kind(site=site, scope=self.scope, guards=self.guards, **fields)
+        event: Event = kind(site=site, scope=self.scope, guards=self.guards, index=self.trace.next, **fields)
         return self.trace.add(event)
 
     def fact(self, value: Value, name: str = "") -> TensorFact:

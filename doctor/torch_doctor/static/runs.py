@@ -277,7 +277,7 @@ class _Witness:
         if by_heirs:  # they know what else has to be initialised, and when
             for event in trace.of(ModuleBuilt):
                 if event.class_name == value.name:
-                    event.base_initialised = event.early_member = None
+                    trace.replace(event, base_initialised=None, early_member=None)
         if built and isinstance(built[0], Module):
             module = built[0]
             self._guarded(executor, lambda: alone.use_module(executor, module))

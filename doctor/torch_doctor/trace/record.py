@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch_doctor.trace.events.names import Names
 from torch_doctor.trace.scope import Branch, BranchKind, Scope
@@ -53,11 +55,25 @@ class Trace:
         return self.first + len(self.events)
 
     def add(self, event: E) -> E:
-        """Append an event and give it its number."""
-        event.index = self.next
+        """Append an event, with its number: a copy of one that was made without it, or that another trace has numbered."""
+        if event.index != self.next:
+            event = replace(event, index=self.next)
         self.events.append(event)
         self._by_type.setdefault(type(event), []).append(event)
         return event
+
+    def latest(self, event: E) -> E:
+        """The event as it is by now; one of an earlier run stays as it is."""
+        return next(self.at(event.index), event)  # type: ignore[return-value]  # what replaces an event is of its class
+
+    def replace(self, event: E, **fields: Any) -> E:  # noqa: ANN401 - the fields of any event
+        """Say more of an event: a copy with these fields takes its place, and is returned; see `latest`."""
+        new = replace(self.latest(event), **fields)
+        if self.first <= new.index < self.next:
+            same = self._by_type[type(new)]
+            same[bisect_left(same, new.index, key=attrgetter("index"))] = new
+            self.events[new.index - self.first] = new
+        return new
 
     def clear(self) -> None:
         """Forget all events, and keep the branches: values made before still refer to them."""

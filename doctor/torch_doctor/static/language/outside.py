@@ -115,7 +115,7 @@ def dropped(run: Executor, before: int, call: p.Call) -> None:
     site = run.site(call)
     for event in run.trace.events[before:]:
         if isinstance(event, Forward) and event.site == site:
-            event.used = False
+            run.trace.replace(event, used=False)
 
 
 def launched(run: Executor, launcher: launchers.Launcher, args: Args, keywords: Keywords, node: p.Node) -> Value | None:

@@ -171,7 +171,7 @@ def _paired(run: Executor, loaders: list[int]) -> None:
     """Loaders are gone through side by side: perhaps a batch of one belongs to that of the other."""
     for event in run.trace.of(LoaderBuilt):
         if event.loader in loaders:
-            event.beside |= frozenset(loaders) - {event.loader}
+            run.trace.replace(event, beside=event.beside | frozenset(loaders) - {event.loader})
 
 
 def _index(args: Args, keywords: Keywords, *, of_batches: bool) -> Plain:

@@ -86,7 +86,7 @@ def _transformed(run: Executor, fit: Fitted, rows: Value) -> Value:
     """What an estimator makes of rows: what it was fitted on is in it, and known to the split that they are a part of."""
     for event in run.trace.at(*rows.flow.rows):
         if isinstance(event, RowsSplit) and run.rows.fits.get(fit.index) in run.rows.splits.get(event.index, ()):
-            event.fits |= {fit.index}
+            run.trace.replace(event, fits=event.fits | {fit.index})
     return splitting.with_rows(plain_from((rows,)), rows.flow.rows | {fit.index})
 
 

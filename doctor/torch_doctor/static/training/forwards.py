@@ -94,11 +94,10 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         wrapped=bool(module.shell),
     )
     output = _placed(run, _called(run, module, args, keywords, node, event.name), module, values)
-    # A custom module may have shown only now that it reads its mode.
-    event.sensitive, event.training = modes.mode_of(run, module)
     flow = blend(value.flow for value in values)
     output = marked(run, output, event.index, flow, module, trainable)
-    event.output = run.fact(output)
+    sensitive, mode = modes.mode_of(run, module)  # a custom module may have shown only now that it reads its mode
+    run.trace.replace(event, sensitive=sensitive, training=mode, output=run.fact(output))
     return output
 
 

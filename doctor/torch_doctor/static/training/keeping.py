@@ -66,7 +66,7 @@ def had_a_graph(run: Executor) -> None:
     waiting = []
     for event, flow in run.kept_undecided:
         if _went_backward(run, flow):
-            event.value = replace(event.value, graph=True)
+            run.trace.replace(event, value=replace(event.value, graph=True))
         else:
             waiting.append((event, flow))
     run.kept_undecided = waiting

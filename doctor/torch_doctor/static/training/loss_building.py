@@ -68,7 +68,7 @@ def note_use(run: Executor, module: Module, method: str, node: p.Node) -> None:
     event = module.fact(Fact.DOUBTFUL)
     known = method == "backward" or method in functions.METHODS
     if isinstance(event, LossBuilt) and known and method not in MODULE_METHODS:
-        event.used_at = run.site(node)
+        run.trace.replace(event, used_at=run.site(node))
 
 
 def _of_batch(value: Value) -> bool:

@@ -58,8 +58,8 @@ def called(run: Executor, func: Value, node: p.Node) -> None:
     options = [option for _, option in func.options] if isinstance(func, Either) else [func]
     found = [run.overwritten.get(id(option)) for option in options]
     events = [event for known in found if known is not None for event in known[1:]]
-    if len(events) == len(options) and events[0].fails_at is None:
-        events[0].fails_at = run.site(node)
+    if len(events) == len(options) and run.trace.latest(events[0]).fails_at is None:
+        run.trace.replace(events[0], fails_at=run.site(node))
 
 
 def _unbound(run: Executor, target: p.Name | p.Attribute) -> bool:

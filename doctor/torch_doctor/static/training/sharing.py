@@ -49,7 +49,8 @@ def put_together(run: Executor, values: Iterable[Value], node: p.Node) -> None:
         for rest, item in _items(value):
             event = run.repeated.get(item.id) if isinstance(item, Module) else None
             if event is not None and isinstance(item, Module) and (rest or item.id in seen):
-                event.registered_at = event.registered_at or run.site(node)
+                registered_at = run.trace.latest(event).registered_at or run.site(node)
+                run.trace.replace(event, registered_at=registered_at)
             if isinstance(item, Module):
                 seen.add(item.id)
 

@@ -143,7 +143,7 @@ def indexed(run: Executor, of: Value, indices: Value) -> None:
         fits = _fits(run, rows_in(of))
         for event in run.trace.at(*numbers - {PART}):
             if isinstance(event, RowsSplit):
-                event.fits |= fits
+                run.trace.replace(event, fits=event.fits | fits)
 
 
 def taken(run: Executor, value: Value, key: Value, node: p.Index, item: Value) -> Value:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateTaken(Event):
     """`module.state_dict()`, whose tensors are the module's own, or with `alias` another name for the module itself.
 
@@ -31,7 +31,7 @@ class StateTaken(Event):
         return f"take the state of {quoted(self.name)}, whose tensors stay its own"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Saved(Event):
     """Something was written by `torch.save`. `modules` are whole module objects inside it, `what` the argument's text.
 
@@ -57,7 +57,7 @@ class Saved(Event):
         return f"save {quoted(self.what)}{whole}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Loaded(Event):
     """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
 
@@ -80,7 +80,7 @@ class Loaded(Event):
         return f"load weights into {quoted(self.name)}" if self.module else f"load {quoted(self.name)} from a file"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoadMisused(Event):
     """What `load_state_dict` was given, or gave back, is not what it is taken for; `name` is whose weights were to be loaded.
 
@@ -107,7 +107,7 @@ class LoadMisused(Event):
         return f"take what loading into {quoted(self.name)} returns for itself{fails}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundTripped(Event):
     """What `Saved` event `saved` wrote was read back into a fresh copy of the module: did it answer as the original?
 

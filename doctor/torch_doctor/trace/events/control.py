@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoopEntered(Event):
     """A loop begins; `over` is what it goes through, in the user's words."""
 
@@ -28,7 +28,7 @@ class LoopEntered(Event):
         return f"loop over {quoted(self.over)}{batches}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoopIterated(Event):
     """A pass of the loop begins; `number` counts from 1. The static witness makes two passes where it cannot count them."""
 
@@ -39,14 +39,14 @@ class LoopIterated(Event):
         return f"pass {self.number}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoopExited(Event):
     """The loop is over."""
 
     loop: int
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CallEntered(Event):
     """A project function is entered; `function_site` is its `def`."""
 
@@ -57,14 +57,14 @@ class CallEntered(Event):
         return f"call {self.function}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CallExited(Event):
     """The function returned."""
 
     function: str
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradModeEntered(Event):
     """`no_grad`, `inference_mode`, `enable_grad`, `set_grad_enabled(...)` begins; `context` is its torch name."""
 
@@ -75,7 +75,7 @@ class GradModeEntered(Event):
         return f"{short(self.context)}: {autograd(self.enabled)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradModeExited(Event):
     """The context is left; `enabled` is what holds from here on."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DatasetBuilt(Event):
     """A dataset that a loader reads, told when its first loader is built; `site` is where it was made.
 
@@ -45,7 +45,7 @@ class DatasetBuilt(Event):
         return f"read {short(self.class_name) or 'data'}{in_brackets(part for part in (style, order) if part)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reordered(Event):
     """Something was put in random order, or drawn from at random: nobody knows whether rows of a dataset."""
 
@@ -53,7 +53,7 @@ class Reordered(Event):
         return "put something in random order"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LoaderBuilt(Event):
     """A data loader was constructed over `dataset` (0 when it is not known which).
 
@@ -94,7 +94,7 @@ class LoaderBuilt(Event):
         return f"build a data loader{over}{in_brackets(traits)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowMoved(Event):
     """The dataset of class `class_name` moves tensors to the GPU, at `site`, while it makes a row for a loader.
 
@@ -111,7 +111,7 @@ class RowMoved(Event):
         return f"rows of {self.class_name or 'a dataset'} are moved to the GPU, in {self.workers} worker processes"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EpochSet(Event):
     """`sampler.set_epoch(...)`: the next pass gets an order of its own; `sampler` is 0 where it is not known which."""
 
@@ -121,7 +121,7 @@ class EpochSet(Event):
         return "tell a sampler its epoch"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowsDrawn(Event):
     """A pass over a distributed sampler began: `rows` are the first that this process is to read, `count` all of them.
 
@@ -136,7 +136,7 @@ class RowsDrawn(Event):
         return f"a sampler gives {self.count} rows, from row {', '.join(map(str, self.rows[:3]))} on"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BatchTaken(Event):
     """A loop got its next batch from `loader` (0 when it is not known which)."""
 
@@ -147,7 +147,7 @@ class BatchTaken(Event):
         return f"take a batch from {quoted(self.name)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fitted(Event):
     """Something was fitted on rows of which none were left out in sight: an estimator, or a statistic that normalises them.
 
@@ -162,7 +162,7 @@ class Fitted(Event):
         return f"fit {what} on rows{in_brackets([self.name])}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowsSplit(Event):
     """Rows were split into parts, by the function `by` ("slices" where they were sliced on both sides of one bound).
 
@@ -176,7 +176,7 @@ class RowsSplit(Event):
         return f"split rows by {self.by.rpartition('.')[2]}{in_brackets(['fitted on before'] * bool(self.fits))}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MemoryChanged(Event):
     """An array whose memory a tensor has was changed in place, and the tensor was used later: `site` is the change.
 
@@ -195,7 +195,7 @@ class MemoryChanged(Event):
         return f"change {quoted(self.name)} in place, whose memory a tensor has"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PixelsGiven(Event):
     """The model `module`, `name`, was called with pictures in numbers from 0 to 255, and its first layer got them so.
 
@@ -213,7 +213,7 @@ class PixelsGiven(Event):
         return f"give {quoted(self.name)} pictures in numbers from 0 to 255"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WorkersAlike(Event):
     """The worker processes of a loader draw the same random numbers for their rows; `site` is what makes them.
 

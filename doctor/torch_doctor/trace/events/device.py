@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Moved(Event):
     """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped.
 
@@ -37,7 +37,7 @@ class Moved(Event):
         )
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MoveLost(Event):
     """A tensor on the CPU was moved to `device` ("": not known to which) by a statement that drops the result.
 
@@ -52,7 +52,7 @@ class MoveLost(Event):
         return f"move {quoted(self.name)} to {self.device or 'a device'}; the result is dropped, and the tensor stays"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DevicesMet(Event):
     """An operation, at `site`, got a tensor on the CPU and one on the GPU, and takes only one device.
 
@@ -82,7 +82,7 @@ class DevicesMet(Event):
         return f"{self.operation} gets {numbers} on the CPU beside some on the GPU"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DevicesAgreed(Event):
     """A forward or a loss, or a move that nothing came of, at `site`, had all its tensors on the GPU, each of `times` times.
 
@@ -96,7 +96,7 @@ class DevicesAgreed(Event):
         return f"{self.times} times all {self.tensors} tensors are on the GPU"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DevicesDiffer(Event):
     """A copy of the module `module`, called `name` at `site`, answers otherwise on the GPU than on the CPU.
 
@@ -114,7 +114,7 @@ class DevicesDiffer(Event):
         return f"`{self.name}` on the CPU and on the GPU: {self.elements} numbers differ, by up to {self.largest:.4g}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Wrapped(Event):
     """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name)."""
 
@@ -126,7 +126,7 @@ class Wrapped(Event):
         return f"wrap {quoted(self.name)} in {short(self.wrapper)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradientsSeen(Event):
     """The gradients with which an optimizer is about to step a module that is wrapped for several processes.
 
@@ -143,7 +143,7 @@ class GradientsSeen(Event):
         return f"{len(self.gradients)} gradients are about to be applied"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exchanged(Event):
     """The script itself called `function` (its torch name), which sends `numbers` numbers between processes.
 
@@ -157,7 +157,7 @@ class Exchanged(Event):
         return f"{self.numbers} numbers go through {self.function}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WriterBuilt(Event):
     """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run.
 
@@ -172,7 +172,7 @@ class WriterBuilt(Event):
         return f"build the writer {quoted(self.name)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AutocastEntered(Event):
     """`torch.autocast` begins: what runs on this type of `device` computes in `dtype` (torch's name; "": not known).
 
@@ -189,7 +189,7 @@ class AutocastEntered(Event):
         return f"autocast{' to ' * bool(where)}{where}{', switched off' * (self.enabled is False)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AutocastExited(Event):
     """The autocast that was entered last is left."""
 
@@ -197,7 +197,7 @@ class AutocastExited(Event):
         return "end of autocast"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClockRead(Event):
     """The wall clock is read."""
 
@@ -205,7 +205,7 @@ class ClockRead(Event):
         return "read the clock"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Timed(Event):
     """Two readings of a clock, the `ClockRead` events `first` and `last`, are subtracted.
 
@@ -222,7 +222,7 @@ class Timed(Event):
         return f"measure a time{', in which something may wait for the GPU' * self.waits}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutdatedUsed(Event):
     """Something that has a successor in torch was named: a function, a class, an attribute, an argument.
 

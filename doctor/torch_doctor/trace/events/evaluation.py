@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModeSet(Event):
     """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
 
@@ -35,7 +35,7 @@ class ModeSet(Event):
         return f"switch {quoted(self.name)} to {mode}{'' if self.whole else ' (a part of a model)'}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stored(Event):
     """A tensor without a graph, with the data of these forwards in it, was put where it may be found again.
 
@@ -48,7 +48,7 @@ class Stored(Event):
         return "store a result without a graph"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Summed(Event):
     """`holder += something`, in a loop, or `sum(holder)`, with `at_once`.
 
@@ -69,7 +69,7 @@ class Summed(Event):
         return f"add to {quoted(self.holder)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Meaned(Event):
     """The mean of all that is in a tensor was taken, in a loop; `value` is the tensor."""
 
@@ -79,7 +79,7 @@ class Meaned(Event):
         return f"mean of {self.value.words()}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steered(Event):
     """A number decides what happens: it is compared, or a scheduler is given it; `sums` are the events surely in it."""
 
@@ -89,7 +89,7 @@ class Steered(Event):
         return "a sum or an average decides what happens"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Averaged(Event):
     """A sum was divided: `name` is the expression, `sums` the `Summed` events that are surely in the dividend.
 
@@ -108,7 +108,7 @@ class Averaged(Event):
         return f"divide a sum: {quoted(self.name)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reevaluated(Event):
     """One batch of the `Forward` event `forward` was evaluated a second time, on a copy of the module.
 

@@ -66,7 +66,7 @@ class TensorFact:
         return "[" + ", ".join("?" if size is None else str(size) for size in self.shape or ("...",)) + "]"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Event:
     """Something that happened at `site`, within `scope`, behind `guards`; `index` is its place in the trace."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Holding
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Kept(Event):
     """A value was put where it outlives the statement: a running sum, a container, an attribute.
 
@@ -34,7 +34,7 @@ class Kept(Event):
         return f"keep {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Logged(Event):
     """A value went to a sink: something that formats, plots or collects what it is given.
 
@@ -52,7 +52,7 @@ class Logged(Event):
         return f"log {self.value.words()} to {self.sink}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class MemoryGrew(Event):
     """Graphs stayed alive from pass to pass: `alive` of them after `passes` passes, `size` bytes behind each.
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaveUp(Event):
     """The witness stopped looking here (`reason`: a budget, recursion, source that it could not read)."""
 
@@ -22,7 +22,7 @@ class GaveUp(Event):
         return f"not followed any further: {self.reason}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Handed(Event):
     """Something went out of sight: into a call that could not be followed, or to a caller that nobody can see.
 
@@ -46,7 +46,7 @@ class Handed(Event):
         return f"return {things}" if self.returned else f"hand {things} to {quoted(self.to)}, out of sight"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Owned(Event):
     """`framework` owns the loop from here: what it does by itself is written as if the script had done it."""
 

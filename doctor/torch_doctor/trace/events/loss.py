@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossBuilt(Event):
     """A loss module of torch (`loss`, its torch name) was constructed, spelled `name`.
 
@@ -36,7 +36,7 @@ class LossBuilt(Event):
         return f"build the loss {short(self.loss)}{in_brackets(given)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LossCalled(Event):
     """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
 
@@ -62,7 +62,7 @@ class LossCalled(Event):
         return f"loss {quoted(self.name)}{traits} gets {self.input.words()}{target}{refused}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Normalised(Event):
     """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
 
@@ -79,7 +79,7 @@ class Normalised(Event):
         return f"{short(self.function)} over {self.size} of {self.input.words()}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LogTaken(Event):
     """A logarithm (`function`, its torch name) was taken of values of a known kind."""
 
@@ -90,7 +90,7 @@ class LogTaken(Event):
         return f"take the logarithm of {self.input.words()}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Broadcast(Event):
     """A difference of two tensors of different shapes, which were stretched to match; a loss made of it went backward.
 
@@ -105,7 +105,7 @@ class Broadcast(Event):
         return f"the difference {quoted(self.name)} stretches {self.left.size()} and {self.right.size()} to match"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Overwritten(Event):
     """A variable or attribute, `name`, that was just called got the call's result: `criterion = criterion(out, y)`.
 

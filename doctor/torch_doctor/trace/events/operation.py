@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SettingSet(Event):
     """A switch of the whole process was set; leaving the context that set it sets it again.
 
@@ -31,7 +31,7 @@ class SettingSet(Event):
         return f"switch {quoted(self.setting)} {value}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Seeded(Event):
     """A source of random numbers was given a seed, or may have been: `function` is what was called."""
 
@@ -41,7 +41,7 @@ class Seeded(Event):
         return f"seed random numbers with {quoted(self.function)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FiniteChecked(Event):
     """Something was tested for NaN or Inf, or may have been: `function` is what was called."""
 
@@ -51,7 +51,7 @@ class FiniteChecked(Event):
         return f"look for NaN or Inf with {quoted(self.function)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RunAsScript(Event):
     """`if __name__ == "__main__":`, where the file is run and not imported."""
 
@@ -59,7 +59,7 @@ class RunAsScript(Event):
         return "the file is run as a script"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ValueRead(Event):
     """The numbers of a tensor became Python's, in a loop: whoever reads those of a tensor on a GPU waits until they are there.
 
@@ -76,7 +76,7 @@ class ValueRead(Event):
         return f"read the numbers of {quoted(self.name)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unreadable(Event):
     """The source, or one cell of it, is not valid Python; `reason` is the parser's own word."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForwardByName(Event):
     """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
 
@@ -33,7 +33,7 @@ class ForwardByName(Event):
         return f"call `forward` of {quoted(self.name)} by name{around}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BuiltInForward(Event):
     """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
 
@@ -53,7 +53,7 @@ class BuiltInForward(Event):
         return f"build {short(self.class_name)} in the forward of {short(self.owner_class)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FunctionalDropout(Event):
     """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
 
@@ -72,7 +72,7 @@ class FunctionalDropout(Event):
         return f"{short(self.function)} in the forward of {short(self.owner_class)}, whatever its mode is"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModeMethod(Event):
     """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
 
@@ -95,7 +95,7 @@ class ModeMethod(Event):
         return f"{self.class_name} has a `{self.method}` of its own{in_brackets(traits)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConstantWeights(Event):
     """All weights of a layer were set to one number, `value` (None: not known which).
 
@@ -117,7 +117,7 @@ class ConstantWeights(Event):
         return f"all weights of {short(self.class_name)} are {value}{in_brackets(['its units stay identical'] * self.identical)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UnitsSeen(Event):
     """The units of one activation (`made_by`, e.g. `torch.nn.ReLU`) over all training batches.
 
@@ -136,7 +136,7 @@ class UnitsSeen(Event):
         return f"{self.dead} of {self.units} units were zero in all {self.rows} rows"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OutputConstant(Event):
     """A module gave the same output for rows and batches that differ; `site` is its last call.
 

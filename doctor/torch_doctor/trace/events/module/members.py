@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ModuleBuilt(Event):
     """A module was constructed. `site` is the construction, `class_site` the project's class and `init_site` its `def __init__`.
 
@@ -49,7 +49,7 @@ class ModuleBuilt(Event):
         return f"build {short(self.class_name)}{in_brackets(traits)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Registered(Event):
     """`child`, a module or parameter, became part of `owner`: by attribute, container, `add_module`, `setattr`."""
 
@@ -61,7 +61,7 @@ class Registered(Event):
         return f"register `{self.name}` in {names.things([self.owner])}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Held(Event):
     """A plain container with modules or parameters became the attribute `name` of the module `owner`.
 
@@ -93,7 +93,7 @@ class Held(Event):
         return f"keep {len(self.members)} {what} in {where}: {fate}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Repeated(Event):
     """A list holds one module several times: `[layer] * n`, `[layer for _ in range(n)]`; `site` is the expression.
 
@@ -117,7 +117,7 @@ class Repeated(Event):
         return f"list {short(self.class_name)} {quoted(self.name)} {often}, the same one each time"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LayerHeld(Event):
     """The module `owner` has a layer under `name`; `site` is the assignment in its class, `owner_class`.
 
@@ -141,7 +141,7 @@ class LayerHeld(Event):
         return f"{short(self.class_name)} {quoted(self.name)} of {self.owner_class} {reached}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParameterMoved(Event):
     """The module `owner` keeps, as its attribute `name`, what a move to a device made of an `nn.Parameter`.
 
@@ -157,7 +157,7 @@ class ParameterMoved(Event):
         return f"keep a moved parameter as {quoted(f'self.{self.name}')} of {short(self.owner_class)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlainTensorUsed(Event):
     """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
 

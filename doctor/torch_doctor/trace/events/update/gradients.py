@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Forward(Event):
     """A whole module was called (calls inside its `forward` are not events of their own).
 
@@ -51,7 +51,7 @@ class Forward(Event):
         return f"forward {what}: {', '.join(traits)} → {self.output.words()}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Backward(Event):
     """Gradients were computed. `modules` are those whose parameters got some; `whole` is False when there may be others.
 
@@ -97,7 +97,7 @@ class Backward(Event):
         return f"{start}: gradients for {reached}{in_brackets(traits)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ZeroGrad(Event):
     """Gradients were cleared: by the optimizer, the module, or by hand (`p.grad = None`, `p.grad.zero_()`).
 
@@ -114,7 +114,7 @@ class ZeroGrad(Event):
         return f"zero_grad {quoted(self.name)}: clears {names.things(self.modules, whole=self.whole)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Clipped(Event):
     """Gradients of `modules` were clipped, by `function`; `whole` is False when there may be others.
 
@@ -136,7 +136,7 @@ class Clipped(Event):
         return f"clip the gradients of {names.things(self.modules, whole=self.whole)} ({short(self.function)})"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GraphCut(Event):
     """The graph of `value`, which gradients could go through to a forward, ended here.
 
@@ -151,7 +151,7 @@ class GraphCut(Event):
         return f"{quoted(self.how)} ends the graph of {self.value.words()}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LeafMade(Event):
     """What was computed, and has lost its graph, requires gradients from here on: `value`, now the tensor `leaf`."""
 
@@ -162,7 +162,7 @@ class LeafMade(Event):
         return f"require gradients of {self.value.words()}, as if nothing had come before it"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GradFlagSet(Event):
     """An attribute that speaks of gradients was set where torch does not read it: on a tensor, or on a whole module.
 
@@ -179,7 +179,7 @@ class GradFlagSet(Event):
         return f"set {quoted(self.name)} of a {self.of}, which torch does not read"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NotCalled(Event):
     """A method was named as a statement, or a context class was entered, without being called.
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OptimizerBuilt(Event):
     """An optimizer took parameters: those of `modules`; `whole` is False when there may be others.
 
@@ -34,7 +34,7 @@ class OptimizerBuilt(Event):
         return f"build optimizer {short(self.class_name)} over {names.things(self.modules, whole=self.whole)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OptimizerRestored(Event):
     """An optimizer was given the state of another, or of a checkpoint."""
 
@@ -44,7 +44,7 @@ class OptimizerRestored(Event):
         return f"give {names.things([self.optimizer], nothing='an optimizer')} a state"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Stepped(Event):
     """`optimizer.step()`, or an update by hand (`manual`, optimizer 0). `modules` are those whose parameters moved.
 
@@ -74,7 +74,7 @@ class Stepped(Event):
         return f"step {quoted(self.name)}: updates {names.things(self.modules, whole=self.whole)}{in_brackets(traits)}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScalerBuilt(Event):
     """A gradient scaler was constructed."""
 
@@ -85,7 +85,7 @@ class ScalerBuilt(Event):
         return f"build a gradient scaler{' (switched off)' if self.enabled is False else ''}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScalerUpdated(Event):
     """`scaler.update()`."""
 
@@ -95,7 +95,7 @@ class ScalerUpdated(Event):
         return "update the gradient scaler"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Unscaled(Event):
     """`scaler.unscale_(optimizer)`; `optimizer` is 0 where it is not known."""
 
@@ -106,7 +106,7 @@ class Unscaled(Event):
         return f"unscale the gradients of {names.things([self.optimizer])}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SchedulerBuilt(Event):
     """A learning-rate scheduler was constructed on `optimizer`."""
 
@@ -121,7 +121,7 @@ class SchedulerBuilt(Event):
         return f"build scheduler {short(self.class_name)} on {names.things([self.optimizer])}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SchedulerStepped(Event):
     """`scheduler.step()`. `told`: it was given an argument, as an epoch's number or a metric, that says where to go."""
 
@@ -134,7 +134,7 @@ class SchedulerStepped(Event):
         return f"step scheduler {quoted(self.name)}{' (told where to go)' if self.told else ''}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ParameterSeen(Event):
     """What became of one trainable parameter; written when the run ends.
 
@@ -171,7 +171,7 @@ class ParameterSeen(Event):
         return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient, {fate}{owned}"
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NonFinite(Event):
     """The first value that is not finite; `site` is the line that made it, for one born in backward its forward's.
 

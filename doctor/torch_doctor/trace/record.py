@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from torch_doctor.trace.events.names import Names
 from torch_doctor.trace.scope import Branch, BranchKind, Scope
-from torch_doctor.trace.versions import ANY, Versions
+from torch_doctor.trace.versions import Versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,9 +41,18 @@ class Trace:
     first: int = 0
     run: Run | None = None
     ranks: tuple[Trace, ...] = ()
-    torch: Callable[[], Versions] = lambda: ANY
+    torch: Callable[[], Versions] = Versions
     reports_in: frozenset[str] | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Which versions are allowed is read before it is stored: the project that knows them stays behind."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return state | {"torch": functools.partial(Versions, *self.torch())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
     @property
     def observed(self) -> bool:

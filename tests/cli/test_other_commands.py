@@ -48,8 +48,8 @@ def test_trace_shows_events(run: Run, write: Callable[..., Path]) -> None:
     assert outcome.status == 0
     assert outcome.out == (
         "train.py\n"
-        "2:1  backward `loss`: gradients for something out of sight\n"
-        "3:1  step `optimizer`: updates something out of sight\n"
+        "2:1  backward `loss`: gradients for something unresolved\n"
+        "3:1  step `optimizer`: updates something unresolved\n"
     )
     (trace,) = run("trace", "train.py", "--output-format", "json").json
     assert [event["event"] for event in trace["events"]] == ["Backward", "Stepped"]

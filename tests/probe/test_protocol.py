@@ -165,7 +165,14 @@ def test_a_run_that_was_cut_off_anywhere_is_read_to_there(length: int) -> None:
 
 
 def test_every_event_of_the_vocabulary_can_be_written() -> None:
-    assert {"Forward", "Backward", "Stepped", "Kept", "Held", "ModeSet", "ParameterSeen", "Reevaluated"} <= set(
-        t.EVENTS
-    )
+    assert {
+        "Forward",
+        "Backward",
+        "Stepped",
+        "Retained",
+        "Unregistered",
+        "ModeSet",
+        "ParameterSeen",
+        "Reevaluated",
+    } <= set(t.EVENTS)
     assert "Event" not in t.EVENTS

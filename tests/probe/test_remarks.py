@@ -9,7 +9,7 @@ import pytest
 from torch_doctor.probe import remarks
 from torch_doctor.probe.interpreter import Interpreter
 from torch_doctor.probe.launch import Launched, Limits, Output
-from torch_doctor.trace import End, Frame, Run, Site, StandIn, Told, Trace
+from torch_doctor.trace import End, Frame, Remark, Run, Site, StandIn, Trace
 
 HERE = Site("train.py", 3, 1, 3, 9)
 LIMITS = Limits(seconds=60, memory=4096 << 20)
@@ -37,7 +37,7 @@ def test_who_ran_it_how_long_and_how_far() -> None:
 def test_everything_that_was_not_as_it_would_be_is_a_line() -> None:
     run = Run(
         stand_ins=[StandIn(what="cuda", why="there is none", how="the CPU", site=HERE)],
-        refused=[Told("a connection to example.org:80", HERE)],
+        refused=[Remark("a connection to example.org:80", HERE)],
         notes=["an instrument failed"],
     )
     assert list(remarks.differences("train.py", run)) == [
@@ -68,7 +68,7 @@ def test_a_script_that_fails_by_itself_shows_where() -> None:
     run = Run(
         end=End(how="exception", status=1, exception="ValueError: no data", frames=frames),
         capped={HERE._replace(row=7): 3},
-        missing=[Told("the script imports timm, which is not installed: install timm")],
+        missing=[Remark("the script imports timm, which is not installed: install timm")],
     )
     assert ending(run, status=1).splitlines() == [
         "train.py fails by itself: ValueError: no data",
@@ -119,7 +119,7 @@ def test_a_script_that_left_with_a_status() -> None:
 
 
 def test_arguments_that_only_the_user_knows_are_asked_for() -> None:
-    run = Run(end=End(how="asked", status=2), asked=[Told("it needs `--data PATH`: give it after `--`", HERE)])
+    run = Run(end=End(how="asked", status=2), asked=[Remark("it needs `--data PATH`: give it after `--`", HERE)])
     assert ending(run) == "train.py:3:1: it needs `--data PATH`: give it after `--`"
 
 

@@ -12,12 +12,9 @@ from torch_doctor.trace import (
     Backward,
     Branch,
     BranchKind,
+    Escaped,
     Event,
     Forward,
-    Handed,
-    Held,
-    Holding,
-    Kept,
     Kind,
     Loaded,
     LoopKind,
@@ -27,6 +24,8 @@ from torch_doctor.trace import (
     NotCalled,
     OptimizerBuilt,
     Registered,
+    Retained,
+    Retention,
     Saved,
     Scope,
     ScopeKind,
@@ -36,6 +35,7 @@ from torch_doctor.trace import (
     TensorFact,
     Trace,
     Tri,
+    Unregistered,
     ZeroGrad,
 )
 
@@ -194,24 +194,24 @@ class Script:
         text: str = "loss.backward()",
         of: Iterable[Forward] = (),
         through_detach: Iterable[Forward] = (),
-        kept: Iterable[Kept] = (),
+        retained: Iterable[Retained] = (),
         whole: bool = True,
         **fields: Any,
     ) -> Backward:
         """Gradients are computed, through the forwards in `of`."""
         graph = frozenset(forward.index for forward in of)
         data = graph | {forward.index for forward in through_detach}
-        holds = frozenset(event.index for event in kept)
+        holds = frozenset(event.index for event in retained)
         fields.setdefault("through", "backward")
         return self.add(
             Backward,
             text,
             name=text.partition(".")[0],
-            loss=TensorFact(graph=True, forwards=data, graph_forwards=graph, kept=holds),
+            loss=TensorFact(graph=True, forwards=data, graph_forwards=graph, retained=holds),
             modules=self._all(modules) | self._all(forward.module for forward in of),
             whole=whole,
             forwards=data,
-            kept=holds,
+            retained=holds,
             **fields,
         )
 
@@ -248,25 +248,25 @@ class Script:
         """Weights are loaded."""
         return self.add(Loaded, "model.load_state_dict(...)", module=module, name="model")
 
-    def handed(
+    def escaped(
         self,
         *,
         to: str = "somewhere",
         optimizers: Iterable[int] = (),
         modules: Iterable[int] = (),
         forwards: Iterable[Forward] = (),
-        kept: Iterable[Kept] = (),
+        retained: Iterable[Retained] = (),
         returned: bool = False,
-    ) -> Handed:
-        """Something goes out of sight."""
+    ) -> Escaped:
+        """Something escapes."""
         return self.add(
-            Handed,
+            Escaped,
             f"{to}(...)",
             to=to,
             optimizers=frozenset(optimizers),
             modules=self._all(modules),
             forwards=frozenset(event.index for event in forwards),
-            kept=frozenset(event.index for event in kept),
+            retained=frozenset(event.index for event in retained),
             returned=returned,
         )
 
@@ -278,25 +278,25 @@ class Script:
         self,
         text: str = "total += loss",
         *,
-        how: Holding = Holding.ACCUMULATED,
+        how: Retention = Retention.ACCUMULATED,
         of: Iterable[Forward] = (),
-        carries: Iterable[Kept] = (),
+        carries: Iterable[Retained] = (),
         graph: Tri = True,
         bounded: bool = False,
         holder: str = "total",
-        inside: Iterable[Kept] = (),
-    ) -> Kept:
+        inside: Iterable[Retained] = (),
+    ) -> Retained:
         """A value is put where it outlives its iteration."""
         indices = frozenset(forward.index for forward in of)
         return self.add(
-            Kept,
+            Retained,
             text,
             value=TensorFact(
                 name="loss",
                 graph=graph,
                 forwards=indices,
                 graph_forwards=indices if graph else NONE,
-                kept=frozenset(event.index for event in inside),
+                retained=frozenset(event.index for event in inside),
             ),
             how=how,
             holder=holder,
@@ -304,7 +304,7 @@ class Script:
             bounded=bounded,
         )
 
-    def held(self, text: str = "self.layers = []", **fields: Any) -> Held:
+    def unregistered(self, text: str = "self.layers = []", **fields: Any) -> Unregistered:
         """A plain container with layers becomes an attribute."""
         known = {
             "owner": 90,
@@ -317,7 +317,7 @@ class Script:
             "passed_in": False,
             "registered": False,
         }
-        return self.add(Held, text, **{**known, **fields})
+        return self.add(Unregistered, text, **{**known, **fields})
 
     def saved(self, what: str, *modules: int) -> Saved:
         """`torch.save`."""

@@ -135,7 +135,7 @@ def test_what_goes_out_of_sight_may_be_filled_again(script: Script) -> None:
         out = script.forward(model)
         script.backward(model, of=[out])
         script.zero_grad(optimizer)
-        script.handed(to="second_order", forwards=[out])
+        script.escaped(to="second_order", forwards=[out])
         script.step(optimizer)
     assert script.found(GradClearedBeforeStep) == []
 

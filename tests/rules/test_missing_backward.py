@@ -78,7 +78,7 @@ def test_who_gets_the_output_may_go_backward(script: Script) -> None:
     for _ in script.loop():
         out = script.forward(model)
         script.loss(out)
-        script.handed(to="backprop", forwards=[out])
+        script.escaped(to="backprop", forwards=[out])
         script.step(optimizer)
     assert script.found(MissingBackward) == []
 

@@ -119,7 +119,7 @@ def test_what_goes_out_of_sight_may_go_backward(script: Script) -> None:
     model = script.model()
     train(script, model)
     for _ in script.loop("for v, w in other_loader"):
-        script.handed(to="finish", forwards=[script.forward(model, "model(v)")])
+        script.escaped(to="finish", forwards=[script.forward(model, "model(v)")])
     assert script.found(MissingEvalMode) == []
 
 

@@ -112,7 +112,7 @@ def test_what_the_caller_gets_may_go_backward(function: Script) -> None:
     function.load(model)
     for _ in function.loop("for v in loader"):
         out = function.forward(model, "model(v)")
-    function.handed(to="the caller", forwards=[out], returned=True)
+    function.escaped(to="the caller", forwards=[out], returned=True)
     assert function.found(MissingNoGrad) == []
 
 

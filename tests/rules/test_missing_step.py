@@ -62,7 +62,7 @@ def test_updates_by_hand_are_steps(script: Script) -> None:
 def test_who_gets_the_optimizer_may_step_it(script: Script) -> None:
     model = script.model()
     optimizer = script.optimizer(model)
-    script.handed(to="Trainer", optimizers=[optimizer])
+    script.escaped(to="Trainer", optimizers=[optimizer])
     for _ in script.loop():
         script.backward(model)
     assert script.found(MissingStep) == []

@@ -106,7 +106,7 @@ def test_clearing_rarely_handed_models_does_not_excuse(script: Script) -> None:
         script.backward(model)
         script.step(optimizer)
         with script.when(script.decision(BranchKind.PERIODIC)):
-            script.handed(to="validate", modules=[model])
+            script.escaped(to="validate", modules=[model])
     assert script.found(MissingZeroGrad) == NEVER_CLEARED
 
 
@@ -187,7 +187,7 @@ def test_what_goes_out_of_sight_may_be_cleared(script: Script) -> None:
     optimizer = script.optimizer(model)
     for _ in script.loop("for a in first"):
         script.backward(model)
-        script.handed(to="train_op", optimizers=[optimizer])
+        script.escaped(to="train_op", optimizers=[optimizer])
         script.step(optimizer)
     for _ in script.loop("for b in second"):
         script.backward(model, text="second.backward()")

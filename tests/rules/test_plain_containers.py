@@ -19,14 +19,14 @@ BOTH = pytest.mark.parametrize(
 
 @BOTH
 def test_members_that_no_module_knows_of(script: Script, rule: type[Rule], *, parameters: bool) -> None:
-    script.held(parameters=parameters)
-    script.held(parameters=parameters)
+    script.unregistered(parameters=parameters)
+    script.unregistered(parameters=parameters)
     assert script.found(rule) == ["self.layers = []"]
 
 
 @BOTH
 def test_members_of_which_little_is_known(script: Script, rule: type[Rule], *, parameters: bool) -> None:
-    script.held(parameters=parameters, trainable=None)
+    script.unregistered(parameters=parameters, trainable=None)
     assert script.found(rule) == ["self.layers = []"]
 
 
@@ -39,13 +39,13 @@ def test_right_containers_are_silent(
     parameters: bool,
     fact: dict[str, Any],
 ) -> None:
-    script.held(parameters=parameters, **fact)
+    script.unregistered(parameters=parameters, **fact)
     assert script.found(rule) == []
 
 
 @BOTH
 def test_each_rule_speaks_of_its_own_members(script: Script, rule: type[Rule], *, parameters: bool) -> None:
-    script.held(parameters=not parameters)
+    script.unregistered(parameters=not parameters)
     assert script.found(rule) == []
 
 
@@ -67,14 +67,14 @@ def test_the_remedy_fits_the_container(
     container: str,
     remedy: str,
 ) -> None:
-    script.held(parameters=parameters, container=container)
+    script.unregistered(parameters=parameters, container=container)
     [finding] = script.findings(rule)
     assert finding.help == f"make it an `{remedy}`"
     assert f"plain {container} `self.layers`" in finding.message
 
 
 def test_where_the_layers_go_in_is_told(script: Script) -> None:
-    script.held(filled_at=(script.at("self.layers.append(layer)"),))
+    script.unregistered(filled_at=(script.at("self.layers.append(layer)"),))
     [finding] = script.findings(ModulesInPlainContainer)
     assert [step.note for step in finding.trail] == [
         "`self.layers` of `Net` is a plain list",

@@ -96,7 +96,7 @@ def test_a_backward_out_of_sight_may_come_first(script: Script) -> None:
     model = script.model()
     optimizer = script.optimizer(model)
     for _ in script.loop():
-        script.handed(to="compute_gradients", modules=[model])
+        script.escaped(to="compute_gradients", modules=[model])
         script.step(optimizer)
         script.backward(model)
     assert script.found(StepBeforeBackward) == []

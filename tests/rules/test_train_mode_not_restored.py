@@ -66,7 +66,7 @@ def test_who_gets_the_model_may_restore_it(script: Script) -> None:
     for epoch in script.loop("for epoch in range(2)"):
         train(script, model, training=epoch == 1)
         script.mode(model)
-        script.handed(to="evaluate", modules=[model])
+        script.escaped(to="evaluate", modules=[model])
     assert script.found(TrainModeNotRestored) == []
 
 

@@ -127,17 +127,17 @@ class Reader:
             )
         )
 
-    def _told(self, record: dict[str, Any], text: str) -> t.Told:
-        return t.Told(text, self._sites.get(record.get("at", record.get("site", -1))))
+    def _remark(self, record: dict[str, Any], text: str) -> t.Remark:
+        return t.Remark(text, self._sites.get(record.get("at", record.get("site", -1))))
 
     def _refused(self, record: dict[str, Any]) -> None:
-        self.run.refused.append(self._told(record, str(record["what"])))
+        self.run.refused.append(self._remark(record, str(record["what"])))
 
     def _missing(self, record: dict[str, Any]) -> None:
-        self.run.missing.append(self._told(record, str(record.get("text") or record["what"])))
+        self.run.missing.append(self._remark(record, str(record.get("text") or record["what"])))
 
     def _asked(self, record: dict[str, Any]) -> None:
-        self.run.asked.append(self._told(record, str(record["text"])))
+        self.run.asked.append(self._remark(record, str(record["text"])))
 
     def _capped(self, record: dict[str, Any]) -> None:
         self.run.capped[self._sites[record["at"]]] = int(record["passes"])

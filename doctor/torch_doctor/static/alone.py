@@ -8,7 +8,7 @@ from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
 from torch_doctor.static.values import NEW, NOWHERE, Bound, ClassValue, Fact, FunctionValue, Module, Unknown, Value
-from torch_doctor.trace import Handed
+from torch_doctor.trace import Escaped
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -85,8 +85,8 @@ def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tup
 def _returned(executor: Executor, value: Value, function: p.Function) -> None:
     """What a function returns to callers out of sight is theirs to use."""
     flow = value.flow
-    if flow.forwards or flow.kept:
-        executor.emit(Handed, function, to="the caller", forwards=flow.forwards, kept=flow.kept, returned=True)
+    if flow.forwards or flow.retained:
+        executor.emit(Escaped, function, to="the caller", forwards=flow.forwards, retained=flow.retained, returned=True)
 
 
 def _forget(trace: Trace) -> None:

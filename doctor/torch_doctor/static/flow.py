@@ -24,7 +24,7 @@ _STRENGTH = {Source.UNKNOWN: 0, Source.NOISE: 1, Source.DATA: 2, Source.LOADER: 
 class Flow:
     """The history of a value, as numbers of trace events and objects.
 
-    `forwards` are the forward events whose data is in it, `graph_forwards` those that gradients can still reach, `kept` the
+    `forwards` are the forward events whose data is in it, `graph_forwards` those that gradients can still reach, `retained` the
     kept values inside it, `modules` the parameter owners that gradients can reach, `graph` whether an autograd graph hangs
     on it, `source` and `loader` where its data came from. `cuts` are the events that took the graph of something it was
     computed from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
@@ -39,7 +39,7 @@ class Flow:
     graph: Tri = False
     forwards: frozenset[int] = NONE
     graph_forwards: frozenset[int] = NONE
-    kept: frozenset[int] = NONE
+    retained: frozenset[int] = NONE
     modules: frozenset[int] = NONE
     source: Source = Source.UNKNOWN
     loader: int = 0
@@ -53,7 +53,7 @@ class Flow:
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
-        if self.graph is False and not self.kept:
+        if self.graph is False and not self.retained:
             return self
         return Flow(
             False,
@@ -77,7 +77,7 @@ class Flow:
 
     def without_kept(self) -> Flow:
         """The same value as if it had never been kept."""
-        return replace(self, kept=NONE) if self.kept else self
+        return replace(self, retained=NONE) if self.retained else self
 
 
 EMPTY = Flow()
@@ -97,7 +97,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 _either(result.graph, flow.graph),
                 result.forwards | flow.forwards,
                 result.graph_forwards | flow.graph_forwards,
-                result.kept | flow.kept,
+                result.retained | flow.retained,
                 result.modules | flow.modules,
                 stronger.source,
                 stronger.loader,

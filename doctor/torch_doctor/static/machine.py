@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import FunctionValue, Module, Namespace
-    from torch_doctor.trace import Kept, Tri
+    from torch_doctor.trace import Retained, Tri
 
 T = TypeVar("T", bound=Object)
 
@@ -95,7 +95,7 @@ class Machine:
         self.entered: set[p.Function] = set()
         self.went_backward: set[int] = set()
         self.parts_gone_backward: set[Part] = set()
-        self.kept_undecided: list[tuple[Kept, Flow]] = []  # kept before anything showed whether a graph hangs on them
+        self.kept_undecided: list[tuple[Retained, Flow]] = []  # before anything showed whether a graph hangs on them
         self.namespaces: dict[str, Namespace] = {}
         self.branches: dict[Symbol, int] = {}
         self.equalities: dict[Symbol, dict[Symbol, None]] = {}  # what was compared, with which constants
@@ -137,7 +137,7 @@ class Machine:
             "source": flow.source,
             "forwards": flow.forwards,
             "graph_forwards": flow.graph_forwards,
-            "kept": flow.kept,
+            "retained": flow.retained,
             "cuts": flow.cuts,
             "leaf": isinstance(value, ParameterValue) and not value.declared,
             "loader": flow.loader,

@@ -27,7 +27,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Value,
 )
-from torch_doctor.trace import GaveUp, Handed, Loaded, ModuleBuilt, Trace
+from torch_doctor.trace import Escaped, GaveUp, Loaded, ModuleBuilt, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -309,14 +309,14 @@ def _lose(executor: Executor, reason: str) -> None:
     every = executor.objects.values()
     numbers = frozenset(range(trace.first, trace.next))
     trace.add(
-        Handed(
+        Escaped(
             site=site,
             scope=scope,
             to="out of sight",
             optimizers=frozenset(thing.id for thing in every if isinstance(thing, Optimizer)),
             modules=frozenset(thing.id for thing in every if isinstance(thing, (Module, ParameterValue))),
             forwards=numbers,
-            kept=numbers,
+            retained=numbers,
         )
     )
 

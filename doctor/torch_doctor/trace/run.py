@@ -41,7 +41,7 @@ class StandIn:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Remark:
     """A remark of the run about a place: what was refused, what is missing, which loop was ended early."""
 
     text: str
@@ -86,9 +86,9 @@ class Run:
     device: str = ""
     measured: list[Measured] = field(default_factory=list)
     stand_ins: list[StandIn] = field(default_factory=list)
-    refused: list[Told] = field(default_factory=list)
-    missing: list[Told] = field(default_factory=list)
-    asked: list[Told] = field(default_factory=list)
+    refused: list[Remark] = field(default_factory=list)
+    missing: list[Remark] = field(default_factory=list)
+    asked: list[Remark] = field(default_factory=list)
     capped: dict[Site, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     end: End = End(how="killed")

@@ -35,7 +35,7 @@ class Source(enum.Enum):
     DATA = "data"  # held as one tensor: a whole split, a graph, an array
 
 
-class Holding(enum.Enum):
+class Retention(enum.Enum):
     """How a value outlives the iteration that made it."""
 
     ACCUMULATED = "accumulated"  # total += value, total = total + value

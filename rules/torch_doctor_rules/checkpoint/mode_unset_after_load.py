@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Forward, Handed, Loaded, ModeSet, ModuleBuilt, OptimizerBuilt, Source, Trace
+from torch_doctor.trace import Escaped, Forward, Loaded, ModeSet, ModuleBuilt, OptimizerBuilt, Source, Trace
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.forward_evidence import answers
@@ -138,7 +138,7 @@ def _answers(passes: Passes, load: Loaded) -> list[Forward]:
         passes.family.related((each.module,), module) for each in trace.of(ModeSet) if each.index > load.index
     )
     owned = any(passes.family.related(each.modules, module) for each in trace.of(OptimizerBuilt))
-    unseen = any(passes.family.related(each.modules, module) for each in trace.of(Handed) if each.index > load.index)
+    unseen = any(passes.family.related(each.modules, module) for each in trace.of(Escaped) if each.index > load.index)
     if switched or owned or unseen or any(passes.goes_backward(each) or passes.training_of(each) for each in wrong):
         return []
     return [] if uncalled(trace, "eval", {load.module}, passes.family, (None, None)) else wrong

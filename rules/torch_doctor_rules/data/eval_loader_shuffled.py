@@ -80,7 +80,7 @@ class EvalLoaderShuffled(Rule):
         """Every loader that only evaluates and is surely shuffled."""
         loaders = Loaders(trace)
         for loader, forward in loaders.evaluating():
-            if loader.shuffle is True and loader.said and loader.sampled is False:
+            if loader.shuffle is True and loader.explicit and loader.sampled is False:
                 yield self.finding(
                     loader.site,
                     message(

@@ -84,7 +84,7 @@ class TrainLoaderNotShuffled(Rule):
         loaders = Loaders(trace)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
-            if _keeps_order(loaders, loader) and not (recurrent and loader.said) and not _paired(loaders, loader):
+            if _keeps_order(loaders, loader) and not (recurrent and loader.explicit) and not _paired(loaders, loader):
                 yield self.finding(
                     loader.site,
                     message(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, Kept, LoopKind, LossCalled, ModeSet
+from torch_doctor.trace import Backward, Forward, LoopKind, LossCalled, ModeSet, Retained
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes, batch_of
@@ -161,6 +161,6 @@ def _scores(modes: Modes, forward: Forward) -> bool:
         and iterations[-1].loop_kind is LoopKind.BATCHES
         and (
             any(forward.index in event.input.forwards for event in modes.trace.of(LossCalled))
-            or any(forward.index in event.value.forwards for event in modes.trace.of(Kept))
+            or any(forward.index in event.value.forwards for event in modes.trace.of(Retained))
         )
     )

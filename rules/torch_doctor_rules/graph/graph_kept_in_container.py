@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import Holding, Kept, Trace
+from torch_doctor.trace import Retained, Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, reached, retained
 from torch_doctor_rules.judging.wording import message
 
@@ -86,8 +86,8 @@ class GraphKeptInContainer(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every container or tensor that collects graphs over batches."""
-        for kept in retained(trace, Holding.APPENDED, Holding.STORED, Holding.CONCATENATED):
-            if kept.how is not Holding.STORED or not kept.value.kept & kept.carries:  # else a recurrent state
+        for kept in retained(trace, Retention.APPENDED, Retention.STORED, Retention.CONCATENATED):
+            if kept.how is not Retention.STORED or not kept.value.retained & kept.carries:  # else a recurrent state
                 yield self._report(trace, kept)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -98,7 +98,7 @@ class GraphKeptInContainer(Rule):
         """How many graphs were alive."""
         return alive(trace, finding)
 
-    def _report(self, trace: Trace, kept: Kept) -> Finding:
+    def _report(self, trace: Trace, kept: Retained) -> Finding:
         value = "`{value}` with its graph" if kept.value.name else "values with their graphs"
         return self.finding(
             kept.site,

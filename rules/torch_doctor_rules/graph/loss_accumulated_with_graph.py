@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import Holding, Trace
+from torch_doctor.trace import Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, reached, retained
 from torch_doctor_rules.judging.wording import message
 
@@ -85,7 +85,7 @@ class LossAccumulatedWithGraph(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every running sum over batches that never goes backward."""
-        for kept in retained(trace, Holding.ACCUMULATED):
+        for kept in retained(trace, Retention.ACCUMULATED):
             name = kept.value.name or "loss"
             yield self.finding(
                 kept.site,

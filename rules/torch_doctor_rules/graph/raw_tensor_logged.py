@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Holding, Logged, Trace
+from torch_doctor.trace import Logged, Retention, Trace
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.retained_graphs import retained
 from torch_doctor_rules.judging.sites import first_per_site
@@ -88,9 +88,9 @@ class RawTensorLogged(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every argument with a graph of a sink that keeps it, or needs a number."""
         raw = [event for event in trace.of(Logged) if event.value.graph is True and (event.keeps or event.needs_number)]
-        reported = {kept.site for kept in retained(trace, *Holding)} if raw else set()
+        reported = {kept.site for kept in retained(trace, *Retention)} if raw else set()
         for event in first_per_site(raw):
-            if any(kept.site in reported for kept in trace.at(*event.value.kept)):
+            if any(kept.site in reported for kept in trace.at(*event.value.retained)):
                 continue
             value = event.value.name or "loss"
             does = "keeps it" if event.keeps else "needs a number"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, GaveUp, Handed, Trace
+from torch_doctor.trace import Backward, Escaped, GaveUp, Trace
 from torch_doctor_rules.judging.carried_graphs import carrying
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.wording import message, owner
@@ -113,7 +113,7 @@ def _in_vain(trace: Trace, backward: Backward) -> bool:
         and not trace.begins_outside
     )
     lost = any(
-        isinstance(event, GaveUp) or (isinstance(event, Handed) and graph & event.forwards)
+        isinstance(event, GaveUp) or (isinstance(event, Escaped) and graph & event.forwards)
         for event in trace.after(backward)
     )
     return bool(graph) and inside and known and not lost and not _shared(trace, backward) and not carrying(trace)

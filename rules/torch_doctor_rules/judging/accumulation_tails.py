@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import BatchTaken, BranchKind, GaveUp, Handed, LoaderBuilt, LoopKind, Stepped
+from torch_doctor.trace import BatchTaken, BranchKind, Escaped, GaveUp, LoaderBuilt, LoopKind, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Tails:
         return any(  # who gets the model alone cannot step it
             isinstance(event, GaveUp)
             or (
-                isinstance(event, Handed)
+                isinstance(event, Escaped)
                 and any(gradients.may_own(optimizer, modules) for optimizer in event.optimizers)
             )
             for event in trace.after(window.step)

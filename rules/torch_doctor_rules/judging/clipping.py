@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, Clipped, GaveUp, Handed, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, OptimizerBuilt, Stepped, ZeroGrad
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Clipping:
 
     def _too_late(self, clip: Clipped) -> Misplaced | None:
         """The step has applied the gradients, and no other follows in the iteration."""
-        around = list(self._near(clip, Backward, Stepped, Handed, GaveUp))
+        around = list(self._near(clip, Backward, Stepped, Escaped, GaveUp))
         before = [event for event in around if event.index < clip.index]
         if any(self._may_step(clip, event) for event in around if event.index > clip.index):
             return None
@@ -103,7 +103,7 @@ class Clipping:
 
     def _too_early(self, clip: Clipped) -> Misplaced | None:
         """No gradients are there yet in the iteration, and those that come are applied unclipped."""
-        around = list(self._near(clip, Backward, Stepped, Handed, GaveUp, Clipped))
+        around = list(self._near(clip, Backward, Stepped, Escaped, GaveUp, Clipped))
         after = [event for event in around if event.index > clip.index]
         if self._pass(clip) is None or any(
             self._may_go_backward(clip, event) for event in around if event.index < clip.index
@@ -169,12 +169,12 @@ class Clipping:
         )
 
     def _may_step(self, clip: Clipped, event: Event) -> bool:
-        if isinstance(event, Handed):
+        if isinstance(event, Escaped):
             return bool(event.optimizers)
         return isinstance(event, GaveUp) or (isinstance(event, Stepped) and self.may_meet(clip, event))
 
     def _may_go_backward(self, clip: Clipped, event: Event) -> bool:
-        if isinstance(event, Handed):
+        if isinstance(event, Escaped):
             return bool(event.optimizers or event.forwards)
         if isinstance(event, Backward):
             return self.may_meet(clip, event) and not self._not_here(event)

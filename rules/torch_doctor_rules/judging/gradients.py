@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torch_doctor.trace import Backward, Forward, GaveUp, Handed, ModuleBuilt, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, ModuleBuilt, OptimizerBuilt, Stepped, ZeroGrad
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Gradients:
 
     def may_escape(self, first: Event, last: Event, modules: frozenset[int], *path: Event) -> bool:
         """Whether, on the path, the gradients of these modules escape to code that may touch them in between."""
-        for event in self.trace.between(first, last, Handed, GaveUp):
+        for event in self.trace.between(first, last, Escaped, GaveUp):
             if self.on_path(event, first, last, *path) and self.may_have_touched(event, modules):
                 rare = self.trace.periodic(event) and not any(self.trace.periodic(step) for step in path)
                 if isinstance(event, GaveUp) or not rare:
@@ -116,7 +116,7 @@ class Gradients:
 
     def may_have_touched(self, event: Event, modules: frozenset[int]) -> bool:
         """Whether these modules, an optimizer or a loss of theirs escape there, or what follows is unresolved."""
-        if not isinstance(event, Handed):
+        if not isinstance(event, Escaped):
             return isinstance(event, GaveUp)
         return self.family.related(event.modules, modules) or any(
             self.may_own(optimizer, modules) for optimizer in event.optimizers
@@ -171,7 +171,7 @@ class Gradients:
             for other in self.trace.between(cleared, step, Backward)
         )
         escaped = any(
-            self.on_path(other, *wasted) and other.forwards for other in self.trace.between(cleared, step, Handed)
+            self.on_path(other, *wasted) and other.forwards for other in self.trace.between(cleared, step, Escaped)
         )
         return not (applied or filled_again or escaped or self.may_escape(backward, step, lost, *wasted))
 

@@ -10,8 +10,8 @@ from torch_doctor.trace import (
     Backward,
     BatchTaken,
     DatasetBuilt,
+    Escaped,
     Forward,
-    Handed,
     LoaderBuilt,
     LoopKind,
     ModuleBuilt,
@@ -134,7 +134,7 @@ class Loaders:
 
     @cached_property
     def _steps(self) -> list[Event]:
-        escaped = [event for event in self.trace.of(Handed) if event.optimizers or event.to.endswith(".step")]
+        escaped = [event for event in self.trace.of(Escaped) if event.optimizers or event.to.endswith(".step")]
         return [*self.trace.of(Stepped), *escaped]
 
     @cached_property

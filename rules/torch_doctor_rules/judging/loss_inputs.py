@@ -141,7 +141,7 @@ def at_loss(trace: Trace, site: Site, said: str, *wrong: Kind) -> Iterator[Evide
 def swapped(trace: Trace, loss: LossCalled) -> bool:
     """Whether a loss gets data where its input belongs, and what a model made of data where its target does."""
     first, second = loss.input, loss.target
-    if loss.loss not in ASYMMETRIC or first.graph is not False or first.forwards or first.kept:
+    if loss.loss not in ASYMMETRIC or first.graph is not False or first.forwards or first.retained:
         return False
     known = trace.observed or first.source in (Source.LOADER, Source.DATA) or first.kind is Kind.LABELS
     if second.kind in (Kind.LABELS, Kind.LOSS) or are_integers(second):

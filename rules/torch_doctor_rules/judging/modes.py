@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Forward, GaveUp, Handed, LoopKind, ModeSet, Source, Stepped
+from torch_doctor.trace import Escaped, Forward, GaveUp, LoopKind, ModeSet, Source, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor_rules.judging.passes import Passes
@@ -76,8 +76,8 @@ class Modes:
             return None
         lost = (
             isinstance(event, GaveUp)
-            or (isinstance(event, Handed) and self.passes.family.related(event.modules, (forward.module,)))
-            for event in self.trace.between(mode, forward, Handed, GaveUp)
+            or (isinstance(event, Escaped) and self.passes.family.related(event.modules, (forward.module,)))
+            for event in self.trace.between(mode, forward, Escaped, GaveUp)
             if self.trace.together(event, forward) and self.trace.together(event, mode)
         )
         return None if any(lost) else mode

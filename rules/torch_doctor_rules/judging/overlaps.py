@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Backward, Forward, GaveUp, Handed, LoaderBuilt, LossCalled, Trace
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, Trace
 from torch_doctor_rules.judging.loaders import Loaders
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Overlaps:
 
     def _left_over(self) -> Iterator[LoaderBuilt]:
         """The loaders that nobody ever takes a batch of, as far as one can see, and nobody out of sight was given."""
-        escaped = frozenset[int]().union(*(event.loaders for event in self.trace.of(Handed)))
+        escaped = frozenset[int]().union(*(event.loaders for event in self.trace.of(Escaped)))
         if not self.trace.of(GaveUp):
             yield from (event for event in self.loaders.unused() if event.loader not in escaped)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_doctor.trace import (
     Backward,
     BatchTaken,
+    Escaped,
     Event,
     Forward,
     GaveUp,
-    Handed,
     Loaded,
     LoopIterated,
     LoopKind,
@@ -42,7 +42,7 @@ class Passes:
         for event in trace.of(Backward):
             for index in event.forwards | event.loss.forwards:
                 self._backward_of.setdefault(index, []).append(event)
-        self._handed = frozenset[int]().union(*(event.forwards for event in trace.of(Handed)))
+        self._handed = frozenset[int]().union(*(event.forwards for event in trace.of(Escaped)))
         self._trained: dict[int, list[Backward]] = {}
         self._by_place: dict[Place, list[Forward]] = {}
         for forward in trace.of(Forward):
@@ -185,10 +185,10 @@ class Passes:
         batch = batch_of(forward)
         if batch is None or batch.loop_kind is not LoopKind.BATCHES or forward.inputs.source is not Source.LOADER:
             return False
-        updates: list[Event] = [*self.trace.of(Backward), *self.trace.of(Stepped), *self.trace.of(Handed)]
+        updates: list[Event] = [*self.trace.of(Backward), *self.trace.of(Stepped), *self.trace.of(Escaped)]
         return not any(
             batch.loop in (scope.loop for scope in event.scope.iterations())
-            and not (isinstance(event, Handed) and not (event.optimizers or forward.index in event.forwards))
+            and not (isinstance(event, Escaped) and not (event.optimizers or forward.index in event.forwards))
             for event in updates
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step
-from torch_doctor.trace import Held, Trace
+from torch_doctor.trace import Trace, Unregistered
 from torch_doctor_rules.judging.evidence import at, count, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def hidden(trace: Trace, *, parameters: bool) -> Iterator[Held]:
+def hidden(trace: Trace, *, parameters: bool) -> Iterator[Unregistered]:
     """The containers whose layers, or bare parameters, no module knows of."""
     yield from first_per_site(
         held
-        for held in trace.of(Held)
+        for held in trace.of(Unregistered)
         if held.parameters is parameters
         and held.members
         and not held.registered
@@ -26,12 +26,12 @@ def hidden(trace: Trace, *, parameters: bool) -> Iterator[Held]:
     )
 
 
-def attribute(held: Held) -> str:
+def attribute(held: Unregistered) -> str:
     """The container as the owner's methods call it."""
     return held.name if held.name.startswith("self.") else f"self.{held.name}"
 
 
-def filling(held: Held, what: str) -> Iterator[Step]:
+def filling(held: Unregistered, what: str) -> Iterator[Step]:
     """Where the container gets its members."""
     yield Step(held.site, f"`{attribute(held)}` of `{held.owner_class}` is a plain {held.container}")
     for site in held.filled_at:
@@ -40,7 +40,7 @@ def filling(held: Held, what: str) -> Iterator[Step]:
 
 def reached(trace: Trace, finding: Finding) -> bool | str:
     """Whether the container was filled, and what is in it belongs to a module after all, or has nothing to train."""
-    found = at(trace, finding.site, Held)
+    found = at(trace, finding.site, Unregistered)
     if any(not held.registered and held.trainable is not False for held in found):
         return "what it holds was handed to it from outside, perhaps to keep it out"
     return bool(found)
@@ -48,7 +48,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
 
 def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     """How much of the model is in the container and nowhere else."""
-    for held in at(trace, finding.site, Held)[:1]:
+    for held in at(trace, finding.site, Unregistered)[:1]:
         noun = "parameter" if held.parameters else "layer"
         layers, among = number(trace, "hidden layers", held), number(trace, "all layers", held)
         elements = number(trace, "hidden parameters", held)

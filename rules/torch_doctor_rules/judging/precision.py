@@ -9,9 +9,9 @@ from torch_doctor.trace import (
     Backward,
     BranchKind,
     Clipped,
+    Escaped,
     Forward,
     GaveUp,
-    Handed,
     Moved,
     OptimizerBuilt,
     Owned,
@@ -48,7 +48,7 @@ class Precision:
         if any(trace.of(kind) for kind in (ScalerUpdated, Unscaled, Owned, GaveUp)):
             return True
         unknown = any(each.scaled is None for each in self._backwards)
-        if trace.of(ScalerBuilt) and (unknown or any(handed.scalers for handed in trace.of(Handed))):
+        if trace.of(ScalerBuilt) and (unknown or any(event.scalers for event in trace.of(Escaped))):
             return True
         if any(clip.manual for clip in trace.of(Clipped)):  # gradients that are divided by hand
             return True
@@ -106,7 +106,7 @@ class Precision:
         if backward.scaled or backward.divided is None or (backward.divided and self.trace.observed):
             return None
         known = {built.optimizer: built for built in self.trace.of(OptimizerBuilt)}
-        away = frozenset[int]().union(*(each.optimizers for each in self.trace.of(Handed)))
+        away = frozenset[int]().union(*(each.optimizers for each in self.trace.of(Escaped)))
         for step in self.trace.of(Stepped):
             built = known.get(step.optimizer)
             applies = step.index > backward.index and not backward.modules.isdisjoint(step.modules)

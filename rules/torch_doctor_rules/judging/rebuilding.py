@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.trace import (
     Backward,
     BranchKind,
+    Escaped,
     GaveUp,
-    Handed,
     Loaded,
     LoopKind,
     OptimizerBuilt,
@@ -67,7 +67,7 @@ class Rebuilding:
         """A scheduler for one step: its optimizer is there before the loop."""
         owner = next((each for each in self.trace.of(OptimizerBuilt) if each.optimizer == made.optimizer), None)
         used = [event for event in self.trace.of(SchedulerStepped) if event.scheduler == made.scheduler]
-        if owner is None or len(used) != 1 or used[0].told:
+        if owner is None or len(used) != 1 or used[0].explicit:
             return None
         scope = self._one_pass(made, used[0], inner=False)
         again = scope is not None and self._again(made, scope) is not None
@@ -114,6 +114,6 @@ class Rebuilding:
                 return True
             if isinstance(event, Loaded) and event.module in modules:
                 return True
-            if isinstance(event, Handed) and event.modules & modules:
+            if isinstance(event, Escaped) and event.modules & modules:
                 return True
         return False

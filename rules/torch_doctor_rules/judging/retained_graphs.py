@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step
-from torch_doctor.trace import Backward, Forward, GaveUp, Handed, Holding, Kept, LoopKind, Stepped, Trace
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoopKind, Retained, Retention, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, counted, fact, number, numbers, size
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.sites import first_per_site
@@ -21,11 +21,11 @@ LEAST_GROWTH = 2
 """Passes after the first in which something has to have stayed alive, if it ever does."""
 
 
-def retained(trace: Trace, *ways: Holding) -> Iterator[Kept]:
+def retained(trace: Trace, *ways: Retention) -> Iterator[Retained]:
     """The values with a graph that outlive their batch in one of these ways and that nobody needs a graph of."""
     yield from first_per_site(
         kept
-        for kept in trace.of(Kept)
+        for kept in trace.of(Retained)
         if kept.how in ways
         and kept.value.graph is True
         and not kept.bounded
@@ -34,7 +34,7 @@ def retained(trace: Trace, *ways: Holding) -> Iterator[Kept]:
     )
 
 
-def growth(trace: Trace, kept: Kept) -> Iterator[Step]:
+def growth(trace: Trace, kept: Retained) -> Iterator[Step]:
     """Where the graph comes from and where it stays."""
     for forward in trace.at(*sorted(kept.value.graph_forwards)[-1:]):
         yield Step(forward.site, "the graph begins here, once for every batch")
@@ -43,7 +43,7 @@ def growth(trace: Trace, kept: Kept) -> Iterator[Step]:
 
 def reached(trace: Trace, finding: Finding) -> bool | str:
     """Whether what was kept there had no graph, or its graphs were gone by the next batches, or needed."""
-    kept = at(trace, finding.site, Kept)
+    kept = at(trace, finding.site, Retained)
     if not kept:
         return bool(counted(trace, finding.site, PLAIN))
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
@@ -56,7 +56,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
 
 def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     """How many graphs were alive in the end, and what each takes."""
-    kept = at(trace, finding.site, Kept)
+    kept = at(trace, finding.site, Retained)
     found = list(numbers(trace, "graphs alive", *kept))
     if not found:
         often = counted(trace, finding.site, PLAIN)
@@ -76,9 +76,9 @@ def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     yield fact(text, graphs, "graphs", most)
 
 
-def _outlives(trace: Trace, earlier: object, kept: Kept) -> bool:
+def _outlives(trace: Trace, earlier: object, kept: Retained) -> bool:
     """Whether `earlier` is the same value of an earlier batch."""
-    if not isinstance(earlier, Kept) or earlier.site != kept.site or earlier.value.graph is not True:
+    if not isinstance(earlier, Retained) or earlier.site != kept.site or earlier.value.graph is not True:
         return False
     batch = trace.common_loop(kept, earlier)
     return (
@@ -98,7 +98,7 @@ def _within_a_batch(iteration: Scope) -> bool:
     return any(scope.loop_kind is LoopKind.BATCHES for scope in around)
 
 
-def _survives_updates(trace: Trace, earlier: Kept, kept: Kept) -> bool:
+def _survives_updates(trace: Trace, earlier: Retained, kept: Retained) -> bool:
     """Whether there is an update between both, where that is known: a run shows how many passes make one."""
     return not trace.observed or any(trace.between(earlier, kept, Stepped))
 
@@ -108,7 +108,7 @@ def _trains(trace: Trace, batch: Scope) -> bool:
     return any(fills(event) and batch in event.scope.iterations() for event in trace.of(Backward))
 
 
-def _runs(trace: Trace, batch: Scope, kept: Kept) -> bool:
+def _runs(trace: Trace, batch: Scope, kept: Retained) -> bool:
     """Whether the value comes from a forward of this iteration."""
     return any(
         isinstance(event, Forward) and batch in event.scope.iterations()
@@ -116,10 +116,10 @@ def _runs(trace: Trace, batch: Scope, kept: Kept) -> bool:
     )
 
 
-def _needed(trace: Trace, kept: Kept) -> bool:
+def _needed(trace: Trace, kept: Retained) -> bool:
     """Whether what was kept may go backward, in sight or out of it."""
     chain = frozenset((kept.index, *kept.carries))
-    if any(_goes_back(trace, chain & (event.kept | event.loss.kept), event) for event in trace.of(Backward)):
+    if any(_goes_back(trace, chain & (event.retained | event.loss.retained), event) for event in trace.of(Backward)):
         return True
     spent = _spent(trace, kept)
     if trace.begins_outside and "." in kept.holder and not spent:
@@ -127,8 +127,8 @@ def _needed(trace: Trace, kept: Kept) -> bool:
     if not spent and any(kept.scope in event.scope.chain() for event in trace.of(GaveUp) if event.index > kept.index):
         return True
     return any(
-        chain & event.kept and not (spent and (event.returned or kept.how is Holding.ACCUMULATED))
-        for event in trace.of(Handed)
+        chain & event.retained and not (spent and (event.returned or kept.how is Retention.ACCUMULATED))
+        for event in trace.of(Escaped)
     )
 
 
@@ -143,7 +143,7 @@ def _goes_back(trace: Trace, kept: frozenset[int], backward: Backward) -> bool:
     return any(not set(event.scope.iterations()[-1:]) <= set(own) for event in trace.at(*kept))
 
 
-def _spent(trace: Trace, kept: Kept) -> bool:
+def _spent(trace: Trace, kept: Retained) -> bool:
     """Whether the value's graph went backward already and is freed, so that it cannot again."""
     gone = frozenset[int]().union(
         *(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.trace import (
     Backward,
     Clipped,
+    Escaped,
     GaveUp,
-    Handed,
     NotCalled,
     ScalerBuilt,
     ScalerUpdated,
@@ -117,7 +117,7 @@ class Scaling:
 
     def _may_be_unscaled(self, backward: Backward, event: Event, step: Stepped) -> bool:
         """Whether the gradients may be unscaled between the backward pass and the event, or changed by hand."""
-        for between in self.trace.between(backward, event, Unscaled, Handed, GaveUp, Clipped):
+        for between in self.trace.between(backward, event, Unscaled, Escaped, GaveUp, Clipped):
             if not self.trace.together(between, event):
                 continue
             if isinstance(between, Clipped):
@@ -126,7 +126,7 @@ class Scaling:
             elif isinstance(between, Unscaled):
                 if between.optimizer in (0, step.optimizer) or not step.optimizer:
                     return True
-            elif isinstance(between, GaveUp) or (isinstance(between, Handed) and between.scalers):
+            elif isinstance(between, GaveUp) or (isinstance(between, Escaped) and between.scalers):
                 return True
         return False
 
@@ -137,7 +137,7 @@ class Scaling:
         lost = any(
             isinstance(event, GaveUp)
             or (isinstance(event, NotCalled) and event.method == "update")  # TDR111 says why
-            or (isinstance(event, Handed) and step.scaler in event.scalers)
+            or (isinstance(event, Escaped) and step.scaler in event.scalers)
             for event in self.trace.events
         )
         looped = bool(set(step.scope.iterations()) & set(backward.scope.iterations()))

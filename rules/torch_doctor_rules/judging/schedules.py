@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import BranchKind, GaveUp, Handed, LoopKind, SchedulerBuilt, Stepped
+from torch_doctor.trace import BranchKind, Escaped, GaveUp, LoopKind, SchedulerBuilt, Stepped
 
 if TYPE_CHECKING:
     from torch_doctor.trace import SchedulerStepped, Scope, Trace
@@ -31,7 +31,7 @@ class Schedules:
         None for a scheduler that gets an epoch or a metric.
         """
         trace, built = self.trace, self.built(moved)
-        if moved.told or (built is not None and built.class_name == PLATEAU):
+        if moved.explicit or (built is not None and built.class_name == PLATEAU):
             return None
         loops = _innermost(moved)
         chosen = {guard for guard in moved.guards if trace.branches[guard[0]].kind is not BranchKind.FLAG}
@@ -64,10 +64,10 @@ class Schedules:
         return bool(self.steps_before(moved)) or any(
             self.trace.together(event, moved) and self._may_step(event, moved)
             for event in self.trace.before(moved)
-            if isinstance(event, (Handed, GaveUp))
+            if isinstance(event, (Escaped, GaveUp))
         )
 
-    def _may_step(self, event: Handed | GaveUp, moved: SchedulerStepped) -> bool:
+    def _may_step(self, event: Escaped | GaveUp, moved: SchedulerStepped) -> bool:
         if isinstance(event, GaveUp):
             return True
         return moved.optimizer in event.optimizers if moved.optimizer else bool(event.optimizers)

@@ -100,7 +100,7 @@ class LayerBuiltInForward(Rule):
         """How many weights are lost, how often."""
         events = at(trace, finding.site, BuiltInForward)
         for event in events[-1:]:
-            what = "numbers of it that nobody trains" if not event.kept else "numbers of it that are replaced"
+            what = "numbers of it that nobody trains" if not event.registered else "numbers of it that are replaced"
             text = f"built {count(event.times, 'time')} by forwards, with {event.elements:,} {what}"
             yield fact(text, event.elements, "numbers", event)
             return

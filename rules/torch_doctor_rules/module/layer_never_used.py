@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import LayerHeld, Loaded, Trace
+from torch_doctor.trace import LayerRegistered, Loaded, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -87,7 +87,7 @@ class LayerNeverUsed(Rule):
         loaded = {event.module for event in trace.of(Loaded)}
         wrong = (
             event
-            for event in trace.of(LayerHeld)
+            for event in trace.of(LayerRegistered)
             if not event.reached
             and not event.named
             and (event.owner not in loaded or event.trainable is False)  # what has no weights, no file asks for
@@ -105,14 +105,14 @@ class LayerNeverUsed(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the module ran, and the layer in it."""
-        found = at(trace, finding.site, LayerHeld)
+        found = at(trace, finding.site, LayerRegistered)
         if any(not event.reached for event in found):
             return "it did not run, but a method names it or weights are loaded into it"
         return bool(found)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often its owner ran without it."""
-        for event in at(trace, finding.site, LayerHeld)[:1]:
+        for event in at(trace, finding.site, LayerRegistered)[:1]:
             calls = count(event.forwards, "call")
             said = f"it runs in {calls}" if event.reached else f"it runs in none of {calls}"
             size = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule
-from torch_doctor.trace import Backward, FiniteChecked, GaveUp, Handed, LoopKind, Owned, ScalerBuilt, SettingSet
+from torch_doctor.trace import Backward, Escaped, FiniteChecked, GaveUp, LoopKind, Owned, ScalerBuilt, SettingSet
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -82,7 +82,7 @@ class NoFiniteCheck(Rule):
         """The first backward pass of a long loop in which nothing is tested."""
         if any(self._guards(event) for event in trace.events) or not any(Loaders(trace).training()):
             return
-        escaped = frozenset[int]().union(*(event.forwards for event in trace.of(Handed)))
+        escaped = frozenset[int]().union(*(event.forwards for event in trace.of(Escaped)))
         for backward in trace.of(Backward):
             loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
             batches = any(scope.loop_kind is LoopKind.BATCHES for scope in loops)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, FiniteChecked, Forward, Handed, LoopKind, Scope, Source, Stepped, ValueRead
+from torch_doctor.trace import Backward, Escaped, FiniteChecked, Forward, LoopKind, Scope, Source, Stepped, ValueRead
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.moves import on_gpu
@@ -122,7 +122,7 @@ class Reads:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._moved = on_gpu(trace)
-        escaped = [each for each in trace.of(Handed) if each.optimizers]
+        escaped = [each for each in trace.of(Escaped) if each.optimizers]
         self._stepped = {scope.loop for step in (*trace.of(Stepped), *escaped) for scope in step.scope.iterations()}
         tested = {scope for event in trace.of(FiniteChecked) for scope in event.scope.iterations()}
         self._passes: dict[Scope, list[Backward]] = {}

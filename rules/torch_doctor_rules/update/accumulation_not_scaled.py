@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, GaveUp, Handed, LossCalled, Stepped
+from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, LossCalled, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -154,7 +154,7 @@ def _of_means(accumulation: Accumulation, window: Window) -> bool:
 def _changed(accumulation: Accumulation, backward: Backward, step: Stepped) -> bool:
     """Whether the gradients may be normalised between the backward pass and the step."""
     return any(
-        isinstance(event, (GaveUp, Handed)) or (isinstance(event, Clipped) and event.manual)
-        for event in accumulation.trace.between(backward, step, Clipped, Handed, GaveUp)
+        isinstance(event, (GaveUp, Escaped)) or (isinstance(event, Clipped) and event.manual)
+        for event in accumulation.trace.between(backward, step, Clipped, Escaped, GaveUp)
         if accumulation.trace.together(event, step)
     )

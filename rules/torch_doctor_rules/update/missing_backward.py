@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, Handed, LossCalled, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Escaped, Forward, LossCalled, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -147,7 +147,7 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
         for event in gradients.trace.of(Backward)
     ) or any(
         gradients.may_have_touched(event, modules)
-        or (isinstance(event, Handed) and (step.optimizer in event.optimizers or event.forwards & alike))
+        or (isinstance(event, Escaped) and (step.optimizer in event.optimizers or event.forwards & alike))
         or (isinstance(event, ZeroGrad) and not event.target and gradients.may_concern(event, modules))
         for event in gradients.trace.events
     )

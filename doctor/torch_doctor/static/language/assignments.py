@@ -25,7 +25,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace.words import Holding
+from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,8 +62,8 @@ def _concatenated(run: Executor, node: p.Assign, target: p.Name, value: Tensor) 
         return value
     holder = run.frame.holder(target.id)
     old = holder.fields.get(target.id) if holder is not None else None
-    carried = old.flow.kept if isinstance(old, Value) else frozenset()
-    return keeping.keep(run, value, Holding.CONCATENATED, target.id, carried, node)
+    carried = old.flow.retained if isinstance(old, Value) else frozenset()
+    return keeping.keep(run, value, Retention.CONCATENATED, target.id, carried, node)
 
 
 def _augment(run: Executor, node: p.Augment) -> bool:
@@ -85,8 +85,8 @@ def _augment(run: Executor, node: p.Augment) -> bool:
         result = Plain()  # a counter: two passes stand for many, so its value is not what it was counted to
     if node.op in "+-" and value.flow.graph is not False and not run.modules_called:
         plain = isinstance(old, (Const, Plain)) or (isinstance(old, (Tensor, Unknown)) and old.flow.graph is False)
-        if plain or old.flow.kept:
-            kept = keeping.keep(run, value, Holding.ACCUMULATED, run.text(node.target), old.flow.kept, node)
+        if plain or old.flow.retained:
+            kept = keeping.keep(run, value, Retention.ACCUMULATED, run.text(node.target), old.flow.retained, node)
             result = operators.operate(run, node.op, (old, kept), node)
     targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
     return True

@@ -127,7 +127,7 @@ def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.No
     if not isinstance(first, Sequence) or not others:
         return None
     if op == "+" and isinstance(operands[1], Sequence):
-        carries = first.flow.kept
+        carries = first.flow.retained
         added = operands[1].content
         if operands[1].flow.graph is not False:
             name = run.text(node.operands[0]) if isinstance(node, p.Operation) else run.text(node)

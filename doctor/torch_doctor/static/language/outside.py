@@ -35,7 +35,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
 )
-from torch_doctor.trace import Forward, Handed, Kind
+from torch_doctor.trace import Escaped, Forward, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,20 +79,20 @@ def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value],
     modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
-    kept = frozenset[int]().union(*(value.flow.kept for value in values))
+    kept = frozenset[int]().union(*(value.flow.retained for value in values))
     scalers = _scalers_in(holders) if run.scales else NONE
     loaders = _loaders_in(holders) if run.loads else NONE
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, loaders)
     if optimizers or modules or forwards or kept or scalers or loaders:
         run.emit(
-            Handed,
+            Escaped,
             node,
             to=to,
             optimizers=optimizers,
             modules=whole,
             forwards=forwards,
-            kept=kept,
+            retained=kept,
             scalers=scalers,
             loaders=loaders,
         )

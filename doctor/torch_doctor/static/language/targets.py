@@ -62,7 +62,7 @@ from torch_doctor.trace import (
     Kind,
     ZeroGrad,
 )
-from torch_doctor.trace.words import Holding
+from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
@@ -233,8 +233,8 @@ def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node,
             run.heap.set(holder.fields, ("key", key.value), new)
             return
         old = holder.fields.get("rest")
-        carries = old.flow.kept if isinstance(old, Value) else frozenset[int]()
-        kept = keeping.keep(run, new, Holding.STORED, run.text(target), carries, node)
+        carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
+        kept = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
         run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
         for name, item in list(holder.fields.items()):
             if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)) and item.place is not None:

@@ -47,7 +47,7 @@ def called(run: Executor, made: Module, node: p.Node) -> None:
         owner_class=owner.class_name,
         class_name=made.class_name,
         used_at=run.site(node),
-        kept=kept,
+        registered=kept,
     )
 
 

@@ -56,7 +56,7 @@ def sequence_method(
 def append_item(run: Executor, of: Sequence, value: Value, node: p.Node, receiver: str) -> None:
     """Put an item at a sequence's end."""
     content = of.content
-    carries = blend(item.flow for item in content.all()).kept
+    carries = blend(item.flow for item in content.all()).retained
     kept = keeping.keep_item(run, value, carries, node, receiver, bounded=of.bounded)
     site = run.site(node)
     if site not in of.fact(Fact.FILLED):

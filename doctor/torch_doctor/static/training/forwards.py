@@ -170,7 +170,7 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
             graph,
             forwards,
             inputs.graph_forwards | value.flow.graph_forwards | {index},
-            inputs.kept | value.flow.kept,
+            inputs.retained | value.flow.retained,
             modules,
             inputs.source,
             inputs.loader,

@@ -70,7 +70,7 @@ def backward(
         modules=flow.modules,
         whole=not opaque,
         forwards=flow.forwards,
-        kept=flow.kept,
+        retained=flow.retained,
         retain_graph=bool(retain.value) if isinstance(retain, Const) else None if retain is not None else False,
         inputs_only=inputs is not None,
         context=context,

@@ -12,8 +12,8 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import Kept, Stored
-from torch_doctor.trace.words import Holding
+from torch_doctor.trace import Retained, Stored
+from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def keep(
     run: Executor,
     value: Value,
-    how: Holding,
+    how: Retention,
     holder: str,
     carries: frozenset[int],
     node: p.Node,
@@ -39,11 +39,11 @@ def keep(
         return value  # nothing says that it is a tensor
     value = gone_backward(run, value)
     flow = value.flow
-    event = run.emit(Kept, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
+    event = run.emit(Retained, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
     if flow.graph is None and flow.forwards:
         run.kept_undecided.append((event, flow))
-    kept = frozenset((*flow.kept, *carries, event.index))
-    return reflow(run, value, replace(flow, kept=kept))
+    kept = frozenset((*flow.retained, *carries, event.index))
+    return reflow(run, value, replace(flow, retained=kept))
 
 
 def stored(run: Executor, value: Value, node: p.Node) -> None:
@@ -93,7 +93,7 @@ def keep_item(
 ) -> Value:
     """A value on its way into a container."""
     if isinstance(value, (Tensor, Unknown)):
-        return keep(run, value, Holding.APPENDED, receiver, carries, node, bounded=bounded)
+        return keep(run, value, Retention.APPENDED, receiver, carries, node, bounded=bounded)
     if isinstance(value, Sequence) and value.flow.graph is not False:
         items = tuple(keep_item(run, item, carries, node, receiver, bounded=bounded) for item in value.content.items)
         return run.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))

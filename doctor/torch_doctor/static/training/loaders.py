@@ -62,7 +62,7 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         name=name,
         dataset=rows.describe(run, dataset, node),
         shuffle=_said(given.get("shuffle"), default=None if parameters is None or open_ else False),
-        said="shuffle" in given,
+        explicit="shuffle" in given,
         sampled=_sampled(given, open_=parameters is None or open_),
         drop_last=_said(given.get("drop_last"), default=None if open_ else False),
         full=isinstance(size, Plain) and isinstance(dataset, Object) and size.symbol == ("len", dataset.id),

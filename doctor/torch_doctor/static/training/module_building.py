@@ -30,7 +30,7 @@ from torch_doctor.static.values import (
     Value,
     summary,
 )
-from torch_doctor.trace import Held, ModuleBuilt
+from torch_doctor.trace import ModuleBuilt, Unregistered
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
@@ -157,7 +157,7 @@ def _report_held(
     made_elsewhere = new and container.function is not None and container.function is not function
     own = [member for member in members if member.id > module.id]
     run.emit(
-        Held,
+        Unregistered,
         container.born if made_elsewhere and container.born is not None else site,
         owner=module.id,
         owner_class=cls.name,

@@ -130,9 +130,9 @@ def tool_method(
     if training.scheduler_of(of.name) or "scheduler" in of.name:
         if name in ("step", "step_update"):
             owner = construction.optimizer_in(run, of.holds)
-            told = bool(args or keywords)
+            explicit = bool(args or keywords)
             sums.steered(run, (*args, *keywords.values()), node)
-            run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver, told=told)
+            run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver, explicit=explicit)
             return NOTHING
         if name == "state_dict":
             return checkpoints.state_dict(run, node)

@@ -32,7 +32,7 @@ from torch_doctor.static.values import (
 )
 from torch_doctor.trace import (
     Clipped,
-    Handed,
+    Escaped,
     ParameterMoved,
     Stepped,
     ZeroGrad,
@@ -122,7 +122,7 @@ def changed_by_hand(run: Executor, modules: frozenset[int], values: Any, node: p
     if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS) for v in values):
         run.emit(Stepped, node, optimizer=0, name=run.text(node), modules=modules, whole=True, manual=True)
     elif any(isinstance(value, (Tensor, Unknown)) and value.flow.forwards for value in values):  # a learned optimizer
-        run.emit(Handed, node, to=run.text(node), modules=modules)
+        run.emit(Escaped, node, to=run.text(node), modules=modules)
 
 
 def update_by_hand(run: Executor, modules: frozenset[int], new: Value, node: p.Node) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
     from torch_doctor.static.flow import Flow
 
-_HISTORIES = ("forwards", "graph_forwards", "kept", "modules", "cuts", "parts")
+_HISTORIES = ("forwards", "graph_forwards", "retained", "modules", "cuts", "parts")
 
 
 def of_other_arguments(run: Executor, result: Value, before: Flow, now: Flow) -> Value:

@@ -22,7 +22,7 @@ from torch_doctor.static.values import (
     Value,
 )
 from torch_doctor.trace import (
-    Handed,
+    Escaped,
     Stepped,
     ZeroGrad,
 )
@@ -85,7 +85,7 @@ def method_of_unknown(
     values = [*args, *keywords.values()]
     if not values and known is None:
         if name == "step" and not owner.holds:
-            run.emit(Handed, node, to=spelling)  # what steps is out of sight: something does
+            run.emit(Escaped, node, to=spelling)  # what steps is out of sight: something does
         outside.hand_over(run, spelling, [owner], [], node)
         return Unknown(
             owner.flow if owner.flow.forwards else Flow(graph=None), owner.holds, (".()", owner.symbol, name)

@@ -11,7 +11,7 @@ from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Module
-from torch_doctor.trace import LayerHeld
+from torch_doctor.trace import LayerRegistered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
         if _is_shared(run, module, name, child):
             continue
         run.emit(
-            LayerHeld,
+            LayerRegistered,
             site,
             owner=module.id,
             owner_class=cls.name,

@@ -151,7 +151,7 @@ class ParameterValue(Object):
             True,
             source.forwards,
             source.graph_forwards,
-            source.kept,
+            source.retained,
             frozenset((self.id,)),
             source.source,
             source.loader,

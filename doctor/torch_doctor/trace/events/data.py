@@ -57,7 +57,7 @@ class Reordered(Event):
 class LoaderBuilt(Event):
     """A data loader was constructed over `dataset` (0 when it is not known which).
 
-    `shuffle` and `drop_last` as they hold, given or by default; None when not known. `said`: the call itself gives
+    `shuffle` and `drop_last` as they hold, given or by default; None when not known. `explicit`: the call itself gives
     `shuffle`. `sampled`: a sampler or batch sampler decides the order. `full`: one batch holds the whole dataset.
     `workers` is the number of worker processes and `batch` that of the rows in a batch (0: the dataset makes batches itself),
     None when not known. `rows` is how many rows there are for one pass and `batches` how many batches it gives, None when
@@ -72,7 +72,7 @@ class LoaderBuilt(Event):
     name: str = ""
     dataset: int = 0
     shuffle: Tri = None
-    said: bool = False
+    explicit: bool = False
     sampled: Tri = None
     drop_last: Tri = None
     full: Tri = None

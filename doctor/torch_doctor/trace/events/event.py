@@ -27,7 +27,7 @@ class TensorFact:
     `made_at` is where it got its kind (the softmax call for probabilities), `made_by` the torch name of what gave it (e.g.
     `torch.nn.Softmax`), `trail` how it travelled from there. `graph` tells whether an autograd graph hangs on it.
     `forwards` are the `Forward` events whose data went into it (through `detach` and `no_grad` too), `graph_forwards` those
-    that it can still send gradients to, `kept` the `Kept` events it contains, `cuts` the `GraphCut` events that its data went
+    that it can still send gradients to, `retained` the `Retained` events it contains, `cuts` the `GraphCut` events its data went
     through. `leaf`: it requires gradients, has no history and is no `nn.Parameter`. `loader` is
     the data loader whose batches went into it, 0 when there is none or it is not known which. `name` is the user's expression.
     `dtype` is torch's name of it without the `torch.` ("floating" where only that is known, "" where nothing is). `shape`
@@ -45,7 +45,7 @@ class TensorFact:
     source: Source = Source.UNKNOWN
     forwards: frozenset[int] = NO_EVENTS
     graph_forwards: frozenset[int] = NO_EVENTS
-    kept: frozenset[int] = NO_EVENTS
+    retained: frozenset[int] = NO_EVENTS
     dtype: str = ""
     shape: tuple[int | str | None, ...] | None = None
     cuts: frozenset[int] = NO_EVENTS

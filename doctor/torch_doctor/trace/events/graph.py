@@ -1,4 +1,4 @@
-"""Graphs that outlive their iteration: values that are kept or logged, and memory that grows."""
+"""Graphs that outlive their iteration: values that are retained or logged, and memory that grows."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from torch_doctor.trace.events.wording import quoted
 if TYPE_CHECKING:
     from torch_doctor.trace.events.event import TensorFact
     from torch_doctor.trace.events.names import Names
-    from torch_doctor.trace.words import Holding
+    from torch_doctor.trace.words import Retention
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Kept(Event):
+class Retained(Event):
     """A value was put where it outlives the statement: a running sum, a container, an attribute.
 
-    `holder` is the user's name for it; `carries` are the `Kept` events whose values the holder already had inside: when one
+    `holder` is the user's name for it; `carries` are the `Retained` events whose values the holder already had inside: when one
     of an earlier iteration is among them, the value outlived its iteration. `bounded`: the holder drops old values by
     itself (`deque(maxlen=...)`).
     """
 
     value: TensorFact
-    how: Holding
+    how: Retention
     holder: str
     carries: frozenset[int] = NO_EVENTS
     bounded: bool = False
 
     def words(self, _: Names, /) -> str:
         bounded = ", which drops old values by itself" if self.bounded else ""
-        return f"keep {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
+        return f"retain {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -23,27 +23,27 @@ class GaveUp(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Handed(Event):
-    """Something went out of sight: into a call that could not be followed, or to a caller that nobody can see.
+class Escaped(Event):
+    """Something escaped: into a call that could not be followed, or to a caller that nobody can see.
 
     Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
-    may have changed mode, the values in `forwards` and `kept` may have gone backward, gradient `scalers` may have been
+    may have changed mode, the values in `forwards` and `retained` may have gone backward, gradient `scalers` may have been
     updated. `returned`: it left by being returned from the function that the witness began with. With nothing in it, it
-    tells of a `step()` of something out of sight. `loaders` are the data loaders among it.
+    tells of a `step()` of something unresolved. `loaders` are the data loaders among it.
     """
 
     to: str
     optimizers: frozenset[int] = NO_EVENTS
     modules: frozenset[int] = NO_EVENTS
     forwards: frozenset[int] = NO_EVENTS
-    kept: frozenset[int] = NO_EVENTS
+    retained: frozenset[int] = NO_EVENTS
     scalers: frozenset[int] = NO_EVENTS
     returned: bool = False
     loaders: frozenset[int] = NO_EVENTS
 
     def words(self, names: Names, /) -> str:
         things = names.things(self.modules | self.optimizers, nothing="values")
-        return f"return {things}" if self.returned else f"hand {things} to {quoted(self.to)}, out of sight"
+        return f"return {things}" if self.returned else f"let {things} escape to {quoted(self.to)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -48,7 +48,7 @@ class Names:
         names = list(dict.fromkeys(self.thing(number) for number in named or built or sorted(numbers)))
         more = len(names) - _MOST_NAMED
         shown = names[:_MOST_NAMED] + ([f"{more} more"] if more > 0 else []) + ([] if whole else ["maybe others"])
-        return ", ".join(shown) if names else nothing if whole else "something out of sight"
+        return ", ".join(shown) if names else nothing if whole else "something unresolved"
 
     def thing(self, number: int) -> str:
         """What one object is called."""

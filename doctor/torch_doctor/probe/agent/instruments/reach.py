@@ -51,7 +51,7 @@ class Instrument(Base):
             if site is None or not modules.built_by(layer, owner):
                 continue
             recorder.event(
-                "LayerHeld",
+                "LayerRegistered",
                 here,
                 site=site,
                 owner=recorder.references.number(owner),

@@ -147,7 +147,7 @@ class Watcher:
         for loss in losses:
             one = behind(loss.grad_fn, leaves=leaves)
             found.forwards |= one.forwards
-            found.kept |= one.kept
+            found.retained |= one.retained
             found.complete &= one.complete
             found.leaves += one.leaves
             found.broadcasts += one.broadcasts
@@ -165,7 +165,7 @@ class Watcher:
             if now is not None and (id(now) != was or now._version != version):
                 got.append(leaf)
         modules = self._watch.modules.owners(got, here)
-        kept = before.reached.kept
+        kept = before.reached.retained
         scaled, divided = treated(before.losses[0].grad_fn)
         for broadcast in before.reached.broadcasts:
             recorder.event("Broadcast", here, **broadcast)
@@ -178,7 +178,7 @@ class Watcher:
             modules=sorted(modules),
             whole=before.reached.complete,
             forwards=before.fact.get("forwards", []),
-            kept=sorted(kept),
+            retained=sorted(kept),
             retain_graph=bool(keywords.get("retain_graph", keywords.get("create_graph", False))),
             inputs_only=keywords.get("inputs") is not None and not any(map(self._watch.modules.is_owned, got)),
             weighted=before.weighted,
@@ -265,7 +265,7 @@ class Watcher:
             "modules": sorted(self._watch.modules.owners(owned, here)) if owned else [],
             "whole": True,
             "forwards": fact.get("forwards", []),
-            "kept": sorted(reached.kept),
+            "retained": sorted(reached.retained),
             "retain_graph": bool(keywords.get("retain_graph", keywords.get("create_graph", False))),
             "inputs_only": not owned,
         }

@@ -91,7 +91,7 @@ class Watcher:
             owner_class="",
             class_name=class_name(type(thing), self._recorder) if of_module else "torch.nn.Parameter",
             used_at=use,
-            kept=kept,
+            registered=kept,
             elements=sum(each.numel() for each in trained),
             times=self._times[site],
         )

@@ -71,7 +71,7 @@ class Watcher:
         place = self._assigned.get(key)
         site = self._recorder.index.site(place) if place is not None else modules.birthplace(owner) or here.site
         self._recorder.event(
-            "Held",
+            "Unregistered",
             here,
             site=site,
             owner=numbers(owner),

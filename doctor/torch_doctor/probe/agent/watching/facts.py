@@ -49,7 +49,7 @@ class Facts:
         if graph_forwards:
             fact["graph_forwards"] = sorted(graph_forwards)
         if kept:
-            fact["kept"] = sorted(kept)
+            fact["retained"] = sorted(kept)
         return fact
 
     def meta(self, value: Any) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class Facts:
         found = behind(node)
         direct = frozenset(found.forwards)
         through = direct.union(*(self.lineage[each][1] for each in direct if each in self.lineage))
-        return self.data_behind(direct | beside), through, frozenset(found.kept)
+        return self.data_behind(direct | beside), through, frozenset(found.retained)
 
     def data_behind(self, forwards: frozenset[int]) -> frozenset[int]:
         """These forwards and those whose data they got."""

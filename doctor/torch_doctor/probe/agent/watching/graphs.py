@@ -85,12 +85,12 @@ LOSSES = (
 class Behind:
     """What a walk through the graph found."""
 
-    __slots__ = ("broadcasts", "complete", "forwards", "kept", "leaves", "nodes")
+    __slots__ = ("broadcasts", "complete", "forwards", "leaves", "nodes", "retained")
 
     def __init__(self) -> None:
         self.broadcasts: list[dict[str, Any]] = []
         self.forwards: set[int] = set()
-        self.kept: set[int] = set()
+        self.retained: set[int] = set()
         self.leaves: list[Any] = []
         self.nodes = 0
         self.complete = True
@@ -121,7 +121,7 @@ def behind(node: Any, *, leaves: bool = False, most: int = MOST) -> Behind:  # n
         if notes is not None:
             kept = notes.get("kept")
             if kept:
-                found.kept.update(kept)
+                found.retained.update(kept)
             if "broadcast" in notes:
                 found.broadcasts.append(notes["broadcast"])
             forwards = notes.get("forwards")

@@ -133,7 +133,7 @@ class Watcher:
             on_node(tensor.grad_fn).setdefault("kept", {})[number] = sentinel
             self._sentinels.setdefault(key, []).append(weakref.ref(sentinel))
         recorder.event(
-            "Kept",
+            "Retained",
             here,
             site=recorder.index.site(key),
             value=fact,
@@ -170,7 +170,7 @@ class Watcher:
                     yield tensor
 
     def _kept_behind(self, key: int, node: Any) -> set[int]:
-        return behind(node, most=FURTHEST).kept & self._numbers.get(key, set())
+        return behind(node, most=FURTHEST).retained & self._numbers.get(key, set())
 
     def _measure(self, key: int, number: int, keep: Keep, now: Any) -> None:
         """How many graphs are alive that this place keeps, and once, what one of them takes in memory."""

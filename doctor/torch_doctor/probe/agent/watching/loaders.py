@@ -83,7 +83,7 @@ class Watcher:
             name=class_name(type(loader), recorder),
             dataset=number,
             shuffle=shuffle,
-            said=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
+            explicit=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
             sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
             drop_last=bool(getattr(loader, "drop_last", False)),
             full=_full(loader),

@@ -81,5 +81,5 @@ class Watcher:
         numbers = recorder.references.number
         optimizer = numbers(getattr(scheduler, "optimizer", None))
         name = recorder.owner(here.site, "step")
-        fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "told": bool(given)}
+        fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "explicit": bool(given)}
         recorder.event("SchedulerStepped", here, scheduler=numbers(scheduler), **fields)

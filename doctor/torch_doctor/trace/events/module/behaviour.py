@@ -37,7 +37,7 @@ class ForwardByName(Event):
 class BuiltInForward(Event):
     """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
 
-    `site` is the construction, `used_at` the use. `kept`: it became part of a module, and another one comes with the next
+    `site` is the construction, `used_at` the use. `registered`: it became part of a module, and another one comes with the next
     call. `elements` counts its trainable numbers, `times` how often it was made (0: not known).
     """
 
@@ -45,7 +45,7 @@ class BuiltInForward(Event):
     owner_class: str
     class_name: str
     used_at: Site
-    kept: bool = False
+    registered: bool = False
     elements: int = 0
     times: int = 0
 

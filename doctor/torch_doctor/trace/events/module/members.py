@@ -62,7 +62,7 @@ class Registered(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Held(Event):
+class Unregistered(Event):
     """A plain container with modules or parameters became the attribute `name` of the module `owner`.
 
     `site` is the container's assignment (its creation, where a function returned it). `container`: "list", "dict", "tuple"
@@ -118,7 +118,7 @@ class Repeated(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LayerHeld(Event):
+class LayerRegistered(Event):
     """The module `owner` has a layer under `name`; `site` is the assignment in its class, `owner_class`.
 
     `reached`: the layer ran, or its parameters were used. The static witness writes only those that are not: nothing in

@@ -55,7 +55,7 @@ class Forward(Event):
 class Backward(Event):
     """Gradients were computed. `modules` are those whose parameters got some; `whole` is False when there may be others.
 
-    `forwards` are the `Forward` events whose data went into the loss, `kept` the `Kept` events it contains. `through` says
+    `forwards` are the `Forward` events whose data went into the loss, `retained` the `Retained` events it contains. `through` says
     how: `backward`, `autograd.grad` (fills no `.grad`), or the framework that did it. `inputs_only`: gradients went to
     given inputs, not to parameters. `context`: gradients live in a distributed autograd context, not in `.grad`.
     `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs. `scaled`: the loss
@@ -70,7 +70,7 @@ class Backward(Event):
     modules: frozenset[int]
     whole: bool
     forwards: frozenset[int] = NO_EVENTS
-    kept: frozenset[int] = NO_EVENTS
+    retained: frozenset[int] = NO_EVENTS
     retain_graph: Tri = False
     inputs_only: bool = False
     context: bool = False

@@ -123,15 +123,15 @@ class SchedulerBuilt(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SchedulerStepped(Event):
-    """`scheduler.step()`. `told`: it was given an argument, as an epoch's number or a metric, that says where to go."""
+    """`scheduler.step()`. `explicit`: it was given an argument, as an epoch's number or a metric, that says where to go."""
 
     scheduler: int
     optimizer: int
     name: str
-    told: bool = False
+    explicit: bool = False
 
     def words(self, _: Names, /) -> str:
-        return f"step scheduler {quoted(self.name)}{' (told where to go)' if self.told else ''}"
+        return f"step scheduler {quoted(self.name)}{' (with an argument)' if self.explicit else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Loaded, OptimizerBuilt, Saved, SchedulerBuilt, StateTaken, Stepped, Trace
+from torch_doctor.trace import (
+    Loaded,
+    OptimizerBuilt,
+    Saved,
+    ScalerBuilt,
+    ScalerUpdated,
+    SchedulerBuilt,
+    SchedulerStepped,
+    StateTaken,
+    Stepped,
+    Trace,
+)
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.wording import message
@@ -13,17 +24,21 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.trace import Site
+
+PARTS = ("optimizer", "scheduler", "scaler")
+"""What has a state besides the model."""
 PROGRESS = "epoch"
 """What the key of a checkpoint's progress is called: https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html"""
 
 
 class ResumeWithoutOptimizer(Rule):
-    """A checkpoint with the epoch in it has the model's weights and not the optimizer's state.
+    """A checkpoint with the epoch in it lacks the state of the optimizer, the scheduler or the scaler.
 
     ## Why is this bad?
     Adam, and SGD with momentum, keep averages for every parameter. Training that goes on from the weights alone begins with
-    empty ones: the first steps are too large or point elsewhere, and the loss jumps. The learning rate of a scheduler is
-    lost in the same way.
+    empty ones: the first steps are too large or point elsewhere, and the loss jumps. A scheduler begins anew with the
+    learning rate of the first epoch, and a gradient scaler looks for its scale again.
 
     ## Example
     ```python
@@ -72,7 +87,8 @@ class ResumeWithoutOptimizer(Rule):
 
     ## When it stays silent
     For weights alone, for a best state that is only loaded to be evaluated when training is over, for optimizers that keep
-    nothing (plain SGD), when any file of the script holds the optimizer's state, and when it is not known what is saved.
+    nothing (plain SGD), for schedulers that are told where they begin (`last_epoch=`) or where they are at every step, when
+    any file of the script holds the state, and when it is not known what is saved.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
@@ -85,27 +101,30 @@ class ResumeWithoutOptimizer(Rule):
     witness = "SP"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every save of a trained model with its epoch, where no file gets the optimizer."""
-        saves = trace.of(Saved)
-        if any(saved.optimizer is not False for saved in saves):
-            return
-        found = ((saved, _trainer(trace, saved)) for saved in saves if _progress(saved))
+        """Every save of a trained model with its epoch, where no file gets what else training needs to go on."""
+        found = ((saved, _trainer(trace, saved)) for saved in trace.of(Saved) if _progress(saved))
         known = {each.optimizer: (saved, each) for saved, each in reversed([*found]) if each is not None}
         for saved, optimizer in known.values():
+            left = dict(_left_out(trace, optimizer))
+            if not left:
+                continue
             name = optimizer.name or optimizer.class_name.rpartition(".")[2]
-            others = {each.optimizer for each in trace.of(SchedulerBuilt)}
-            more = " and its scheduler" if optimizer.optimizer in others else ""
+            words = ["`{name}`" if "optimizer" in left else "", "its scheduler", "the scaler"]
+            what = " and ".join(word for word, part in zip(words, PARTS, strict=True) if part in left)
+            what = what if "optimizer" in left else what.replace("its scheduler", "the scheduler of `{name}`")
             yield self.finding(
                 saved.site,
-                message("the checkpoint has the epoch but not the state of `{name}`" + more, name=name),
-                help='add `"optimizer": optimizer.state_dict()`, and load it where training goes on',
-                trail=[Step(optimizer.site, "the optimizer that is left out is built here")],
+                message("the checkpoint has the epoch but not the state of " + what, name=name),
+                help=" and ".join(f'add `"{part}": {part}.state_dict()`' for part in left)
+                + ", and load it where training goes on",
+                trail=[Step(site, f"the {part} that is left out is built here") for part, site in left.items()],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the save ran, and an optimizer's state was written after all, or none is needed."""
+        """Whether the save ran, and the state that is left out was written after all, or none is needed."""
         saved = at(trace, finding.site, Saved)
-        if any(each.optimizer for each in trace.of(Saved)):
+        left = [part for part in PARTS if any(f"the {part} " in step.note for step in finding.trail)]
+        if any(getattr(each, part) for each in trace.of(Saved) for part in left):
             return True
         return "no trained model with its epoch was written" if saved else False
 
@@ -115,6 +134,26 @@ class ResumeWithoutOptimizer(Rule):
             held = " and an optimizer's state" if saved.optimizer else ", none of them an optimizer's state"
             keys = count(len(saved.keys), "key")
             yield fact(f"the file holds {keys} ({', '.join(saved.keys[:6])}){held}", len(saved.keys), "keys", saved)
+
+
+def _left_out(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[str, Site]]:
+    """What has a state that no file gets, and where it is built: the optimizer, its scheduler, the scaler."""
+    saves = trace.of(Saved)
+    if all(saved.optimizer is False for saved in saves):
+        yield "optimizer", optimizer.site
+    if all(saved.scheduler is False for saved in saves):
+        stepped = {event.scheduler for event in trace.of(SchedulerStepped)}
+        stepped -= {event.scheduler for event in trace.of(SchedulerStepped) if event.told}
+        for built in trace.of(SchedulerBuilt):
+            if built.optimizer == optimizer.optimizer and built.scheduler in stepped and not built.resumes:
+                yield "scheduler", built.site
+                break
+    if all(saved.scaler is False for saved in saves):
+        updated = {event.scaler for event in trace.of(ScalerUpdated)}
+        for scaler in trace.of(ScalerBuilt):
+            if scaler.scaler in updated and scaler.enabled is True:
+                yield "scaler", scaler.site
+                break
 
 
 def _progress(saved: Saved) -> bool:

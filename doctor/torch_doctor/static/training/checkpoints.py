@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 OPTIMIZER_STATE = "optimizer state"
 """`made_by` of the tensors in an optimizer's state."""
+SCHEDULER_STATE = "scheduler state"
+SCALER_STATE = "scaler state"
 
 
 def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.Node) -> Value:
@@ -50,7 +52,9 @@ def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.
         buffer=_buffer((*args[position + 1 :], keywords.get("f"))),
         states=snapshots.states_in(run, value).taken,
         keys=_keys(value),
-        optimizer=_optimizer_in(value),
+        optimizer=_state_in(value, OPTIMIZER_STATE),
+        scheduler=_state_in(value, SCHEDULER_STATE),
+        scaler=_state_in(value, SCALER_STATE),
         shared=paths.shared(run, node, position + 1, "f"),
         file=paths.spelled(run, node, position + 1, "f"),
     )
@@ -104,12 +108,12 @@ def _keys(value: Value) -> tuple[str, ...]:
     return tuple(key[1] for key in value.fields if isinstance(key, tuple) and isinstance(key[1], str))
 
 
-def _optimizer_in(value: Value, depth: int = snapshots.DEEP) -> Tri:
-    """Whether an optimizer, or its state, is in what is saved; None where something of it is not known."""
+def _state_in(value: Value, state: str, depth: int = snapshots.DEEP) -> Tri:
+    """Whether such a state, or an optimizer itself, is in what is saved; None where something of it is not known."""
     if isinstance(value, Tensor):
-        return value.made_by == OPTIMIZER_STATE
+        return value.made_by == state
     if isinstance(value, Optimizer):
-        return True
+        return state == OPTIMIZER_STATE
     if isinstance(value, (Const, Plain, Module)):
         return False
     if isinstance(value, Either):
@@ -120,7 +124,7 @@ def _optimizer_in(value: Value, depth: int = snapshots.DEEP) -> Tri:
         inner = list(value.content.all())
     else:
         return None
-    found = {_optimizer_in(item, depth - 1) for item in inner}
+    found = {_state_in(item, state, depth - 1) for item in inner}
     return True if True in found else None if None in found else False
 
 

@@ -77,14 +77,17 @@ def made_from_model(run: Executor, name: str, args: Args, node: p.Node) -> Value
 
 def scheduler_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
     """Construct one of the schedulers that the tables know."""
-    return make_scheduler(run, name, name, [*args, *keywords.values()], node)
+    resumes = bool({"last_epoch", "**"} & keywords.keys())
+    return make_scheduler(run, name, name, [*args, *keywords.values()], node, resumes=resumes)
 
 
-def make_scheduler(run: Executor, name: str, class_name: str, values: list[Value], node: p.Node) -> Tool:
+def make_scheduler(
+    run: Executor, name: str, class_name: str, values: list[Value], node: p.Node, *, resumes: bool = False
+) -> Tool:
     """Make a learning-rate scheduler that is used as the library's class `name`; `class_name` is what users know it by."""
     made: Tool = run.own(Tool(run.site(node), name, held(values)))
     owner = optimizer_in(run, made.holds)
-    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=class_name)
+    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=class_name, resumes=resumes)
     return made
 
 

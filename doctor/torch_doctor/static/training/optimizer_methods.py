@@ -113,6 +113,8 @@ def tool_method(
         if name == "unscale_" and optimizer is not None:
             run.emit(Unscaled, node, scaler=of.id, optimizer=optimizer.id)
             return NOTHING
+        if name == "state_dict":
+            return checkpoints.state_dict(run, node, checkpoints.SCALER_STATE)
         if name == "update":
             run.emit(ScalerUpdated, node, scaler=of.id)
             return NOTHING
@@ -135,7 +137,7 @@ def tool_method(
             run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver, explicit=explicit)
             return NOTHING
         if name == "state_dict":
-            return checkpoints.state_dict(run, node)
+            return checkpoints.state_dict(run, node, checkpoints.SCHEDULER_STATE)
         return Plain()
     settings.method(run, of, name, node)
     framed = framework_calls.framework_method(run, of, name, args, keywords, node, receiver)

@@ -37,7 +37,8 @@ class Saved(Event):
 
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
     buffer in memory (`io.BytesIO`) it was written into (0: a file). `states` are the `StateTaken` events whose tensors
-    may be in it. `keys` are the strings of a dict that is saved; `optimizer` tells whether an optimizer's state is in it.
+    may be in it. `keys` are the strings of a dict that is saved; `optimizer`, `scheduler` and `scaler` tell whether the
+    state of one is in it.
     `shared`: the path is the same in every process of a distributed run. `file` is the path where a run shows it, in the
     source text that is equal where the path is ("": not known).
     """
@@ -49,6 +50,8 @@ class Saved(Event):
     states: frozenset[int] = NO_EVENTS
     keys: tuple[str, ...] = ()
     optimizer: Tri = None
+    scheduler: Tri = None
+    scaler: Tri = None
     shared: Tri = None
     file: str = ""
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from .watch import Watch
 
+SCHEDULER = frozenset(("last_epoch", "_step_count"))  # keys of its state
+SCALER = frozenset(("scale", "growth_factor"))
 DEEPEST = 4
 DEVICES = "/dev/"  # what is written there, nobody keeps
 WIDEST = 64  # items of a dict or list that are looked at
@@ -147,6 +149,8 @@ class Watcher:
             states=self._states(saved),
             keys=[key for key in saved if isinstance(key, str)][:WIDEST] if isinstance(saved, dict) else [],
             optimizer=self._has_optimizer(saved, DEEPEST),
+            scheduler=_has_keys(saved, SCHEDULER, DEEPEST),
+            scaler=_has_keys(saved, SCALER, DEEPEST),
         )
         self._watch.tell("on_save", saved, target, here, event)
 
@@ -198,6 +202,17 @@ class Watcher:
             name = self._recorder.owner(here.site, "load_state_dict")
             states = self._states(arguments[1] if len(arguments) > 1 else keywords.get("state_dict"))
             self._recorder.event("Loaded", here, module=number, name=name, states=states, only=bool(states))
+
+
+def _has_keys(value: Any, keys: frozenset[str], depth: int) -> bool:
+    """Whether a dict with these keys is in what is saved."""
+    if isinstance(value, dict):
+        inner = list(value.values())
+        if keys <= value.keys():
+            return True
+    else:
+        inner = list(value) if isinstance(value, (list, tuple)) else []
+    return depth > 0 and any(_has_keys(each, keys, depth - 1) for each in inner[:WIDEST])
 
 
 def _path(target: Any) -> str:

@@ -40,11 +40,11 @@ class Watcher:
             finally:
                 self._deep -= 1
             if not self._deep and not recorder.quiet:
-                recorder.safely(self._built, scheduler)
+                recorder.safely(self._built, scheduler, "last_epoch" in keywords)
 
         return __init__
 
-    def _built(self, scheduler: Any) -> None:
+    def _built(self, scheduler: Any, resumes: bool) -> None:  # noqa: FBT001 - `safely` passes no keywords
         recorder = self._recorder
         here = recorder.here()
         if here.frame is None:
@@ -56,6 +56,7 @@ class Watcher:
             scheduler=recorder.references.number(scheduler),
             optimizer=recorder.references.number(optimizer),
             class_name=class_name(type(scheduler), recorder),
+            resumes=resumes,
         )
 
     def _step(self, original: Any) -> Any:

@@ -108,11 +108,12 @@ class Unscaled(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SchedulerBuilt(Event):
-    """A learning-rate scheduler was constructed on `optimizer`."""
+    """A learning-rate scheduler was constructed on `optimizer`; `resumes`: it was told at which epoch it begins."""
 
     scheduler: int
     optimizer: int
     class_name: str
+    resumes: bool = False
 
     def introduce(self, names: Names) -> None:
         names.built(self.scheduler, self.class_name)

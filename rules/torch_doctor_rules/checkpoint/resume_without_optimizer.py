@@ -143,7 +143,7 @@ def _left_out(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[str, Si
         yield "optimizer", optimizer.site
     if all(saved.scheduler is False for saved in saves):
         stepped = {event.scheduler for event in trace.of(SchedulerStepped)}
-        stepped -= {event.scheduler for event in trace.of(SchedulerStepped) if event.told}
+        stepped -= {event.scheduler for event in trace.of(SchedulerStepped) if event.explicit}
         for built in trace.of(SchedulerBuilt):
             if built.optimizer == optimizer.optimizer and built.scheduler in stepped and not built.resumes:
                 yield "scheduler", built.site

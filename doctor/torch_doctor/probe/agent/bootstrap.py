@@ -15,21 +15,24 @@ import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import environment, instrument
-from .caps import Caps, StopProbe
+from . import environment, hooks
+from .caps import Caps
 from .channel import Channel
 from .ending import STOPPED, Ending
 from .imports import after
 from .launcher import launch
-from .loops import Loop, Loops
+from .loops import Loops
 from .nodes import Index
 from .packages import package_of
 from .ranks import Ranks
 from .recorder import Recorder
+from .rewriting import compiled
 from .sites import Sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from .loop import Loop
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -86,7 +89,7 @@ class Run:
         self.loops.begun = self._begun
         prepare_others = self._others()
         if plan.get("instrument", True):
-            install_instruments(self.loops)
+            hooks.install(self.loops)
             read_sources(self._index)
         environment.install(self.recorder)
         after("torch", self._with_torch)
@@ -147,7 +150,7 @@ class Run:
             with open(script, "rb") as file:
                 source = file.read()
         if self._plan.get("instrument", True):
-            code = instrument.compiled(source, script, self._index)
+            code = compiled(source, script, self._index)
         else:
             code = compile(source, script, "exec", dont_inherit=True)
         exec(code, vars(module))  # noqa: S102 - the user's script
@@ -177,35 +180,10 @@ class Run:
         version = ".".join(map(str, sys.version_info[:3]))
         self._channel.write(t="hello", python=version, torch=str(torch.__version__), device=device)
         watching = importlib.import_module(".watching", __package__)
-        self.recorder.safely(watching.install, torch, self.recorder, self.loops)
-
-
-def install_instruments(loops: Loops) -> None:
-    """Puts what instrumented code calls for its loops where it finds it; the rest is put there with torch."""
-    for name, function in (
-        ("for", loops.watch_for),
-        ("async_for", loops.watch_async),
-        ("begin", loops.begin),
-        ("more", loops.more),
-        ("keep", lambda _, value: value),
-        ("held", lambda _, value: value),
-        ("alias", lambda _, value: value),
-        ("made", lambda _, value: value),
-        ("flag", lambda _, value: value),
-        ("named", lambda _, value: value),
-        ("dropped", lambda _, value: value),
-        ("direct", lambda _, value: value),
-        ("logs", lambda _, value: value),
-        ("read", lambda _, value: value),
-        ("after", lambda *_: None),
-        ("touched", lambda _: None),
-    ):
-        instruments(name, function)
-
-
-def instruments(name: str, function: Callable[..., Any]) -> None:
-    """What instrumented code calls under this name."""
-    setattr(builtins, f"{instrument.PREFIX}{name}{instrument.SUFFIX}", function)
+        instruments = importlib.import_module(".instruments", __package__)
+        watch = self.recorder.safely(watching.install, torch, self.recorder, self.loops)
+        if watch is not None:
+            self.recorder.safely(instruments.install, watch)
 
 
 def read_sources(index: Index) -> None:
@@ -218,11 +196,11 @@ def read_sources(index: Index) -> None:
         if not index.sites.is_users(path):
             return get_code(self, fullname)
         try:
-            return instrument.compiled(self.get_data(path), path, index)
+            return compiled(self.get_data(path), path, index)
         except (OSError, UnicodeDecodeError):
             return get_code(self, fullname)
 
     loader.get_code = instrumented
 
 
-__all__ = ["Run", "StopProbe", "instruments", "main"]
+__all__ = ["Run", "main"]

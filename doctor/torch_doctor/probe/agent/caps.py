@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from .loops import Loop
+    from .loop import Loop
 
 BATCHES, EPOCHS = 3, 2
 STEPS = 200

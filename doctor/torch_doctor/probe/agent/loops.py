@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from .loop import Loop
 from .sites import EXACT
 
 if TYPE_CHECKING:
@@ -13,52 +14,6 @@ if TYPE_CHECKING:
 
     from .caps import Caps
     from .nodes import Index, Node
-
-
-class Loop:
-    """One run of a loop of the user's.
-
-    `number` counts its passes from 1, `begun` the runs of its statement up to this one, `run` is its number in the trace (0
-    until something happens in it), `batches` tells that it goes through a data loader. `watched`, `trained` and `nested`
-    tell what happened in it: anything, a backward pass or an update, another loop that trains or goes through a loader;
-    `alone` that it lies in no other. `steps` counts the updates, `trained_since` the passes before the first in which
-    anything of training happened.
-    """
-
-    __slots__ = (
-        "alone",
-        "batches",
-        "began",
-        "begun",
-        "capped",
-        "code",
-        "nested",
-        "next",
-        "node",
-        "number",
-        "run",
-        "steps",
-        "trained",
-        "trained_since",
-        "watched",
-    )
-
-    def __init__(self, node: Node, code: CodeType, begun: int = 1) -> None:
-        self.node = node
-        self.begun = begun
-        self.code = code
-        self.number = 0
-        self.run = 0
-        self.next = False
-        self.batches = False
-        self.trained = False
-        self.trained_since = 0
-        self.nested = False
-        self.watched = False
-        self.capped = False
-        self.steps = 0
-        self.alone = True
-        self.began = 0.0
 
 
 class Watched:

@@ -14,7 +14,7 @@ from .channel import moved_up
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .loops import Loop
+    from .loop import Loop
 
 PATIENCE = 5.0  # seconds that the others wait for the word of the first, at a loop that it may not run at all
 ONCE_BITTEN = 0.1  # and at one where it did not come before

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .caps import Caps
     from .channel import Channel
-    from .loops import Loop
+    from .loop import Loop
     from .nodes import Index
     from .sites import Sites, Span
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from .channel import Channel
-    from .loops import Loop, Loops
+    from .loop import Loop
+    from .loops import Loops
     from .nodes import Index
     from .sites import Sites
 

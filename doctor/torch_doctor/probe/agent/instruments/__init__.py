@@ -8,22 +8,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .instrument import Instrument
-
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ..watching.watch import Watch
 
-__all__ = ["Instrument", "wanted"]
+__all__ = ["install"]
 
 
-def wanted(names: Iterable[str], watch: Watch) -> list[Instrument]:
-    """The instruments of these names, those that there are; a remark for each that there is not."""
-    found: list[Instrument] = []
-    for name in sorted(names):
+def install(watch: Watch) -> None:
+    """Has the instruments that the plan needs told of what is watched; a remark for each that there is not."""
+    for name in sorted(watch.recorder.needs):
         module: Any = watch.recorder.safely(importlib.import_module, f".{name}", __package__)
         made = watch.recorder.safely(module.Instrument, watch) if module is not None else None
         if made is not None:
-            found.append(made)
-    return found
+            watch.instruments.append(made)

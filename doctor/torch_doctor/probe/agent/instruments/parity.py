@@ -6,7 +6,7 @@ import copy
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..stand_ins.cuda import needed
+from ..stand_ins.cuda.devices import needed
 from .instrument import Instrument as Base
 from .parts import tensors
 

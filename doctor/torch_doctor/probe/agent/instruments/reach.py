@@ -6,6 +6,7 @@ import re
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..watching.definitions import class_site
 from ..watching.naming import class_name, is_project
 from .instrument import Instrument as Base
 
@@ -80,7 +81,7 @@ class Instrument(Base):
         """Whether a class's own text takes the attribute, may reach it without naming it, or loads published weights."""
         recorder = self.watch.recorder
         for each in cls.__mro__:
-            place = self.watch.modules.class_site(each) if is_project(each, recorder) else None
+            place = class_site(each, recorder) if is_project(each, recorder) else None
             span = recorder.span(place) if place is not None else None
             file = recorder.index.file(span.path) if span is not None else None
             if file is None or span is None:

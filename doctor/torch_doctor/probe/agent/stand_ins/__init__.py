@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from . import (
     absent,
-    arguments,
-    commands,
-    configurations,
     console,
     cuda,
     distributed,
@@ -26,7 +23,9 @@ from . import (
     vision,
     weights,
 )
+from .arguments import argparse_options, click_options, fire_commands, hydra_settings
 from .compiled import run_as_written
+from .cuda.devices import needed
 from .files import Files
 from .source import Sources
 from .told import Asked, Teller
@@ -58,9 +57,8 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) ->
     processes.install(sources, teller, ranks)
     distributed.prepare(sources, teller, ranks)
     vision.prepare(teller)
-    arguments.prepare(sources, teller)
-    commands.prepare(sources, teller)
-    configurations.prepare(sources, teller)
+    for options in (argparse_options, click_options, fire_commands, hydra_settings):
+        options.prepare(sources, teller)
     Files(sources, teller).prepare()
     outputs.prepare(sources, teller)
     folders.prepare(sources, teller)
@@ -71,7 +69,7 @@ def prepare(plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) ->
 def with_torch(torch: ModuleType, plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) -> None:
     """Patches torch right after its import; arguments as for `prepare`, which came before."""
     sources, teller = _shared(plan, tell)
-    on_cpu = cuda.needed(torch, plan)
+    on_cpu = needed(torch, plan)
     if on_cpu:
         why = "--device cpu" if torch.cuda.is_available() else "no GPU that torch can use"
         cuda.install(torch, sources, teller, why, pretend=bool(plan.get("pretend")), processes=ranks.count)

@@ -7,7 +7,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 from ..stand_ins.trackers import Writer
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Watcher:
     def install(self) -> None:
         """Puts the wrappers in place."""
         torch = self._watch.torch
-        instruments("alias", self._renamed)
+        hooks.put("alias", self._renamed)
         Writer.built.append(lambda folder: self._recorder.safely(self._writes, folder))
         self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
         self._watch.patches.replace(torch, "save", self._wrapping(self._saved))

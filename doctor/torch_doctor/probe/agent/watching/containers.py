@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 from .naming import class_name
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Watcher:
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
-        instruments("made", self._make)
+        hooks.put("made", self._make)
 
     def _make(self, key: int, container: Any) -> Any:
         if type(container) in KINDS:

@@ -9,7 +9,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..instrument import PREFIX
+from ..hooks import PREFIX
 from .naming import class_name
 
 if TYPE_CHECKING:

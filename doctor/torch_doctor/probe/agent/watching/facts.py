@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .graphs import behind, kind_of
+from .graph_kinds import kind_of
+from .graphs import behind
 from .marks import NONE
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 
 if TYPE_CHECKING:
     from .watch import Watch
@@ -25,7 +25,7 @@ class Watcher:
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
         self._recorder.at_end.append(self._count)
-        instruments("flag", self._flag)
+        hooks.put("flag", self._flag)
 
     def _flag(self, key: int, thing: Any) -> Any:
         name = self._recorder.index.nodes[key].name

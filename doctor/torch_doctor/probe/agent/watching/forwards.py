@@ -6,7 +6,7 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 from .marks import on_node
 from .naming import class_name, is_project
 
@@ -38,7 +38,7 @@ class Watcher:
     def install(self) -> None:
         """Wraps `nn.Module.__call__`, and `model.forward` where it is called by name."""
         self._watch.patches.replace(self._torch.nn.Module, "__call__", self._call)
-        instruments("direct", self._direct)
+        hooks.put("direct", self._direct)
 
     def _call(self, original: Any) -> Any:
         recorder, calling, outermost = self._recorder, self.calling, self._outermost

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,7 @@ class Watcher:
 
     def install(self) -> None:
         """Puts what instrumented code calls after it may have changed something by hand."""
-        instruments("touched", self.touched)
+        hooks.put("touched", self.touched)
         self._recorder.woken.append(self._look_again)
 
     def _look_again(self) -> None:

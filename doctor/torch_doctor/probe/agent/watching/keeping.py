@@ -6,8 +6,9 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
-from .graphs import behind, weight
+from .. import hooks
+from .graph_memory import weight
+from .graphs import behind
 from .marks import on_node
 
 if TYPE_CHECKING:
@@ -56,9 +57,9 @@ class Watcher:
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
-        instruments("keep", self._keep)
-        instruments("held", self._held)
-        instruments("after", self._after)
+        hooks.put("keep", self._keep)
+        hooks.put("held", self._held)
+        hooks.put("after", self._after)
         self._recorder.at_end.append(self._count)
 
     # --- what instrumented code calls ---

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ class Watcher:
 
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
-        instruments("logs", self._logs)
+        hooks.put("logs", self._logs)
         self._recorder.at_end.append(self._count)
 
     def _logs(self, key: int, function: Any) -> Any:

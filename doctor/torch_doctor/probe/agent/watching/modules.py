@@ -6,7 +6,9 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from .definitions import class_site, init_site
 from .naming import class_name, is_project
+from .sensitivity import is_sensitive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from .watch import Watch
 
 CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__", "__call__", "build", "setup"})
-RATES = ("p", "dropout", "drop_prob", "drop_rate", "rate")
 
 
 class Birth:
@@ -139,30 +140,9 @@ class Watcher:
         known = self._families.get(module)
         if known is None or known.version != self.version:
             parts = list(module.modules())
-            sensitive = [part for part in parts if self._is_sensitive(part)]
+            sensitive = [part for part in parts if is_sensitive(part, self._torch.nn, self._recorder)]
             known = self._families[module] = Family(self.version, list(module.parameters()), sensitive)
         return known
-
-    def _is_sensitive(self, part: Any) -> bool:  # noqa: PLR0911 - one line for each sort
-        """Whether a module by itself does something else in training."""
-        nn = self._torch.nn
-        kinds = nn.modules
-        if isinstance(part, kinds.dropout._DropoutNd):
-            return bool(part.p)
-        if isinstance(part, kinds.batchnorm._BatchNorm):
-            return True
-        if isinstance(part, kinds.instancenorm._InstanceNorm):
-            return False  # each sample is normalised by itself while training, and evaluation comes close to it
-        if isinstance(part, (nn.RNNBase, nn.MultiheadAttention)):
-            return bool(part.dropout) and getattr(part, "num_layers", 2) > 1
-        if isinstance(part, nn.RReLU):
-            return True
-        if type(part).__module__.startswith("torch.nn."):
-            return False
-        reads = _reads_mode(type(part))
-        if is_project(type(part), self._recorder):
-            return reads
-        return reads and any(isinstance(rate := getattr(part, name, None), float) and rate > 0 for name in RATES)
 
     # --- telling of them ---
 
@@ -196,8 +176,8 @@ class Watcher:
             "recurrent": isinstance(part, self._recurrent),
         }
         if is_project(type(part), self._recorder):
-            fields["class_site"] = self.class_site(type(part))
-            fields["init_site"] = self.init_site(type(part))
+            fields["class_site"] = class_site(type(part), self._recorder)
+            fields["init_site"] = init_site(type(part), self._recorder)
         site = birth.site if birth is not None and birth.site is not None else here.site
         self._recorder.event("ModuleBuilt", here, site=site, **fields)
         self._watch.mode_methods.tell(type(part), site, here)
@@ -216,25 +196,6 @@ class Watcher:
         for parameter in owner._parameters.values():
             if parameter is not None:
                 self._owners[id(parameter)] = (weakref.ref(parameter), number)
-
-    def class_site(self, cls: type) -> int | None:
-        """The place of a project's class."""
-        for code in _codes(cls):
-            file = self._recorder.index.file(code.co_filename)
-            for span in file.classes.get(cls.__name__, ()) if file is not None else ():
-                if span.row <= code.co_firstlineno <= span.end_row:
-                    return self._recorder.sites.number(span)
-        return None
-
-    def init_site(self, cls: type) -> int | None:
-        """The place of the `def __init__` of a project's class, or of the project's class that it inherits it from."""
-        for each in cls.__mro__:
-            code = getattr(vars(each).get("__init__"), "__code__", None)
-            if code is not None and self._recorder.sites.is_users(code.co_filename):
-                file = self._recorder.index.file(code.co_filename)
-                span = file.functions.get((code.co_firstlineno, "__init__")) if file is not None else None
-                return self._recorder.sites.number(span) if span is not None else None
-        return None
 
     # --- who owns what ---
 
@@ -305,21 +266,3 @@ class Watcher:
 def first_argument(frame: FrameType) -> Any:
     """What a function that takes arguments was given first: `self`, in a method."""
     return frame.f_locals.get(frame.f_code.co_varnames[0])
-
-
-def _codes(cls: type) -> Iterator[Any]:
-    for value in vars(cls).values():
-        code = getattr(value, "__code__", None)
-        if code is not None:
-            yield code
-
-
-def _reads_mode(cls: type) -> bool:
-    """Whether a method of the class, or of a base that is not torch's, reads `training`."""
-    return any(
-        "training" in code.co_names
-        for each in cls.__mro__
-        if not each.__module__.startswith("torch.")
-        for code in _codes(each)
-        if code.co_name not in {"train", "eval", "__init__"}
-    )

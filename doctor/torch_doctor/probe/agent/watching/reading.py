@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
-from ..stand_ins.cuda import needed
+from .. import hooks
+from ..stand_ins.cuda.devices import needed
 
 if TYPE_CHECKING:
     from .watch import Watch
@@ -32,7 +32,7 @@ class Watcher:
                 recorder.safely(tell, key, value)
             return value
 
-        instruments("read", read)
+        hooks.put("read", read)
 
     def _tell(self, key: int, value: Any) -> None:
         recorder = self._recorder

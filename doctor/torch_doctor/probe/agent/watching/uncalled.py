@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from ..bootstrap import instruments
+from .. import hooks
 
 if TYPE_CHECKING:
     from .watch import Watch
@@ -26,8 +26,8 @@ class Watcher:
     def install(self) -> None:
         """Puts what instrumented code calls in place."""
         self._recorder.at_end.append(self._count)
-        instruments("named", self._named)
-        instruments("dropped", self._dropped)
+        hooks.put("named", self._named)
+        hooks.put("dropped", self._dropped)
 
     def _named(self, key: int, value: Any) -> Any:
         if callable(value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from .definitions import class_site, init_site
 from .naming import class_name
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ class Watcher:
             if frame not in of_it and (not of_it or frames.index(frame) < frames.index(of_it[0]))
         ]
         constructors = [frame for frame in of_it if frame.f_code.co_name == "__init__"]
-        init_site = self._watch.modules.init_site(type(module))
+        initialiser = init_site(type(module), recorder)
         early, called_later = None, False
         if constructors:
             code = constructors[-1].f_code
             file = recorder.index.file(code.co_filename)
             span = file.functions.get((code.co_firstlineno, "__init__")) if file is not None else None
-            init_site = sites.number(span) if span is not None else init_site
+            initialiser = sites.number(span) if span is not None else initialiser
             row = places[id(of_it[-1])]
             if frames[-1].f_code.co_name == "__setattr__":
                 early = sites.whole_line(of_it[-1].f_code.co_filename, row)
@@ -75,8 +76,8 @@ class Watcher:
             site=site,
             module=recorder.references.number(module),
             class_name=class_name(type(module), recorder),
-            class_site=self._watch.modules.class_site(type(module)),
-            init_site=init_site,
+            class_site=class_site(type(module), recorder),
+            init_site=initialiser,
             base_initialised=called_later,
             early_member=early,
         )

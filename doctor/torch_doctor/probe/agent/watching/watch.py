@@ -6,7 +6,6 @@ import importlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..instruments import wanted
 from .facts import Facts
 from .marks import Marks
 from .patches import Patches
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from ..instruments import Instrument
     from ..loops import Loops
     from ..recorder import Recorder
 
@@ -74,7 +72,7 @@ class Watch:
         self.marks = Marks(torch)
         self.facts = Facts(torch, self.marks)
         self.watchers: dict[str, Any] = {}
-        self.instruments: list[Instrument] = []
+        self.instruments: list[Any] = []
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 
     def install(self) -> None:
@@ -83,7 +81,6 @@ class Watch:
             watcher = importlib.import_module(f".{name}", __package__).Watcher(self)
             self.watchers[name] = watcher
             watcher.install()
-        self.instruments = wanted(self.recorder.needs, self)
         self.recorder.at_end.append(lambda error: self.tell("at_end", error))
 
     def tell(self, what: str, *arguments: Any) -> None:

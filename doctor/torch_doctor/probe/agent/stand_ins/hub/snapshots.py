@@ -9,6 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import architectures, vocabulary
+from .layouts import Layout, layout_of
 
 if TYPE_CHECKING:
     from ..source import Sources
@@ -22,7 +23,7 @@ LOWER = frozenset({"electra", "mobilebert", "albert", "funnel", "mpnet"})
 class Vocabulary(NamedTuple):
     """What a made-up vocabulary is like."""
 
-    layout: vocabulary.Layout
+    layout: Layout
     size: int
     lower: bool
 
@@ -83,7 +84,7 @@ class Snapshots:
         for key in ("id2label", "label2id", "transformers_version"):  # they follow from what the script gives
             given.pop(key, None)
         if isinstance(given.get("vocab_size"), int):
-            layout = vocabulary.layout(kind, tokenizer_class(kind))
+            layout = layout_of(kind, tokenizer_class(kind))
             special = {f"{key}_id": place % given["vocab_size"] for key, (_, place) in layout.special.items()}
             given.update({key: place for key, place in special.items() if given.get(key) is not None})
         _write(folder, "config.json", json.dumps(given, default=str))
@@ -97,7 +98,7 @@ class Snapshots:
 
     def _write_tokenizer(self, folder: str, kind: str, name: str, given: dict[str, Any]) -> None:
         cls = tokenizer_class(kind)
-        layout = vocabulary.layout(kind, cls)
+        layout = layout_of(kind, cls)
         longest = next((given[key] for key in POSITIONS if isinstance(given.get(key), int)), NORMAL)
         lower = "uncased" in name.lower() or kind in LOWER
         special = {key: token for key, (token, _) in layout.special.items()}

@@ -9,13 +9,13 @@ import time
 import types
 from typing import TYPE_CHECKING, Any
 
-from . import demands
+from .. import demands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from .source import Sources
+    from ..source import Sources
 
 NAME = "CPU (stands in for CUDA)"
 GIB = 1024**3

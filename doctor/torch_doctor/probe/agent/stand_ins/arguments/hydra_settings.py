@@ -6,15 +6,15 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..imports import after
-from . import told
-from .arguments import made_up, main_command, untyped
+from ...imports import after
+from .. import told
+from .values import made_up, main_command, untyped
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from .source import Sources
-    from .told import Teller
+    from ..source import Sources
+    from ..told import Teller
 
 WHY = "a value that the configuration leaves open"
 GROUP = re.compile(r"You must specify '([^']+)'")

@@ -7,16 +7,16 @@ import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ..imports import after
-from . import told
-from .arguments import WHY, made_up, main_command, untyped
+from ...imports import after
+from .. import told
+from .values import WHY, made_up, main_command, untyped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from .source import Sources
-    from .told import Teller
+    from ..source import Sources
+    from ..told import Teller
 
 KINDS = {"int": int, "float": float, "bool": bool, "str": str}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from .nodes import last_name
+from ..nodes import last_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ..stand_ins.places import places
+from ...stand_ins.cuda.places import places
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..stand_ins.places import Place
-    from .device import Instrument
+    from ...stand_ins.cuda.places import Place
+    from ...watching.watch import Watch
+    from .whereabouts import Whereabouts
 
 TOGETHER = ("conv", "_convolution", "lstm", "gru", "rnn_tanh", "rnn_relu")
 """Operations that fake tensors let pass, and a GPU does not: each checks its input against its weights."""
@@ -23,17 +24,17 @@ SIGNS = ("same device", "two different devices")
 class Meeting:
     """Tries an operation on fake tensors on the CPU and on `cuda:0`, as its real ones would be."""
 
-    def __init__(self, instrument: Instrument) -> None:
-        self._instrument = instrument
-        self._torch = instrument.torch
-        self._recorder = instrument.recorder
+    def __init__(self, watch: Watch, where: Whereabouts) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._recorder = watch.recorder
+        self._where = where
         self._blamed: set[tuple[str, int]] = set()
         self._fine: set[tuple[Any, ...]] = set()
-        self.forward = -1
 
     def look(self, function: Any, name: str, arguments: Any, keywords: Any, given: list[Any]) -> None:
         """Some of the tensors are on the GPU; whether one is not that has to be."""
-        place = self._instrument.place
+        place = self._where.of
         left = [tensor for tensor in given if tensor.dim() and (of := place(tensor)) is not None and not of.gpu]
         if not left or not any(each.dim() for each in given if places.is_gpu(each)):
             return
@@ -48,12 +49,12 @@ class Meeting:
 
     def told(self, function: Any, name: str, given: list[Any], said: str) -> None:
         """The operation fails because of the devices: writes who is to blame, each culprit once."""
-        instrument, recorder = self._instrument, self._recorder
+        tensors, recorder = self._where, self._recorder
         frame = recorder.frame()
         if frame is None:
             return
         for tensor in given:
-            where = instrument.place(tensor)
+            where = tensors.of(tensor)
             if not tensor.dim() or where is None or where.gpu or not self._is_new(where, tensor):
                 continue
             here = recorder.here()
@@ -68,16 +69,18 @@ class Meeting:
                 proof=said.partition("\n")[0],
                 made_at=where.site if where.site >= 0 else None,
                 inside=where.inside,
-                given=within and any(where is each for each in instrument.given),
-                lost=any(where is each for each in instrument.lost),
-                forward_site=self.forward if within and self.forward >= 0 else None,
-                name=recorder.caller(self.forward) if within and self.forward >= 0 else recorder.argument(here.site, 0),
+                given=within and any(where is each for each in tensors.given),
+                lost=any(where is each for each in tensors.lost),
+                forward_site=tensors.forward if within and tensors.forward >= 0 else None,
+                name=recorder.caller(tensors.forward)
+                if within and tensors.forward >= 0
+                else recorder.argument(here.site, 0),
             )
             return
 
     def _is_new(self, where: Place, tensor: Any) -> bool:
         """Whether nobody was blamed yet for a tensor that comes from there; parameters count as one."""
-        root = self._instrument.root
+        root = self._where.root
         if where.how == "parameter" or isinstance(tensor, self._torch.nn.Parameter):
             if root is None or any(places.is_gpu(each) for each in root.parameters()):
                 return False
@@ -95,7 +98,7 @@ class Meeting:
         """What torch says to the same operation on fake tensors; "" where it does not mind, or cannot tell."""
         torch: Any = self._torch
         fake: Any = importlib.import_module("torch._subclasses.fake_tensor")
-        with self._instrument.watch.unwatched():
+        with self._watch.unwatched():
             mode = fake.FakeTensorMode(allow_non_fake_inputs=True)
 
             def faked(thing: Any) -> Any:

@@ -1,0 +1,38 @@
+"""The functions that rewritten code calls: `builtins` has them, under names that no user's code has."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .loops import Loops
+
+PREFIX, SUFFIX = "__torch_doctor_", "__"
+
+
+def name_of(hook: str) -> str:
+    """The name under which rewritten code calls a hook."""
+    return f"{PREFIX}{hook}{SUFFIX}"
+
+
+def put(hook: str, function: Callable[..., Any]) -> None:
+    """Has rewritten code call `function` for a hook."""
+    setattr(builtins, name_of(hook), function)
+
+
+def install(loops: Loops) -> None:
+    """Puts the hooks of loops in place, and others that do nothing until torch is there and is watched."""
+    for hook, function in (
+        ("for", loops.watch_for),
+        ("async_for", loops.watch_async),
+        ("begin", loops.begin),
+        ("more", loops.more),
+    ):
+        put(hook, function)
+    for hook in ("keep", "held", "alias", "made", "flag", "named", "dropped", "direct", "logs", "read"):
+        put(hook, lambda _, value: value)
+    put("after", lambda *_: None)
+    put("touched", lambda _: None)

@@ -1,0 +1,47 @@
+"""Compiles the user's own sources so that loops, kept values and changes by hand report themselves.
+
+Only the syntax tree in memory is changed: every place keeps its position, so that tracebacks, `inspect.getsource` and
+`co_positions` show what the user wrote. Everything that is added goes through functions in `builtins`, and adds no name
+to any namespace of the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from typing import TYPE_CHECKING, Any
+
+from .expressions import ExpressionRewriter
+from .loops import LoopRewriter
+from .statements import StatementRewriter
+from .syntax import compiles
+
+if TYPE_CHECKING:
+    from ..nodes import Index
+
+__all__ = ["compiled"]
+
+
+class FileRewriter(LoopRewriter, StatementRewriter, ExpressionRewriter):
+    """Rewrites all of a file, but for functions that others read."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Functions whose bytecode a compiler reads stay as they are."""
+        return node if any(compiles(each) for each in node.decorator_list) else self.generic_visit(node)
+
+
+def compiled(source: bytes | str, path: str, index: Index) -> Any:
+    """The code of a file of the user's, rewritten; plain where the rewritten tree cannot be compiled.
+
+    Raises:
+        SyntaxError, ValueError: the source is not valid Python, as `compile` raises them.
+    """
+    tree = ast.parse(source, path)
+    text = source if isinstance(source, str) else importlib.util.decode_source(source)
+    index.sites.read(path, text)
+    file = index.describe(path, text, tree)
+    try:
+        changed = ast.fix_missing_locations(FileRewriter(index, file).visit(tree))
+        return compile(changed, path, "exec", dont_inherit=True)
+    except (SyntaxError, RecursionError, ValueError, TypeError):  # too deeply nested with what was added
+        return compile(source, path, "exec", dont_inherit=True)

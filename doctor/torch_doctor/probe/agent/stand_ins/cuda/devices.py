@@ -1,0 +1,63 @@
+"""Which devices mean a GPU, and what stands for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .. import told
+from .places import places
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from ..told import Teller
+
+MARK = "_torch_doctor_moved"  # set on parameters that would be on the GPU
+
+
+def needed(torch: ModuleType, plan: Mapping[str, Any]) -> bool:
+    """Whether the CPU has to stand in, by `plan["device"]` (`cpu`, `cuda`, `auto`) and what torch sees."""
+    return plan.get("device", "auto") == "cpu" or not torch.cuda.is_available()
+
+
+class Devices:
+    """Puts the CPU in the place of every GPU that is asked for."""
+
+    def __init__(self, torch: ModuleType, teller: Teller, why: str) -> None:
+        self._torch: Any = torch
+        self._teller = teller
+        self._why = why
+        self.cpu = torch.device("cpu")
+
+    def tell(self) -> None:
+        """Tells that the CPU stands in, when the script first asks for a GPU."""
+        self._teller.stand_in("cuda", self._why, "the CPU", [told.DEVICE])
+
+    def on_cpu(self, device: Any) -> Any:
+        """The device to use for `device`; what is no GPU, and what is no device, is returned as it is."""
+        if isinstance(device, str):
+            if not device.startswith("cuda"):
+                return device
+        elif isinstance(device, self._torch.device):
+            if places.means_gpu(device):
+                return self.cpu
+            if device.type != "cuda":
+                return device
+        elif not isinstance(device, int) or isinstance(device, bool):
+            return device
+        self.tell()
+        return self.cpu
+
+
+def marked(result: Any) -> Any:
+    """A tensor that was moved, marked where it is a parameter."""
+    if getattr(result, "requires_grad", False):
+        result.__dict__[MARK] = True
+    return result
+
+
+def mark_all(module: Any) -> None:
+    """Marks the parameters of a module that was moved."""
+    for parameter in module.parameters():
+        parameter.__dict__[MARK] = True

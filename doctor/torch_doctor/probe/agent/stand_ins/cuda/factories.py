@@ -1,0 +1,96 @@
+"""Whatever takes `device=`: it makes its tensors on the CPU."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .devices import marked
+from .places import GPU, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from .devices import Devices
+
+NEW = ("new_tensor", "new_empty", "new_full", "new_zeros", "new_ones", "new_empty_strided")
+
+
+class Factories:
+    """The replacements of what makes tensors."""
+
+    def __init__(self, torch: ModuleType, devices: Devices) -> None:
+        self._torch: Any = torch
+        self._devices = devices
+
+    def patch(self) -> None:
+        """Every function of `torch` that makes tensors, `Tensor.new_*`, `torch.Generator` and the default device."""
+        torch = self._torch
+        importlib.import_module("torch.utils._device")
+        constructors = torch.utils._device._device_constructors()  # kept by torch: looked up before they are replaced
+        for space in (torch, torch.fft):
+            for name, function in list(vars(space).items()):
+                if name.endswith("_like") or (callable(function) and _is_one_of(function, constructors)):
+                    setattr(space, name, self._with_device(function))
+        for name in NEW:
+            setattr(torch.Tensor, name, self._with_device(getattr(torch.Tensor, name)))
+        torch.Generator = self._generator(torch.Generator)
+        context = torch.utils._device.DeviceContext
+        enter = context.__init__
+        context.__init__ = lambda made, device: enter(made, self._by_default(device))
+        default = torch.set_default_device
+
+        def set_default(device: Any) -> None:
+            if self._devices.on_cpu(device) is not device:
+                places.end()
+            default(self._devices.on_cpu(device))
+
+        torch.set_default_device = functools.wraps(default)(set_default)
+
+    def _by_default(self, device: Any) -> Any:
+        """Where tensors are made within `with device:`."""
+        found = self._devices.on_cpu(device)
+        return places.gpu(self._torch) if places.active and found is not device else found
+
+    def _with_device(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        on_cpu = self._devices.on_cpu
+
+        @functools.wraps(function)
+        def made(*arguments: Any, **keywords: Any) -> Any:
+            if "device" in keywords:
+                device = on_cpu(keywords["device"])
+                if device is not keywords["device"]:
+                    keywords["device"] = device
+                    keywords.pop("pin_memory", None)
+                    with places.sleeping():
+                        result = function(*arguments, **keywords)
+                    if places.active and isinstance(result, self._torch.Tensor):
+                        places.set(result, GPU)
+                        places.on_put()
+                    return marked(result)
+            if "pin_memory" in keywords:
+                keywords["pin_memory"] = False
+            return function(*arguments, **keywords)
+
+        return made
+
+    def _generator(self, generator: type) -> type:
+        on_cpu = self._devices.on_cpu
+
+        class Kind(type(generator)):  # type: ignore[misc]  # OpaqueBaseMeta since torch 2.10
+            def __instancecheck__(cls, instance: object) -> bool:
+                return isinstance(instance, generator)
+
+            def __call__(cls, device: Any = "cpu") -> Any:
+                return generator(on_cpu(device))
+
+        return Kind("Generator", (generator,), {"__module__": "torch", "__doc__": generator.__doc__})
+
+
+def _is_one_of(function: Any, known: set[Any]) -> bool:
+    try:
+        return function in known
+    except TypeError:  # not hashable
+        return False

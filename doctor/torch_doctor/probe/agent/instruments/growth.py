@@ -11,8 +11,8 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from ..nodes import last_name
+from ..watching.graph.keeping import Sentinel
 from ..watching.graph_memory import weight
-from ..watching.keeping import Sentinel
 from ..watching.marks import on_node
 from .instrument import Instrument as Base
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -11,54 +10,11 @@ from .marks import Marks
 from .patches import Patches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from types import ModuleType
 
     from ..loops import Loops
     from ..recorder import Recorder
-
-WATCHERS = (
-    "loading",
-    "modules",
-    "modes",
-    "moves",
-    "exchanges",
-    "mode_methods",
-    "forwards",
-    "first_layers",
-    "functional_dropout",
-    "built_in_forward",
-    "named_forwards",
-    "kinds",
-    "logarithms",
-    "losses",
-    "differences",
-    "loss_building",
-    "gradients",
-    "optimizers",
-    "backward",
-    "scaling",
-    "schedules",
-    "grad_modes",
-    "autocasting",
-    "datasets",
-    "loaders",
-    "memory",
-    "checkpoints",
-    "containers",
-    "sharing",
-    "plain_tensors",
-    "keeping",
-    "logged",
-    "compilers",
-    "settings",
-    "uncalled",
-    "flags",
-    "unfinished",
-    "overwriting",
-    "reading",
-)
-"""The modules of this package that watch something, in the order in which they are installed."""
 
 
 class Watch:
@@ -75,12 +31,11 @@ class Watch:
         self.instruments: list[Any] = []
         self.fetching: tuple[str, int, int] | None = None  # whose rows a loader is getting: class, workers, its site
 
-    def install(self) -> None:
-        """Installs every watcher."""
-        for name in WATCHERS:
-            watcher = importlib.import_module(f".{name}", __package__).Watcher(self)
-            self.watchers[name] = watcher
-            watcher.install()
+    def install(self, watchers: Mapping[str, Any]) -> None:
+        """Installs watchers, by the names under which others know them."""
+        for name, kind in watchers.items():
+            self.watchers[name] = kind(self)
+            self.watchers[name].install()
         self.recorder.at_end.append(lambda error: self.tell("at_end", error))
 
     def tell(self, what: str, *arguments: Any) -> None:

@@ -1,0 +1,1 @@
+"""Watches what is saved and loaded."""

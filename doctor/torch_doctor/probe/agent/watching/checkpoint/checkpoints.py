@@ -1,0 +1,224 @@
+"""`torch.save`, `torch.load` and `load_state_dict`, and the writers of logs."""
+
+from __future__ import annotations
+
+import io
+import os
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ... import hooks
+from ...stand_ins.trackers import Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..watch import Watch
+
+SCHEDULER = frozenset(("last_epoch", "_step_count"))  # keys of its state
+SCALER = frozenset(("scale", "growth_factor"))
+DEEPEST = 4
+DEVICES = "/dev/"  # what is written there, nobody keeps
+WIDEST = 64  # items of a dict or list that are looked at
+
+
+class Watcher:
+    """Wraps writing and reading, the outermost call of each."""
+
+    installed_after = ("loading",)  # its wrapper of `load_state_dict` is the inner one
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._busy = False
+        self._taken: dict[int, tuple[weakref.ref[Any], int]] = {}
+        """Tensors of states that were taken, by their id, with the event that took them."""
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        torch = self._watch.torch
+        hooks.put("alias", self._renamed)
+        Writer.built.append(lambda folder: self._recorder.safely(self._writes, folder))
+        self._watch.patches.replace(torch.nn.Module, "state_dict", self._taking)
+        self._watch.patches.replace(torch, "save", self._wrapping(self._saved))
+        self._watch.patches.replace(torch, "load", self._wrapping(self._read))
+        self._watch.patches.replace(torch.nn.Module, "load_state_dict", self._wrapping(self._loaded))
+
+    def _wrapping(self, told: Any) -> Any:
+        recorder = self._recorder
+
+        def wrap(original: Any) -> Any:
+            def run(*arguments: Any, **keywords: Any) -> Any:
+                if self._busy or recorder.quiet:
+                    return original(*arguments, **keywords)
+                self._busy = True
+                try:
+                    result = original(*arguments, **keywords)
+                finally:
+                    self._busy = False
+                recorder.safely(told, arguments, keywords)
+                return result
+
+            return run
+
+        return wrap
+
+    # --- states ---
+
+    def _taking(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def state_dict(module: Any, *arguments: Any, **keywords: Any) -> Any:
+            if self._busy or recorder.quiet or recorder.inside:
+                return original(module, *arguments, **keywords)
+            self._busy = True
+            try:
+                state = original(module, *arguments, **keywords)
+            finally:
+                self._busy = False
+            recorder.safely(self._took, module, state)
+            return state
+
+        return state_dict
+
+    def _took(self, module: Any, state: Any) -> None:
+        here = self._recorder.here()
+        tensor = next(self._tensors(state), None)
+        if here.frame is None or tensor is None or tensor.grad_fn is not None:
+            return
+        own = {each.untyped_storage().data_ptr() for each in self._watch.modules.family(module).parameters}
+        if tensor.untyped_storage().data_ptr() not in own:
+            return
+        number = self._watch.modules.tell(module, here)
+        name = self._recorder.owner(here.site, "state_dict")
+        event = self._recorder.event("StateTaken", here, module=number, name=name)
+        self._taken[id(tensor)] = (weakref.ref(tensor), event)
+
+    def _states(self, value: Any) -> list[int]:
+        """The events that took what is in a value."""
+        found = set()
+        for tensor in self._tensors(value):
+            known = self._taken.get(id(tensor))
+            if known is not None and known[0]() is tensor:
+                found.add(known[1])
+        return sorted(found)
+
+    def _tensors(self, value: Any, depth: int = DEEPEST) -> Iterator[Any]:
+        """The tensors in a value and in the containers within it."""
+        if isinstance(value, self._watch.torch.Tensor):
+            yield value
+        elif depth and isinstance(value, dict):
+            for each in list(value.values())[:WIDEST]:
+                yield from self._tensors(each, depth - 1)
+        elif depth and isinstance(value, (list, tuple)):
+            for each in value[:WIDEST]:
+                yield from self._tensors(each, depth - 1)
+
+    def _renamed(self, key: int, value: Any) -> Any:
+        if isinstance(value, self._watch.torch.nn.Module) and not self._recorder.quiet:
+            self._recorder.safely(self._tell_name, key, value)
+        return value
+
+    def _tell_name(self, key: int, module: Any) -> None:
+        here = self._recorder.here()
+        node = self._recorder.index.nodes[key]
+        if here.frame is not None and here.loops:
+            number = self._watch.modules.tell(module, here)
+            site = self._recorder.index.site(key)
+            self._recorder.event("StateTaken", here, site=site, module=number, name=node.value, alias=node.text)
+
+    # --- files ---
+
+    def _saved(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        recorder = self._recorder
+        here = recorder.here()
+        if here.frame is None:
+            return
+        saved = arguments[0] if arguments else keywords.get("obj")
+        found = list(self._modules_in(saved, "", DEEPEST))
+        numbers = [self._watch.modules.tell(module, here) for _, module in found]
+        what = recorder.argument(here.site, 0, "obj", "save")
+        target = arguments[1] if len(arguments) > 1 else keywords.get("f")
+        names = [name for name, _ in found]
+        event = recorder.event(
+            "Saved",
+            here,
+            what=what,
+            modules=numbers,
+            names=names,
+            buffer=self._buffer(target),
+            file=_path(target),
+            states=self._states(saved),
+            keys=[key for key in saved if isinstance(key, str)][:WIDEST] if isinstance(saved, dict) else [],
+            optimizer=self._has_optimizer(saved, DEEPEST),
+            scheduler=_has_keys(saved, SCHEDULER, DEEPEST),
+            scaler=_has_keys(saved, SCALER, DEEPEST),
+        )
+        self._watch.tell("on_save", saved, target, here, event)
+
+    def _writes(self, folder: Any) -> None:
+        """A writer of logs was made; one that is given no folder takes one of its own."""
+        here = self._recorder.here()
+        if here.frame is not None:
+            name = self._recorder.caller(here.site)
+            self._recorder.event("WriterBuilt", here, name=name, file=_path(folder))
+
+    def _has_optimizer(self, value: Any, depth: int) -> bool:
+        """Whether an optimizer or its state is in what is saved."""
+        if isinstance(value, dict):
+            inner = list(value.values())
+            if {"state", "param_groups"} <= value.keys():
+                return True
+        else:
+            inner = list(value) if isinstance(value, (list, tuple)) else []
+            if isinstance(value, self._watch.torch.optim.Optimizer):
+                return True
+        return depth > 0 and any(self._has_optimizer(each, depth - 1) for each in inner[:WIDEST])
+
+    def _modules_in(self, value: Any, name: str, depth: int) -> Iterator[tuple[str, Any]]:
+        """The module objects in what is saved, each with the key that it lies under."""
+        if isinstance(value, self._watch.torch.nn.Module):
+            yield name, value
+        elif depth and isinstance(value, dict):
+            for key, each in list(value.items()):
+                yield from self._modules_in(each, str(key), depth - 1)
+        elif depth and isinstance(value, (list, tuple)):
+            for each in value:
+                yield from self._modules_in(each, name, depth - 1)
+
+    def _read(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        here = self._recorder.here()
+        if here.frame is not None:
+            name = self._recorder.argument(here.site, 0, "f", "load")
+            source = arguments[0] if arguments else keywords.get("f")
+            self._recorder.event("Loaded", here, module=0, name=name, buffer=self._buffer(source))
+
+    def _buffer(self, file: Any) -> int:
+        """The number of a buffer in memory; 0 for a file."""
+        return self._recorder.references.number(file) if isinstance(file, io.BytesIO) else 0
+
+    def _loaded(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        here = self._recorder.here()
+        if here.frame is not None:
+            number = self._watch.modules.tell(arguments[0], here)
+            name = self._recorder.owner(here.site, "load_state_dict")
+            states = self._states(arguments[1] if len(arguments) > 1 else keywords.get("state_dict"))
+            self._recorder.event("Loaded", here, module=number, name=name, states=states, only=bool(states))
+
+
+def _has_keys(value: Any, keys: frozenset[str], depth: int) -> bool:
+    """Whether a dict with these keys is in what is saved."""
+    if isinstance(value, dict):
+        inner = list(value.values())
+        if keys <= value.keys():
+            return True
+    else:
+        inner = list(value) if isinstance(value, (list, tuple)) else []
+    return depth > 0 and any(_has_keys(each, keys, depth - 1) for each in inner[:WIDEST])
+
+
+def _path(target: Any) -> str:
+    """The whole path of a file that is written, as the script knows it; empty where there is none."""
+    name = getattr(target, "name", target)
+    whole = os.path.abspath(os.fsdecode(name)) if isinstance(name, (str, bytes, os.PathLike)) else ""
+    return "" if whole.startswith(DEVICES) else whole

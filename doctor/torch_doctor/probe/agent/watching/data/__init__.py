@@ -1,0 +1,1 @@
+"""Watches datasets, loaders and the batches that models get."""

@@ -1,0 +1,163 @@
+"""Datasets: where they are made, which rows they read, and what puts rows in random order."""
+
+from __future__ import annotations
+
+import dis
+import itertools
+import random
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ...hooks import PREFIX
+from ..naming import class_name
+
+if TYPE_CHECKING:
+    from ..watch import Watch
+
+REORDERING = ("shuffle", "sample", "permutation", "choice", "default_rng", "RandomState", "randperm")
+"""Functions of `random`, `numpy.random` and `torch` that put something in random order, or make what does."""
+ELSEWHERE = ("sklearn.model_selection", "sklearn.utils", "pandas")
+"""Modules that put rows in random order without being seen."""
+STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
+CALLS = ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
+MOST = 1 << 20  # indices that are looked through
+
+
+class Watcher:
+    """Remembers where datasets are constructed, and tells of each when a loader is built over it."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._born: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._told: set[int] = set()
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        dataset = self._watch.torch.utils.data.Dataset
+        recorder, born, sites = self._recorder, self._born, self._recorder.sites
+
+        def __new__(cls: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            make = super(dataset, cls).__new__
+            made = make(cls) if make is object.__new__ else make(cls, *arguments, **keywords)
+            frame = None if recorder.quiet else sites.frame(2)
+            if frame is not None and _referable(made):
+                born[id(made)] = (weakref.ref(made), sites.of_frame(frame))
+            return made
+
+        self._watch.patches.replace(dataset, "__new__", lambda _: __new__)
+        for module in (random, sys.modules.get("numpy.random"), self._watch.torch):
+            for name in REORDERING:
+                if module is not None and not (module is random and name == "choice"):
+                    self._watch.patches.replace(module, name, self._reordering)
+
+    def _reordering(self, original: Any) -> Any:
+        if isinstance(original, type):
+            return self._class(original)
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            self._seen(sys._getframe(1).f_code.co_filename)
+            return original(*arguments, **keywords)
+
+        return call
+
+    def _class(self, original: Any) -> Any:
+        """A class that makes what the original makes, and passes for it where classes are compared or joined by `|`."""
+        seen = self._seen
+
+        class Made(type(original)):  # type: ignore[misc]
+            def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+                if cls is not replaced:
+                    return super().__call__(*arguments, **keywords)
+                seen(sys._getframe(1).f_code.co_filename)
+                return original(*arguments, **keywords)
+
+            def __instancecheck__(cls, thing: Any) -> bool:
+                return isinstance(thing, original) if cls is replaced else super().__instancecheck__(thing)
+
+            def __subclasscheck__(cls, other: Any) -> bool:
+                return issubclass(other, original) if cls is replaced else super().__subclasscheck__(other)
+
+        names = {"__module__": original.__module__, "__doc__": original.__doc__}
+        replaced: Any = Made(original.__name__, (original,), names)
+        return replaced
+
+    def _seen(self, path: str) -> None:
+        """Something is put in random order, by code of the file `path`."""
+        recorder = self._recorder
+        if not recorder.quiet and not recorder.rests() and recorder.sites.is_users(path):
+            recorder.safely(lambda: recorder.event("Reordered", recorder.here()))
+
+    def tell(self, dataset: Any) -> int:
+        """Writes which rows a dataset reads, once; returns its number."""
+        if dataset is None or not _referable(dataset):
+            return 0
+        recorder = self._recorder
+        number = recorder.references.number(dataset)
+        if number in self._told:
+            return number
+        self._told.add(number)
+        data = self._watch.torch.utils.data
+        indices = getattr(dataset, "indices", None) if isinstance(dataset, data.Subset) else None
+        inner = [dataset.dataset] if indices is not None else getattr(dataset, "datasets", ())
+        parts = [self.tell(each) for each in inner] if isinstance(inner, (list, tuple)) else []
+        born = self._born.get(id(dataset))
+        here = recorder.here()
+        event = recorder.event(
+            "DatasetBuilt",
+            here,
+            site=born[1] if born is not None and born[0]() is dataset else None,
+            dataset=number,
+            class_name=class_name(type(dataset), recorder),
+            iterable=isinstance(dataset, data.IterableDataset),
+            shuffled=self._shuffled(dataset, indices),
+            parts=[part for part in parts if part],
+            computes=_computes(dataset),
+            changes=self._changes(dataset),
+        )
+        self._watch.tell("on_dataset", dataset, event)
+        return number
+
+    def _shuffled(self, dataset: Any, indices: Any) -> bool | None:
+        """Whether the rows are in random order: in a subset, where an index is followed by a lower one."""
+        if indices is not None:
+            listed = list(indices[:MOST])
+            if any(after < before for before, after in itertools.pairwise(listed)):
+                return True
+            return self._shuffled(dataset.dataset, getattr(dataset.dataset, "indices", None))
+        if type(dataset).__module__.startswith(STORED):
+            return False
+        marks = self._watch.marks
+        held = [*vars(dataset).values(), *getattr(dataset, "tensors", ())]
+        if any(marks.of(each).source == "noise" for each in marks.tensors(held)):
+            return True  # rows that were drawn one by one lie in an order as random as any
+        return True if any(name in sys.modules for name in ELSEWHERE) else None
+
+    def _changes(self, dataset: Any) -> bool:
+        """Whether what others may call of it, of the user's classes, sets its attributes."""
+        methods = [
+            each for cls in type(dataset).__mro__ for name, each in vars(cls).items() if not name.startswith("_")
+        ]
+        codes = [each.__code__ for each in methods if hasattr(each, "__code__")]
+        return any(
+            step.opname == "STORE_ATTR"
+            for code in codes
+            if self._recorder.sites.is_users(code.co_filename)
+            for step in dis.get_instructions(code)
+        )
+
+
+def _referable(thing: Any) -> bool:
+    """Whether there can be a weak reference to it: not to lists, dicts and the like."""
+    return getattr(type(thing), "__weakrefoffset__", 0) > 0
+
+
+def _computes(dataset: Any) -> bool | None:
+    """Whether reading a row calls anything; None where that is not Python's to tell."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    if code is None:
+        return None
+    steps = list(dis.get_instructions(code))
+    added = sum(str(each.argval).startswith(PREFIX) for each in steps if each.opname.startswith("LOAD"))
+    return sum(each.opname in CALLS for each in steps) > added

@@ -1,0 +1,61 @@
+"""What the first layer with weights of a model gets: numbers of about one, or bytes of pictures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...scopes import Here
+    from ..watch import Watch
+
+CALLS = 2  # of a model at one place that are looked at
+LARGE = 16.0  # whole numbers up to no more than that need be no bytes
+BYTE = 255.0
+
+
+class Watcher:
+    """Has the first layers of a model say what they get, for the first calls at each place."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._recorder = watch.recorder
+        self._looks: dict[int, int] = {}
+        nn = watch.torch.nn
+        self._layers = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase)
+
+    def install(self) -> None:
+        """Nothing to wrap: the calls of models tell."""
+
+    def before(self, module: Any, here: Here) -> list[Any]:
+        """A model is about to be called: asks its layers; returns what ends that."""
+        if self._looks.get(here.site, 0) >= CALLS:
+            return []
+        self._looks[here.site] = self._looks.get(here.site, 0) + 1
+        handles: list[Any] = []
+
+        def look(_: Any, given: tuple[Any, ...]) -> None:
+            for handle in handles:
+                handle.remove()
+            if handles and given and isinstance(given[0], self._torch.Tensor):
+                handles.clear()
+                self._recorder.safely(self._look, module, given[0], here)
+
+        handles.extend(
+            layer.register_forward_pre_hook(look) for layer in module.modules() if isinstance(layer, self._layers)
+        )
+        return handles
+
+    def _look(self, module: Any, given: Any, here: Here) -> None:
+        if not given.numel() or not (given.is_floating_point() or given.dtype is self._torch.uint8):
+            return
+        with self._torch.no_grad():
+            numbers = given.detach().float()
+            largest, smallest = float(numbers.max()), float(numbers.min())
+            whole = LARGE < largest <= BYTE and smallest >= 0 and bool((numbers == numbers.round()).all())
+        if whole:
+            name = self._recorder.caller(here.site)
+            number = self._recorder.references.number(module)
+            self._recorder.event("PixelsGiven", here, module=number, name=name, largest=largest)
+        else:
+            self._recorder.measured("inputs of first layers that are no bytes", 1, "calls", site=here.site)

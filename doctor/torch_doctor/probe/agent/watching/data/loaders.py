@@ -1,0 +1,290 @@
+"""Data loaders: how they are built, and every batch that is taken."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ..marks import NOTHING, Mark
+from ..naming import class_name
+
+if TYPE_CHECKING:
+    from ..watch import Watch
+
+PARAMETERS = ("dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory")
+"""The first parameters of `DataLoader`, in order."""
+ROWS = 256  # of a pass over a sampler that are told
+PASSES = 8  # over one sampler that are told of
+DEVICES = frozenset({"to", "cuda", "device"})
+"""Names in code that moves tensors, or makes them on a device."""
+NOISE = ("randn", "rand", "randn_like", "rand_like", "normal", "bernoulli", "poisson")
+
+
+class Watcher:
+    """Wraps the constructor and the iterators of `DataLoader`, and the functions that draw random numbers."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._known: dict[int, tuple[str, int, int]] = {}
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        torch, data = self._watch.torch, self._watch.torch.utils.data
+        self._watch.patches.replace(data.DataLoader, "__init__", self._building)
+        self._watch.patches.replace(data.DataLoader, "__iter__", self._starting)
+        self._watch.patches.replace(data.dataloader._BaseDataLoaderIter, "__next__", self._taking)
+        self._watch.patches.replace(data.distributed.DistributedSampler, "set_epoch", self._telling)
+        self._watch.patches.replace(data.distributed.DistributedSampler, "__iter__", self._drawing_rows)
+        for name in NOISE:
+            self._watch.patches.replace(torch, name, self._drawing(name))
+        self._watch.patches.replace(type(torch.autograd.Variable), "__call__", self._wrapping)
+
+    # --- building ---
+
+    def _building(self, original: Any) -> Any:
+        recorder, built = self._recorder, self._built
+
+        def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
+            original(self, *arguments, **keywords)
+            if not recorder.quiet:
+                given = dict(zip(PARAMETERS, arguments), **keywords)  # noqa: B905 - the others go by name
+                recorder.safely(built, self, given)
+
+        return __init__
+
+    def _built(self, loader: Any, given: dict[str, Any]) -> None:
+        recorder = self._recorder
+        here = recorder.here()
+        if here.frame is None:
+            return
+        data = self._watch.torch.utils.data
+        sampler = getattr(loader, "sampler", None)
+        shuffle: bool | None = None
+        if isinstance(sampler, (data.RandomSampler, data.WeightedRandomSampler, data.SubsetRandomSampler)):
+            shuffle = True
+        elif isinstance(sampler, data.SequentialSampler):
+            shuffle = False
+        elif isinstance(sampler, data.distributed.DistributedSampler):
+            shuffle = bool(sampler.shuffle)
+        number = self._watch.datasets.tell(getattr(loader, "dataset", None))
+        built, workers = (
+            recorder.references.number(loader),
+            _asked(given, "num_workers", int(getattr(loader, "num_workers", 0))),
+        )
+        self._known[built] = (class_name(type(getattr(loader, "dataset", None)), recorder), workers, here.site)
+        event = recorder.event(
+            "LoaderBuilt",
+            here,
+            loader=built,
+            name=class_name(type(loader), recorder),
+            dataset=number,
+            shuffle=shuffle,
+            explicit=bool(recorder.argument(here.site, PARAMETERS.index("shuffle"), "shuffle")),
+            sampled=given.get("sampler") is not None or given.get("batch_sampler") is not None,
+            drop_last=bool(getattr(loader, "drop_last", False)),
+            full=_full(loader),
+            batch=_batch(loader),
+            rows=_rows(loader, data),
+            workers=workers,
+            batches=_length(loader, data),
+            sampler=self._distributed(loader),
+            pinned=self._pinned(loader, given),
+            persistent=bool(given.get("persistent_workers", getattr(loader, "persistent_workers", False))),
+            places=_speaks_of_devices(getattr(loader, "dataset", None), getattr(loader, "collate_fn", None)),
+            cores=_cores() if self._watch.torch.cuda.is_available() else None,
+        )
+        setup = given.get("worker_init_fn", getattr(loader, "worker_init_fn", None))
+        self._watch.tell("on_loader", loader, workers, setup, event, here.site)
+
+    def _pinned(self, loader: Any, given: dict[str, Any]) -> bool | None:
+        """Whether the script asks for pinned memory; None where batches are of its own making, and it does not."""
+        asked = bool(given.get("pin_memory", getattr(loader, "pin_memory", False)))
+        return None if not asked and given.get("collate_fn") is not None else asked
+
+    def _distributed(self, loader: Any) -> int:
+        """The number of the distributed sampler that shuffles its rows."""
+        kind = self._watch.torch.utils.data.distributed.DistributedSampler
+        for sampler in (getattr(loader, "sampler", None), getattr(loader.batch_sampler, "sampler", None)):
+            if isinstance(sampler, kind) and sampler.shuffle:
+                number: int = self._recorder.references.number(sampler)
+                return number
+        return 0
+
+    def _telling(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def set_epoch(self: Any, *arguments: Any, **keywords: Any) -> Any:
+            if not recorder.quiet:
+                recorder.safely(told, self)
+            return original(self, *arguments, **keywords)
+
+        def told(sampler: Any) -> None:
+            recorder.event("EpochSet", recorder.here(), sampler=recorder.references.number(sampler))
+
+        return set_epoch
+
+    def _drawing_rows(self, original: Any) -> Any:
+        recorder = self._recorder
+        passes: Counter[int] = Counter()
+
+        def __iter__(self: Any) -> Any:  # noqa: N807
+            rows = original(self)
+            if recorder.quiet:
+                return rows
+            rows = list(rows)
+            recorder.safely(told, self, rows)
+            return iter(rows)
+
+        def told(sampler: Any, rows: list[Any]) -> None:
+            number = recorder.references.number(sampler)
+            passes[number] += 1
+            if passes[number] <= PASSES and all(isinstance(row, int) for row in rows[:ROWS]):
+                recorder.event("RowsDrawn", recorder.here(), sampler=number, rows=rows[:ROWS], count=len(rows))
+
+        return __iter__
+
+    # --- taking ---
+
+    def _starting(self, original: Any) -> Any:
+        references = self._recorder.references
+
+        def __iter__(self: Any) -> Any:  # noqa: N807
+            iterator = original(self)
+            with suppress(AttributeError):
+                iterator._torch_doctor_loader = references.number(self)
+            return iterator
+
+        return __iter__
+
+    def _taking(self, original: Any) -> Any:
+        recorder, taken = self._recorder, self._taken
+
+        watch, known = self._watch, self._known
+
+        def __next__(self: Any) -> Any:  # noqa: N807
+            watch.fetching = known.get(getattr(self, "_torch_doctor_loader", 0))
+            try:
+                batch = original(self)
+            finally:
+                watch.fetching = None
+            if not recorder.quiet and not recorder.inside and not recorder.rests():
+                recorder.safely(taken, self, batch)
+            return batch
+
+        return __next__
+
+    def _taken(self, iterator: Any, batch: Any) -> None:
+        recorder = self._recorder
+        frame = recorder.frame()
+        if frame is None:
+            return
+        loop = self._watch.loops.in_header(frame)
+        if loop is not None:
+            loop.batches = True
+        here = recorder.here()
+        number = getattr(iterator, "_torch_doctor_loader", 0)
+        self._watch.gradients.look(here)
+        marks = self._watch.marks
+        for tensor in marks.tensors(batch):
+            marks.put(tensor, Mark(source="loader", loader=number))
+        site, name = here.site, ""
+        if loop is not None and loop.node.over is not None:
+            site, name = recorder.sites.number(loop.node.over), loop.node.text
+        event = recorder.event("BatchTaken", here, site=site, loader=number, name=name)
+        self._watch.tell("on_batch", batch, here, event)
+
+    # --- Variables ---
+
+    def _wrapping(self, original: Any) -> Any:
+        """`Variable(x)`, which is a new tensor of what `x` holds: what is known of `x` holds for it."""
+        marks, tensors = self._watch.marks, self._watch.torch.Tensor
+
+        def __call__(cls: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            made = original(cls, *arguments, **keywords)
+            if arguments and isinstance(arguments[0], tensors) and made is not arguments[0]:
+                mark = marks.of(arguments[0])
+                if mark is not NOTHING:
+                    marks.put(made, mark)
+            return made
+
+        return __call__
+
+    # --- random numbers ---
+
+    def _drawing(self, name: str) -> Any:
+        recorder, marks, sites = self._recorder, self._watch.marks, self._recorder.sites
+
+        def wrap(original: Any) -> Any:
+            def draw(*arguments: Any, **keywords: Any) -> Any:
+                drawn = original(*arguments, **keywords)
+                if not recorder.quiet and not recorder.rests():
+                    frame = sites.frame(2)
+                    if frame is not None:
+                        recorder.safely(told, drawn, sites.of_frame(frame))
+                return drawn
+
+            return draw
+
+        def told(drawn: Any, site: int) -> None:
+            marks.put(drawn, Mark(kind="noise", source="noise", made_at=site, made_by=f"torch.{name}"))
+
+        return wrap
+
+
+def _full(loader: Any) -> bool:
+    """Whether one batch holds the whole dataset."""
+    size = getattr(loader, "batch_size", None)
+    with suppress(TypeError, NotImplementedError, AttributeError):
+        return isinstance(size, int) and size >= len(loader.dataset)
+    return False
+
+
+def _batch(loader: Any) -> int | None:
+    """How many rows a batch has; 0 where the dataset makes batches itself."""
+    size = getattr(loader, "batch_size", None)
+    if size is None and getattr(loader, "batch_sampler", None) is None:
+        return 0
+    return size if isinstance(size, int) else None
+
+
+def _rows(loader: Any, data: Any) -> int | None:
+    """How many rows there are for one pass; not asked where data only comes as a stream."""
+    with suppress(Exception):  # whose `__len__` is the user's
+        if not isinstance(loader.dataset, data.IterableDataset):
+            return len(loader.sampler)
+    return None
+
+
+def _length(loader: Any, data: Any) -> int | None:
+    """How many batches one pass gives; not asked where data only comes as a stream, whose length is a promise."""
+    with suppress(Exception):  # whose `__len__` is the user's
+        if not isinstance(loader.dataset, data.IterableDataset):
+            return len(loader)
+    return None
+
+
+def _asked(given: dict[str, Any], name: str, real: int) -> int:
+    """What the script asked for: where this process loads the data itself, the loader has no workers."""
+    asked = given.get(name, real)
+    return asked if type(asked) is int else real
+
+
+def _cores() -> int:
+    """How many cores this process may use, as `DataLoader` counts them."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _speaks_of_devices(*makers: Any) -> bool:
+    """Whether the code that makes batches names what moves tensors to a device."""
+    for maker in makers:
+        owned = [each for cls in type(maker).__mro__ for each in vars(cls).values()]
+        for each in (maker, *owned):
+            code = getattr(each, "__code__", None)
+            named = [] if code is None else [const for const in code.co_consts if isinstance(const, tuple)]
+            if code is not None and not DEVICES.isdisjoint((*code.co_names, *itertools.chain(*named))):
+                return True
+    return False

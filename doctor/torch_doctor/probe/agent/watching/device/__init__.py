@@ -1,0 +1,1 @@
+"""Watches moves, mixed precision and what processes exchange."""

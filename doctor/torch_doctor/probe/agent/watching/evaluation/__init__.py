@@ -1,0 +1,1 @@
+"""Watches the modes of modules and of autograd."""

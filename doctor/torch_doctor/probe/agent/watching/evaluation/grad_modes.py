@@ -1,0 +1,53 @@
+"""`no_grad`, `inference_mode`, `enable_grad` and `set_grad_enabled`, where the user's code enters and leaves them."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..watch import Watch
+
+DECORATORS = "_contextlib.py"
+
+
+class Watcher:
+    """Wraps entering and leaving; torch's own use of them is not recorded."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+
+    def install(self) -> None:
+        """Puts the wrappers in place."""
+        grad_mode = self._watch.torch.autograd.grad_mode
+        for name in ("no_grad", "enable_grad", "inference_mode"):
+            context = getattr(grad_mode, name)
+            self._watch.patches.replace(context, "__enter__", self._wrapping(f"torch.{name}", "GradModeEntered"))
+            self._watch.patches.replace(context, "__exit__", self._wrapping(f"torch.{name}", "GradModeExited"))
+        switch = grad_mode.set_grad_enabled
+        self._watch.patches.replace(switch, "__init__", self._wrapping("torch.set_grad_enabled", "GradModeEntered"))
+        self._watch.patches.replace(switch, "__exit__", self._wrapping("torch.set_grad_enabled", "GradModeExited"))
+
+    def _wrapping(self, context: str, event: str) -> Any:
+        recorder, is_users, torch = self._recorder, self._recorder.sites.is_users, self._watch.torch
+
+        def wrap(original: Any) -> Any:
+            def switch(*arguments: Any, **keywords: Any) -> Any:
+                result = original(*arguments, **keywords)
+                caller = sys._getframe(1)
+                path = caller.f_code.co_filename
+                if path.endswith(DECORATORS) and caller.f_back is not None:
+                    path = caller.f_back.f_code.co_filename
+                if not recorder.quiet and not recorder.inside and not recorder.rests() and is_users(path):
+                    recorder.safely(told, event)
+                return result
+
+            return switch
+
+        def told(event: str) -> None:
+            here = recorder.here()
+            if here.frame is not None:
+                recorder.event(event, here, context=context, enabled=bool(torch.is_grad_enabled()))
+
+        return wrap

@@ -1,0 +1,1 @@
+"""Watches what keeps autograd's graph alive."""

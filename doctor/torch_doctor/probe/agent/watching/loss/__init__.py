@@ -1,0 +1,1 @@
+"""Watches losses, and the computations whose results they are given."""

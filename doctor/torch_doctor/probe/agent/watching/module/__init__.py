@@ -1,0 +1,1 @@
+"""Watches how modules are built, what they hold and how they are called."""

@@ -1,0 +1,268 @@
+"""Modules: where they were built, what they are made of, which of their parts depend on the mode."""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..definitions import class_site, init_site
+from ..naming import class_name, is_project
+from ..sensitivity import is_sensitive
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import FrameType
+
+    from ...recorder import Recorder
+    from ...scopes import Here
+    from ..watch import Watch
+
+CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__", "__call__", "build", "setup"})
+
+
+class Birth:
+    """Where a module was built, and by which module's constructor."""
+
+    __slots__ = ("around", "owner", "site")
+
+    def __init__(self, site: int | None, owner: weakref.ref[Any] | None) -> None:
+        self.site = site
+        self.owner = owner
+        self.around = owner
+
+
+class Family:
+    """What is known of a module and all its parts, until another module is built."""
+
+    __slots__ = ("parameters", "sensitive", "version")
+
+    def __init__(self, version: int, parameters: list[Any], sensitive: list[Any]) -> None:
+        self.version = version
+        self.parameters = parameters
+        self.sensitive = sensitive
+
+
+class Watcher:
+    """Notes every construction; writes modules when they turn up in something that happens."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._torch = watch.torch
+        self._recorder: Recorder = watch.recorder
+        self._births: weakref.WeakKeyDictionary[Any, Birth] = weakref.WeakKeyDictionary()
+        self._families: weakref.WeakKeyDictionary[Any, Family] = weakref.WeakKeyDictionary()
+        self._told: set[int] = set()
+        self._recurrent = (watch.torch.nn.RNNBase, watch.torch.nn.RNNCellBase)
+        self._parts: set[tuple[int, int, str]] = set()
+        self._owners: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._groups: dict[tuple[int, ...], frozenset[int]] = {}
+        self._parents: dict[int, set[int]] = {}
+        self._below: dict[int, frozenset[int]] = {}
+        self.version = 0
+        self._losses = watch.torch.nn.modules.loss._Loss
+        self._inner: tuple[int, set[int]] = (-1, set())
+        self._walked: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+    def install(self) -> None:
+        """Wraps `nn.Module.__init__` and `__setstate__`."""
+        module = self._torch.nn.Module
+        self._watch.patches.replace(module, "__init__", self._init)
+        self._watch.patches.replace(module, "__setstate__", self._set_state)
+
+    def _init(self, original: Any) -> Any:
+        def __init__(self: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
+            original(self, *arguments, **keywords)
+            born(self)
+
+        born = self._born
+        return __init__
+
+    def _set_state(self, original: Any) -> Any:
+        def __setstate__(self: Any, state: Any) -> None:  # noqa: N807
+            original(self, state)
+            born(self)
+
+        born = self._born
+        return __setstate__
+
+    # --- construction ---
+
+    def _born(self, module: Any) -> None:
+        if isinstance(module, self._losses):
+            return
+        self.version += 1
+        if self._recorder.quiet:
+            return
+        try:
+            site, owner = self._construction(module)
+            self._births[module] = Birth(site, weakref.ref(owner) if owner is not None else None)
+            if self._recorder.inside:
+                self._watch.built_in_forward.born(module, site)
+        except TypeError:  # cannot be hashed or referred to
+            return
+
+    def _construction(self, module: Any) -> tuple[int | None, Any]:
+        """The place of the construction, and the module whose constructor it is in."""
+        sites = self._recorder.sites
+        frame: FrameType | None = sys._getframe(3)
+        built_at: FrameType | None = None
+        while frame is not None:
+            code = frame.f_code
+            first = first_argument(frame) if code.co_name in CONSTRUCTORS and code.co_argcount else None
+            if first is not module:
+                if built_at is None and sites.is_users(code.co_filename):
+                    built_at = frame
+                if isinstance(first, self._torch.nn.Module) and code.co_name != "__call__":
+                    return (sites.of_frame(built_at) if built_at is not None else None), first
+            frame = frame.f_back
+        return (sites.of_frame(built_at) if built_at is not None else None), None
+
+    def built_by(self, module: Any, owner: Any) -> bool:
+        """Whether the module was built while `owner` was constructed."""
+        birth = self._births.get(module)
+        while birth is not None and birth.owner is not None:
+            maker = birth.owner()
+            if maker is owner:
+                return True
+            birth = self._births.get(maker) if maker is not None else None
+        return False
+
+    def birthplace(self, module: Any) -> int | None:
+        """The place where a module was built."""
+        birth = self._births.get(module)
+        return birth.site if birth is not None else None
+
+    # --- what they are made of ---
+
+    def family(self, module: Any) -> Family:
+        """The parameters and the mode-sensitive parts of a module."""
+        known = self._families.get(module)
+        if known is None or known.version != self.version:
+            parts = list(module.modules())
+            sensitive = [part for part in parts if is_sensitive(part, self._torch.nn, self._recorder)]
+            known = self._families[module] = Family(self.version, list(module.parameters()), sensitive)
+        return known
+
+    # --- telling of them ---
+
+    def tell(self, module: Any, here: Here) -> int:
+        """Writes a module and all its parts, once; returns its number."""
+        number = self._recorder.references.number(module)
+        if self._walked.get(module) == self.version:
+            return number
+        self._walked[module] = self.version
+        self._groups.clear()
+        self._below.clear()
+        for part in module.modules():
+            self._tell_one(part, here)
+        for part in module.modules():
+            self._tell_parts(part, here)
+        self._watch.containers.tell(module, here)
+        return number
+
+    def _tell_one(self, part: Any, here: Here) -> None:
+        number = self._recorder.references.number(part)
+        if number in self._told:
+            return
+        self._told.add(number)
+        birth = self._births.get(part)
+        family = self.family(part)
+        fields: dict[str, Any] = {
+            "module": number,
+            "class_name": class_name(type(part), self._recorder),
+            "sensitive": bool(family.sensitive),
+            "parameters": any(each.requires_grad for each in family.parameters),
+            "recurrent": isinstance(part, self._recurrent),
+        }
+        if is_project(type(part), self._recorder):
+            fields["class_site"] = class_site(type(part), self._recorder)
+            fields["init_site"] = init_site(type(part), self._recorder)
+        site = birth.site if birth is not None and birth.site is not None else here.site
+        self._recorder.event("ModuleBuilt", here, site=site, **fields)
+        self._watch.mode_methods.tell(type(part), site, here)
+
+    def _tell_parts(self, owner: Any, here: Here) -> None:
+        numbers = self._recorder.references.number
+        number = numbers(owner)
+        for name, child in owner._modules.items():
+            if child is not None:
+                self._parents.setdefault(numbers(child), set()).add(number)
+                part = (number, numbers(child), name)
+                if part not in self._parts:
+                    self._parts.add(part)
+                    self._recorder.event("Registered", here, owner=number, child=part[1], name=name)
+        self._watch.sharing.tell(owner, here)
+        for parameter in owner._parameters.values():
+            if parameter is not None:
+                self._owners[id(parameter)] = (weakref.ref(parameter), number)
+
+    # --- who owns what ---
+
+    def alive(self) -> Iterator[Any]:
+        """All modules that were built and are still there."""
+        yield from list(self._births)
+
+    def is_part(self, module: Any) -> bool:
+        """Whether the module is part of another one that was built."""
+        if self._inner[0] != self.version:
+            inner = {id(child) for each in self.alive() for child in each._modules.values() if child is not None}
+            self._inner = (self.version, inner)
+        return id(module) in self._inner[1]
+
+    def owners(self, parameters: Iterable[Any], here: Here) -> frozenset[int]:
+        """The modules that own these parameters, with the modules around all whose trainable parameters are among them.
+
+        A tensor that no module owns stands for itself.
+        """
+        parameters = list(parameters)
+        key = tuple(map(id, parameters))
+        known = self._groups.get(key)
+        if known is not None:
+            return known
+        if any(self._owner(each) is None for each in parameters):
+            self._look_for_owners(parameters, here)
+        direct = {self._owner(each) or self._recorder.references.number(each) for each in parameters}
+        found = frozenset(direct) | self._whole(set(key), direct)
+        if all(each.is_leaf for each in parameters):
+            self._groups[key] = found
+        return found
+
+    def _owner(self, parameter: Any) -> int | None:
+        known = self._owners.get(id(parameter))
+        return known[1] if known is not None and known[0]() is parameter else None
+
+    def is_owned(self, parameter: Any) -> bool:
+        """Whether some module that is known owns the tensor."""
+        return self._owner(parameter) is not None
+
+    def _look_for_owners(self, parameters: list[Any], here: Here) -> None:
+        """Writes the modules that own parameters whose owner is not known yet, from the outermost on."""
+        wanted = {id(each) for each in parameters if self._owner(each) is None}
+        for module in self.alive():
+            if not self.is_part(module) and any(id(each) in wanted for each in module.parameters()):
+                self.tell(module, here)
+
+    def _whole(self, parameters: set[int], direct: set[int]) -> frozenset[int]:
+        """The modules around these owners whose trainable parameters are all among the parameters."""
+        found: set[int] = set()
+        waiting = list(direct)
+        seen: set[int] = set()
+        while waiting:
+            for parent in self._parents.get(waiting.pop(), ()):
+                if parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        by_number = {self._recorder.references.number(module): module for module in self.alive()} if seen else {}
+        for number in seen:
+            module = by_number.get(number)
+            if module is not None:
+                trainable = [id(each) for each in self.family(module).parameters if each.requires_grad]
+                if trainable and all(each in parameters for each in trainable):
+                    found.add(number)
+        return frozenset(found)
+
+
+def first_argument(frame: FrameType) -> Any:
+    """What a function that takes arguments was given first: `self`, in a method."""
+    return frame.f_locals.get(frame.f_code.co_varnames[0])

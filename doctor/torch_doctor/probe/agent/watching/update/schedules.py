@@ -1,0 +1,86 @@
+"""Learning rate schedulers."""
+
+from __future__ import annotations
+
+import weakref
+from typing import TYPE_CHECKING, Any
+
+from ..naming import class_name
+
+if TYPE_CHECKING:
+    from ..watch import Watch
+
+
+class Watcher:
+    """Wraps the constructor and the step of every class of schedulers."""
+
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+        self._recorder = watch.recorder
+        self._deep = 0
+        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def install(self) -> None:
+        """Puts the wrappers in place, in the classes that are there and in those that will be made from them."""
+        module = self._watch.torch.optim.lr_scheduler
+        bases = (module.LRScheduler, module.ReduceLROnPlateau)
+        classes = {cls for cls in vars(module).values() if isinstance(cls, type) and issubclass(cls, bases)}
+        for cls in classes | {module.LRScheduler}:
+            for name, wrap in (("__init__", self._init), ("step", self._step)):
+                if name in vars(cls):
+                    self._watch.patches.replace(cls, name, wrap)
+
+    def _init(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def __init__(scheduler: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
+            self._deep += 1
+            try:
+                original(scheduler, *arguments, **keywords)
+            finally:
+                self._deep -= 1
+            if not self._deep and not recorder.quiet:
+                recorder.safely(self._built, scheduler, "last_epoch" in keywords)
+
+        return __init__
+
+    def _built(self, scheduler: Any, resumes: bool) -> None:  # noqa: FBT001 - `safely` passes no keywords
+        recorder = self._recorder
+        here = recorder.here()
+        if here.frame is None:
+            return
+        optimizer = getattr(scheduler, "optimizer", None)
+        recorder.event(
+            "SchedulerBuilt",
+            here,
+            scheduler=recorder.references.number(scheduler),
+            optimizer=recorder.references.number(optimizer),
+            class_name=class_name(type(scheduler), recorder),
+            resumes=resumes,
+        )
+
+    def _step(self, original: Any) -> Any:
+        recorder = self._recorder
+
+        def step(scheduler: Any, *arguments: Any, **keywords: Any) -> Any:
+            self._deep += 1
+            try:
+                result = original(scheduler, *arguments, **keywords)
+            finally:
+                self._deep -= 1
+            if not self._deep and not recorder.quiet and not recorder.rests():
+                recorder.safely(self._stepped, scheduler, (*arguments, *keywords))
+            return result
+
+        return step
+
+    def _stepped(self, scheduler: Any, given: tuple[Any, ...]) -> None:
+        recorder = self._recorder
+        here = recorder.here()
+        if here.frame is None:
+            return
+        numbers = recorder.references.number
+        optimizer = numbers(getattr(scheduler, "optimizer", None))
+        name = recorder.owner(here.site, "step")
+        fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "explicit": bool(given)}
+        recorder.event("SchedulerStepped", here, scheduler=numbers(scheduler), **fields)

@@ -73,6 +73,7 @@ class Run:
         self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
         self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)
         self._ending = Ending(self.recorder)
+        self._stand_ins: Any = None
 
     def script(self) -> int:
         """Prepares the interpreter, runs the script, and tells how it ended."""
@@ -165,18 +166,20 @@ class Run:
     def _others(self) -> list[Callable[..., Any]]:
         """What guards the machine and stands in for what is not there."""
         found: list[Callable[..., Any]] = []
-        for name, function, *more in (("guard", "install"), ("stand_ins", "prepare", self._ranks)):
-            package = self.recorder.safely(importlib.import_module, f".{name}", __package__)
-            if package is not None:
-                found.append(functools.partial(getattr(package, function), self._plan, self.recorder.tell, *more))
+        guard: Any = self.recorder.safely(importlib.import_module, ".guard", __package__)
+        if guard is not None:
+            found.append(functools.partial(guard.install, self._plan, self.recorder.tell))
+        package: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
+        if package is not None:
+            self._stand_ins = package.StandIns(self._plan, self.recorder.tell, self._ranks)
+            found.append(self._stand_ins.prepare)
         return found
 
     def _with_torch(self, torch: ModuleType) -> None:
         """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""
         device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
-        stand_ins: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
-        if stand_ins is not None:
-            self.recorder.safely(stand_ins.with_torch, torch, self._plan, self.recorder.tell, self._ranks)
+        if self._stand_ins is not None:
+            self.recorder.safely(self._stand_ins.with_torch, torch)
         version = ".".join(map(str, sys.version_info[:3]))
         self._channel.write(t="hello", python=version, torch=str(torch.__version__), device=device)
         watching = importlib.import_module(".watching", __package__)

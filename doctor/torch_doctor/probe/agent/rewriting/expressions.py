@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ..libraries import LIBRARIES
 from ..nodes import span_of
 from .rewriter import Rewriter
 from .syntax import READING, is_plain, is_super, reads, written_out
 
-LOGGING = frozenset({"set_postfix", "log_metric", "log_metrics"})
-METERING, METERS = frozenset({"update", "add"}), ("timm", "torchnet", "pkbar", "livelossplot")
+LOGGING = frozenset(method for library in LIBRARIES for method in library.logs)
+METERING = frozenset(method for library in LIBRARIES for method in library.meters)
+METERS = tuple(library.name for library in LIBRARIES if library.meters)
 
 
 class ExpressionRewriter(Rewriter):

@@ -14,14 +14,13 @@ from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .hub.metrics import make_evaluate
 from .plain_tqdm import make_tqdm
 from .silent import Silent, SilentModule
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-    from .source import Sources
-    from .told import Teller
 
 # Import name → what it is for, where leaving it out changes nothing that is learnt.
 IDLE = {
@@ -65,12 +64,18 @@ INSTALLED_AS = {
 }
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
+class AbsentModules(StandIn):
     """Looks at every module that no finder finds."""
-    imports.where_absent(functools.partial(_find, sources, teller))
+
+    replaces = "a package that is not installed"
+    voids = (told.LOG,)
+
+    def prepare(self) -> None:
+        """Looks at every module that no finder finds."""
+        imports.where_absent(functools.partial(_find, self))
 
 
-def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
+def _find(stand_in: StandIn, name: str) -> ModuleSpec | None:
     top = name.partition(".")[0]
     parent = sys.modules.get(name.rpartition(".")[0])
     if isinstance(parent, SilentModule):
@@ -82,29 +87,29 @@ def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
     frame = importing_frame()
     if (
         frame is None
-        or not sources.is_users(frame.f_code.co_filename)
+        or not stand_in.sources.is_users(frame.f_code.co_filename)
         or is_only_asking()
-        or has_fallback(sources, frame)
+        or has_fallback(stand_in.sources, frame)
     ):
         return None
-    own = _own_package(sources, name) if name == top else None
+    own = _own_package(stand_in, name) if name == top else None
     if own is not None:
-        teller.note(f"{name} is found in the project itself, as it would be when it is installed")
+        stand_in.teller.note(f"{name} is found in the project itself, as it would be when it is installed")
         return own
     if top not in IDLE:
         if name == top and top not in sys.stdlib_module_names:
-            teller.missing(
+            stand_in.teller.missing(
                 top, f"the script imports {top}, which is not installed: install {INSTALLED_AS.get(top, top)}"
             )
         return None
-    teller.stand_in(top, f"{IDLE[top]} with a package that is not installed", "calls that do nothing", [told.LOG])
+    stand_in.tell(top, "calls that do nothing", why=f"{IDLE[top]} with a package that is not installed")
     return imports.spec_of(name, MADE.get(top, SilentModule))
 
 
-def _own_package(sources: Sources, name: str) -> ModuleSpec | None:
+def _own_package(stand_in: StandIn, name: str) -> ModuleSpec | None:
     """The project's own module of this name, which who runs the script has installed or put on the path."""
-    folders = [sources.project, os.path.join(sources.project, "src")]
-    if any(os.path.realpath(folder) == os.path.dirname(sources.script) for folder in folders[:1]):
+    folders = [stand_in.sources.project, os.path.join(stand_in.sources.project, "src")]
+    if any(os.path.realpath(folder) == os.path.dirname(stand_in.sources.script) for folder in folders[:1]):
         folders = folders[1:]  # it was looked for there
     return importlib.machinery.PathFinder.find_spec(name, folders)
 

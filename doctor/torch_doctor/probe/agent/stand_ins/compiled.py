@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import told
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from .told import Teller
+from .stand_in import StandIn
 
 
-def run_as_written(torch: ModuleType, teller: Teller) -> None:
-    """Patches `torch.compile` and `Module.compile`."""
-    original: Any = torch.compile
+class Compiler(StandIn):
+    """Leaves models uncompiled."""
 
-    def tell() -> None:
-        teller.stand_in("torch.compile", "compilation, which takes long", "the code as it is written", [told.COMPILE])
+    replaces = "compilation, which takes long"
+    voids = (told.COMPILE,)
 
-    @functools.wraps(original)
-    def as_written(model: Any = None, *_: Any, **__: Any) -> Any:
-        tell()
-        return model if model is not None else lambda function: function
+    def with_torch(self, torch: Any) -> None:
+        """Patches `torch.compile` and `Module.compile`."""
+        original = torch.compile
 
-    torch.compile = as_written  # type: ignore[attr-defined]
-    torch.nn.Module.compile = lambda *_, **__: tell()
+        def tell() -> None:
+            self.tell("torch.compile", "the code as it is written")
+
+        @functools.wraps(original)
+        def as_written(model: Any = None, *_: Any, **__: Any) -> Any:
+            tell()
+            return model if model is not None else lambda function: function
+
+        torch.compile = as_written
+        torch.nn.Module.compile = lambda *_, **__: tell()

@@ -11,55 +11,60 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import told
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from .source import Sources
-    from .told import Teller
 
 LONGEST_SLEEP = 0.01  # seconds
 TERMINAL = {"stty size": "24 80\n", "tput cols": "80\n", "tput lines": "24\n"}
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `input`, `getpass`, `time.sleep`, and what opens windows."""
-    os.environ["MPLBACKEND"] = "Agg"
-    clock: Any = time
-    sleep = time.sleep
+class Terminal(StandIn):
+    """Answers questions with nothing, opens no windows, and shortens sleeps."""
 
-    def answered(prompt: object = "", /) -> str:
-        teller.stand_in("input()", "a question at the terminal", "an empty answer", [told.ARGUMENTS])
-        print(prompt)  # noqa: T201
-        return ""
+    replaces = "a question at the terminal"
+    voids = (told.ARGUMENTS,)
 
-    def shortened(seconds: float, /) -> None:
-        if seconds > LONGEST_SLEEP and sources.called_by_user():
-            teller.stand_in("time.sleep", f"{seconds:g} s", f"{LONGEST_SLEEP:g} s at most", [told.TIME])
-        sleep(min(seconds, LONGEST_SLEEP))
+    def prepare(self) -> None:
+        """Patches `input`, `getpass`, `time.sleep`, and what opens windows."""
+        os.environ["MPLBACKEND"] = "Agg"
+        clock: Any = time
+        sleep = time.sleep
 
-    run: Any = os.popen
-    system: Any = os
+        def answered(prompt: object = "", /) -> str:
+            self.tell("input()", "an empty answer")
+            print(prompt)  # noqa: T201
+            return ""
 
-    def told_size(command: str, *arguments: Any, **keywords: Any) -> Any:
-        size = TERMINAL.get(" ".join(command.split())) if command.__class__ is str else None
-        if size is None:
-            return run(command, *arguments, **keywords)
-        teller.stand_in("the terminal", "a question for its size", "one of 24 rows and 80 columns", [])
-        return io.StringIO(size)
+        def shortened(seconds: float, /) -> None:
+            if seconds > LONGEST_SLEEP and self.sources.called_by_user():
+                self.tell("time.sleep", f"{LONGEST_SLEEP:g} s at most", why=f"{seconds:g} s", voids=[told.TIME])
+            sleep(min(seconds, LONGEST_SLEEP))
 
-    system.popen = told_size
-    builtins.input = answered
-    clock.sleep = shortened
-    after("getpass", functools.partial(_no_password, teller))
-    after("matplotlib.pyplot", _no_windows)
-    after("cv2", _no_cv2_windows)
-    after("webbrowser", _no_browser)
+        run: Any = os.popen
+        system: Any = os
+
+        def told_size(command: str, *arguments: Any, **keywords: Any) -> Any:
+            size = TERMINAL.get(" ".join(command.split())) if command.__class__ is str else None
+            if size is None:
+                return run(command, *arguments, **keywords)
+            self.tell("the terminal", "one of 24 rows and 80 columns", why="a question for its size", voids=[])
+            return io.StringIO(size)
+
+        system.popen = told_size
+        builtins.input = answered
+        clock.sleep = shortened
+        after("getpass", functools.partial(_no_password, self))
+        after("matplotlib.pyplot", _no_windows)
+        after("cv2", _no_cv2_windows)
+        after("webbrowser", _no_browser)
 
 
-def _no_password(teller: Teller, module: Any) -> None:
+def _no_password(stand_in: StandIn, module: Any) -> None:
     def answered(*_: Any, **__: Any) -> str:
-        teller.stand_in("getpass()", "a question at the terminal", "an empty answer", [told.ARGUMENTS])
+        stand_in.tell("getpass()", "an empty answer")
         return ""
 
     module.getpass = answered

@@ -9,14 +9,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from . import told
+from .cuda.devices import needed
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import ModuleType
 
-    from ..ranks import Ranks
-    from .source import Sources
-    from .told import Teller
 
 # What a launcher would have set; the script is given it where it would fail without.
 LAUNCHED = {
@@ -33,29 +31,63 @@ LOOPBACK = "lo0" if sys.platform == "darwin" else "lo"
 SPLITS = ("use_local_synchronization", "group_desc")  # keywords of `new_group` that any backend takes
 
 
-def prepare(sources: Sources, teller: Teller, ranks: Ranks) -> None:
-    """Answers `os.environ["LOCAL_RANK"]` and its like where they are not set; `get` and `in` still say that they are not.
+class ProcessGroup(StandIn):
+    """Lets distributed training run on the CPU, by gloo."""
 
-    Several processes get their number as an argument, too, where the script takes it.
-    """
-    if ranks.count > 1:
-        _pass_local_rank(sources, teller, ranks)
-    kind = type(os.environ)
-    look_up = kind.__getitem__
+    replaces = "no launcher set it"
+    voids = (told.PROCESSES,)
+    installed_after = ("Gpu",)
 
-    def answered(self: Any, key: Any) -> Any:
-        try:
-            return look_up(self, key)
-        except KeyError:
-            if key not in LAUNCHED or self is not os.environ or not sources.called_by_user():
-                raise
-        teller.stand_in(f'os.environ["{key}"]', "no launcher set it", LAUNCHED[key], [told.PROCESSES])
-        return LAUNCHED[key]
+    def prepare(self) -> None:
+        """Answers `os.environ["LOCAL_RANK"]` and its like where they are not set; `get` and `in` still say that they are not.
 
-    kind.__getitem__ = answered  # type: ignore[method-assign]
+        Several processes get their number as an argument, too, where the script takes it.
+        """
+        if self.ranks.count > 1:
+            _pass_local_rank(self)
+        kind = type(os.environ)
+        look_up = kind.__getitem__
+
+        def answered(environment: Any, key: Any) -> Any:
+            try:
+                return look_up(environment, key)
+            except KeyError:
+                if key not in LAUNCHED or environment is not os.environ or not self.sources.called_by_user():
+                    raise
+            self.tell(f'os.environ["{key}"]', LAUNCHED[key])
+            return LAUNCHED[key]
+
+        kind.__getitem__ = answered  # type: ignore[method-assign]
+
+    def with_torch(self, torch: Any) -> None:
+        """Patches `init_process_group`, `DistributedDataParallel` and what else asks for several devices."""
+        distributed: Any = torch.distributed
+        if not distributed.is_available():
+            return
+        begin = distributed.init_process_group
+
+        @functools.wraps(begin)
+        def init_process_group(backend: Any = None, *_: Any, timeout: Any = None, **__: Any) -> None:
+            asked = f"the backend {backend or 'of the launcher'}"
+            if self.ranks.count == 1:
+                self.tell("init_process_group", "gloo, one rank", why=asked)
+            elif backend != "gloo":
+                self.tell("init_process_group", f"gloo, {self.ranks.count} processes on the CPU", why=asked, voids=[])
+            os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
+            keywords = {} if timeout is None else {"timeout": timeout}
+            begin("gloo", store=self.ranks.store(torch), rank=self.ranks.rank, world_size=self.ranks.count, **keywords)
+
+        for space in (distributed, distributed.distributed_c10d):
+            space.init_process_group = init_process_group
+        for space in (distributed, distributed.rendezvous):
+            space.TCPStore = lambda *_, **__: self.ranks.store(torch)
+        if self.ranks.count > 1:
+            _on_gloo(distributed)
+        if needed(torch, self.plan):
+            _without_devices(torch)
 
 
-def _pass_local_rank(sources: Sources, teller: Teller, ranks: Ranks) -> None:
+def _pass_local_rank(stand_in: StandIn) -> None:
     """`torch.distributed.launch`, which `torchrun` came after, passes each process its number as an argument."""
     parse: Any = argparse.ArgumentParser.parse_known_args
 
@@ -63,40 +95,12 @@ def _pass_local_rank(sources: Sources, teller: Teller, ranks: Ranks) -> None:
     def parse_known_args(self: Any, args: Any = None, *rest: Any, **keywords: Any) -> Any:
         words = list(sys.argv[1:] if args is None else args)
         name = next((each for each in LOCAL_RANK if each in self._option_string_actions), "")
-        if name and sources.innermost() is not None and not any(word.startswith(LOCAL_RANK) for word in words):
-            teller.stand_in(name, "as `torch.distributed.launch` passes it", "the number of each process")
-            args = [f"{name}={ranks.rank}", *words]
+        if name and stand_in.sources.innermost() is not None and not any(word.startswith(LOCAL_RANK) for word in words):
+            stand_in.tell(name, "the number of each process", why="as `torch.distributed.launch` passes it", voids=[])
+            args = [f"{name}={stand_in.ranks.rank}", *words]
         return parse(self, args, *rest, **keywords)
 
     argparse.ArgumentParser.parse_known_args = parse_known_args  # type: ignore[method-assign]
-
-
-def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks, *, on_cpu: bool) -> None:
-    """Patches `init_process_group`, `DistributedDataParallel` and what else asks for several devices."""
-    distributed: Any = torch.distributed
-    if not distributed.is_available():
-        return
-    begin = distributed.init_process_group
-
-    @functools.wraps(begin)
-    def init_process_group(backend: Any = None, *_: Any, timeout: Any = None, **__: Any) -> None:
-        asked = f"the backend {backend or 'of the launcher'}"
-        if ranks.count == 1:
-            teller.stand_in("init_process_group", asked, "gloo, one rank", [told.PROCESSES])
-        elif backend != "gloo":
-            teller.stand_in("init_process_group", asked, f"gloo, {ranks.count} processes on the CPU")
-        os.environ["GLOO_SOCKET_IFNAME"] = LOOPBACK
-        keywords = {} if timeout is None else {"timeout": timeout}
-        begin("gloo", store=ranks.store(torch), rank=ranks.rank, world_size=ranks.count, **keywords)
-
-    for space in (distributed, distributed.distributed_c10d):
-        space.init_process_group = init_process_group
-    for space in (distributed, distributed.rendezvous):
-        space.TCPStore = lambda *_, **__: ranks.store(torch)
-    if ranks.count > 1:
-        _on_gloo(distributed)
-    if on_cpu:
-        _without_devices(torch)
 
 
 def _on_gloo(distributed: Any) -> None:

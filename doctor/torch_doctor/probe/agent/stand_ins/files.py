@@ -14,14 +14,13 @@ from ..imports import after
 from . import folders, told
 from .demands import demanded
 from .project_files import meant
+from .stand_in import Setting, StandIn
 from .tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from .source import Sources
-    from .told import Teller
 
 WHY = "a file that is not there"
 TEXTS = (
@@ -51,13 +50,15 @@ NUMBERS = 1_000_000  # bytes of a file of numbers
 SMALL = 64  # numbers stay below it, so that they are indices of any vocabulary
 
 
-class Files:
+class Files(StandIn):
     """Makes up files where the script looks for them; each once."""
 
-    def __init__(self, sources: Sources, teller: Teller) -> None:
-        self._sources = sources
-        self._teller = teller
-        self.tables = Tables(sources, teller)
+    replaces = WHY
+    voids = (told.FILES, told.VALUES)
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self.tables = Tables(self.sources, self.teller)
 
     def prepare(self) -> None:
         """Patches what reads files, and what asks whether they are there when the script gives up without them."""
@@ -68,7 +69,7 @@ class Files:
             try:
                 return opened(file, mode, *arguments, **keywords)
             except FileNotFoundError:
-                if "r" not in mode or "+" in mode or not self._sources.called_by_user():
+                if "r" not in mode or "+" in mode or not self.sources.called_by_user():
                     raise
                 own = self._own(file)
                 if own is None and not self.make(file):
@@ -84,7 +85,7 @@ class Files:
         after("cv2", self._patch_cv2)
 
     def _asking(self, ask: Callable[[Any], bool], name: str) -> Callable[[Any], bool]:
-        sources = self._sources
+        sources = self.sources
 
         @functools.wraps(ask)
         def asked(path: Any) -> bool:
@@ -102,10 +103,10 @@ class Files:
     def _own(self, path: Any) -> str | None:
         """The project's own file that a path to another place means."""
         name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else ""
-        own = meant(self._sources, name) if isinstance(name, str) else None
+        own = meant(self.sources, name) if isinstance(name, str) else None
         if own is not None:
-            how = f"the project's own `{os.path.relpath(own, self._sources.project)}`"
-            self._teller.stand_in(name, WHY, how)
+            how = f"the project's own `{os.path.relpath(own, self.sources.project)}`"
+            self.teller.stand_in(name, WHY, how)
         return own
 
     # --- by their form ---
@@ -128,7 +129,7 @@ class Files:
         else:
             return False
         _write(name, content.encode())
-        self._teller.stand_in(name, WHY, how, [told.FILES, told.VALUES])
+        self.teller.stand_in(name, WHY, how, [told.FILES, told.VALUES])
         return True
 
     def _text(self, name: str) -> str:
@@ -152,7 +153,7 @@ class Files:
             and isinstance(node.func, ast.Attribute)
             and node.func.attr == "split"
             and any(isinstance(each, ast.Constant) and each.value == "\t" for each in node.args)
-            for tree in self._sources.trees()
+            for tree in self.sources.trees()
             for node in ast.walk(tree)
         )
 
@@ -167,13 +168,13 @@ class Files:
             """As `numpy.memmap`, of numbers that are made up where there is no file."""
 
             def __new__(cls, filename: Any, dtype: Any = numpy.uint8, mode: Any = "r+", *args: Any, **keys: Any) -> Any:
-                if mode in ("r", "readonly", "c") and _is_missing(filename) and files._sources.called_by_user():
+                if mode in ("r", "readonly", "c") and _is_missing(filename) and files.sources.called_by_user():
                     files._numbers(filename, numpy.dtype(dtype), keys.get("shape"), numpy)
                 return memmap.__new__(memmap, filename, dtype, mode, *args, **keys)
 
         @functools.wraps(fromfile)
         def from_file(file: Any, dtype: Any = float, *arguments: Any, **keywords: Any) -> Any:
-            if _is_missing(file) and files._sources.called_by_user():
+            if _is_missing(file) and files.sources.called_by_user():
                 files._numbers(file, numpy.dtype(dtype), None, numpy)
             return fromfile(file, dtype, *arguments, **keywords)
 
@@ -187,7 +188,7 @@ class Files:
         values = draw.integers(0, SMALL, count).astype(dtype) if whole else draw.standard_normal(count).astype(dtype)
         _write(os.fspath(path), values.tobytes())
         how = f"{count} random numbers {dtype}" + (f" below {SMALL}" if whole else "")
-        self._teller.stand_in(os.fspath(path), WHY, how, [told.FILES, told.VALUES])
+        self.teller.stand_in(os.fspath(path), WHY, how, [told.FILES, told.VALUES])
 
     # --- pictures ---
 
@@ -198,7 +199,7 @@ class Files:
         @functools.wraps(opened)
         def opening(file: Any, *arguments: Any, **keywords: Any) -> Any:
             if _is_missing(file) and os.path.splitext(os.fspath(file))[1].lower() in folders.READABLE:
-                self._teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
+                self.teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
                 return opened(
                     io.BytesIO(folders.picture(len(os.fspath(file)) % 8, mask=folders.is_mask(os.fspath(file)))),
                     *arguments,
@@ -216,7 +217,7 @@ class Files:
             if _is_missing(filename):
                 import numpy as np
 
-                self._teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
+                self.teller.stand_in("pictures", WHY, "random pictures 256×256", [told.FILES, told.VALUES])
                 draw = np.random.default_rng(len(os.fspath(filename)))
                 return draw.integers(0, 256, (256, 256, 3) if flags else (256, 256), dtype=np.uint8)
             return read(filename, flags)

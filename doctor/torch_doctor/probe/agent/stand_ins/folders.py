@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from . import told
 from .source import spelled
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from .source import Sources
     from .told import Teller
 
 CLASSES, PICTURES = 2, 256  # two classes are in range for every model
@@ -29,43 +29,52 @@ MASKS = frozenset({"gt", "groundtruth", "seg"})
 READERS = frozenset({"imread", "read_image", "default_loader", "pil_loader"})
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches what lists folders, for scripts that read pictures."""
-    os.listdir = _listing(os.listdir, sources, teller)
-    found = glob.glob
+class PictureFolders(StandIn):
+    """Fills folders of pictures that a script lists."""
 
-    @functools.wraps(found)
-    def globbed(pathname: Any, *arguments: Any, **keywords: Any) -> list[Any]:
-        names = found(pathname, *arguments, **keywords)
-        if names or not isinstance(pathname, str) or not sources.called_by_user() or not _reads_pictures(sources):
-            return names
-        folder, last = os.path.split(pathname)
-        ending = os.path.splitext(last)[1]
-        if ending.lower() not in READABLE and last not in ("*", "*.*"):
-            return names
-        parts = ["train" if "*" in part else part for part in folder.split(os.sep)]
-        if not flat(os.sep.join(parts), teller, ending if ending.lower() in READABLE else ".jpg"):
-            return names
-        return found(pathname, *arguments, **keywords)
+    replaces = "data that is not there"
+    voids = (told.VALUES,)
+    installed_after = ("OutputFolders",)
 
-    glob.glob = globbed
+    def prepare(self) -> None:
+        """Patches what lists folders, for scripts that read pictures."""
+        os.listdir = _listing(os.listdir, self)
+        found = glob.glob
+
+        @functools.wraps(found)
+        def globbed(pathname: Any, *arguments: Any, **keywords: Any) -> list[Any]:
+            names = found(pathname, *arguments, **keywords)
+            if names or not isinstance(pathname, str) or not self.sources.called_by_user() or not _reads_pictures(self):
+                return names
+            folder, last = os.path.split(pathname)
+            ending = os.path.splitext(last)[1]
+            if ending.lower() not in READABLE and last not in ("*", "*.*"):
+                return names
+            parts = ["train" if "*" in part else part for part in folder.split(os.sep)]
+            if not flat(os.sep.join(parts), self.teller, ending if ending.lower() in READABLE else ".jpg"):
+                return names
+            return found(pathname, *arguments, **keywords)
+
+        glob.glob = globbed
 
 
-def _listing(listed: Callable[..., list[str]], sources: Sources, teller: Teller) -> Any:
+def _listing(listed: Callable[..., list[str]], stand_in: StandIn) -> Any:
     @functools.wraps(listed)
     def listdir(path: Any = ".") -> list[str]:
         try:
             names = listed(path)
             if any(not str(name).startswith(".") for name in names) or not isinstance(path, (str, os.PathLike)):
                 return names
-            if not sources.called_by_user() or not _reads_pictures(sources) or not is_data(os.fspath(path)):
+            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in) or not is_data(os.fspath(path)):
                 return names
-            return listed(path) if flat(os.fspath(path), teller) else names
+            return listed(path) if flat(os.fspath(path), stand_in.teller) else names
         except FileNotFoundError:
-            if not sources.called_by_user() or not _reads_pictures(sources):
+            if not stand_in.sources.called_by_user() or not _reads_pictures(stand_in):
                 raise
             root = os.fspath(path)
-            made = make(root, None, teller, "folder") if _goes_deeper(sources) else flat(root, teller)
+            made = (
+                make(root, None, stand_in.teller, "folder") if _goes_deeper(stand_in) else flat(root, stand_in.teller)
+            )
             if not made:
                 raise
             return listed(path)
@@ -73,12 +82,12 @@ def _listing(listed: Callable[..., list[str]], sources: Sources, teller: Teller)
     return listdir
 
 
-def _goes_deeper(sources: Sources) -> bool:
+def _goes_deeper(stand_in: StandIn) -> bool:
     """Whether the function that lists a folder looks for folders in it: one for each class."""
-    frame = sources.innermost()
+    frame = stand_in.sources.innermost()
     if frame is None:
         return False
-    tree = sources.tree(frame.f_code.co_filename)
+    tree = stand_in.sources.tree(frame.f_code.co_filename)
     own = [
         node
         for node in (ast.walk(tree) if tree is not None else ())
@@ -88,9 +97,9 @@ def _goes_deeper(sources: Sources) -> bool:
     return "isdir" in calls or calls.count("listdir") > 1
 
 
-def _reads_pictures(sources: Sources) -> bool:
+def _reads_pictures(stand_in: StandIn) -> bool:
     """Whether the user's code opens pictures."""
-    return any(_is_reader(node) for tree in sources.trees() for node in ast.walk(tree))
+    return any(_is_reader(node) for tree in stand_in.sources.trees() for node in ast.walk(tree))
 
 
 def _is_reader(node: ast.AST) -> bool:

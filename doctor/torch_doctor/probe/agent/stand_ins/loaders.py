@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import told
-from .small_batches import SmallBatches
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    from .told import Teller
+from .cuda.devices import needed
+from .stand_in import StandIn
 
 # Option → what it is without workers.
 WITHOUT_WORKERS: dict[str, Any] = {
@@ -24,10 +20,19 @@ WITHOUT_WORKERS: dict[str, Any] = {
 }
 
 
-def install(torch: ModuleType, teller: Teller, *, on_cpu: bool) -> None:
-    """Patches the constructor of `torch.utils.data.DataLoader`; with `on_cpu` memory is not pinned, and batches may be smaller."""
-    if on_cpu:
-        SmallBatches(teller).install(torch)
+class LoaderWorkers(StandIn):
+    """Has a loader get its rows in this process."""
+
+    replaces = "workers of a loader"
+    voids = (told.WORKERS,)
+
+    def with_torch(self, torch: Any) -> None:
+        """Patches the constructor of `DataLoader`; without a GPU memory is not pinned."""
+        _build_without_workers(torch, self, on_cpu=needed(torch, self.plan))
+
+
+def _build_without_workers(torch: Any, stand_in: StandIn, *, on_cpu: bool) -> None:
+    """Replaces the constructor."""
     loader: Any = torch.utils.data.DataLoader
     build = loader.__init__
     signature = inspect.signature(build)
@@ -42,9 +47,8 @@ def install(torch: ModuleType, teller: Teller, *, on_cpu: bool) -> None:
         rest = given.pop("kwargs", {})
         workers = given.get("num_workers", 0)
         if isinstance(workers, int) and workers > 0:
-            teller.stand_in(
-                "DataLoader workers", f"num_workers={workers}", "the data is loaded in this process", [told.WORKERS]
-            )
+            how = "the data is loaded in this process"
+            stand_in.tell("DataLoader workers", how, why=f"num_workers={workers}")
             given.update({name: value for name, value in WITHOUT_WORKERS.items() if name in given})
         if on_cpu:
             given.update(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import told
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from .told import Teller
 
 WHY = "data of nltk that is not there"
 STOP_WORDS = (
@@ -24,43 +24,49 @@ STOP_WORDS = (
 ).split()
 
 
-def prepare(teller: Teller) -> None:
-    """Patches nltk when it is imported."""
-    after("nltk.corpus.util", functools.partial(_patch_corpora, teller))
-    after("nltk.tokenize", functools.partial(_patch_tokenizers, teller))
-    after("nltk.downloader", functools.partial(_patch_download, teller))
+class NltkData(StandIn):
+    """Stop words, and sentences and words taken apart by punctuation."""
+
+    replaces = "data of nltk that is not there"
+    voids = (told.VALUES,)
+
+    def prepare(self) -> None:
+        """Patches nltk when it is imported."""
+        after("nltk.corpus.util", functools.partial(_patch_corpora, self))
+        after("nltk.tokenize", functools.partial(_patch_tokenizers, self))
+        after("nltk.downloader", functools.partial(_patch_download, self))
 
 
-def _patch_download(teller: Teller, module: ModuleType) -> None:
+def _patch_download(stand_in: StandIn, module: ModuleType) -> None:
     downloader: Any = module
 
     def download(*arguments: Any, **_: Any) -> bool:
         what = " ".join(str(each) for each in arguments)
-        teller.stand_in(f"nltk.download({what!r})", "data that would be fetched", "nothing", [])
+        stand_in.tell(f"nltk.download({what!r})", "nothing", why="data that would be fetched", voids=[])
         return True
 
     downloader.download = downloader.Downloader.download = downloader._downloader.download = download
 
 
-def _patch_tokenizers(teller: Teller, module: ModuleType) -> None:
+def _patch_tokenizers(stand_in: StandIn, module: ModuleType) -> None:
     tokenize: Any = module
     for name, pattern in (("sent_tokenize", r"[^.!?]+[.!?]*"), ("word_tokenize", r"\w+|[^\w\s]")):
-        setattr(tokenize, name, _apart(getattr(tokenize, name), name, re.compile(pattern), teller))
+        setattr(tokenize, name, _apart(getattr(tokenize, name), name, re.compile(pattern), stand_in))
 
 
-def _apart(real: Callable[..., Any], name: str, pattern: re.Pattern[str], teller: Teller) -> Any:
+def _apart(real: Callable[..., Any], name: str, pattern: re.Pattern[str], stand_in: StandIn) -> Any:
     @functools.wraps(real)
     def taken_apart(text: str, *arguments: Any, **keywords: Any) -> Any:
         try:
             return real(text, *arguments, **keywords)
         except LookupError:
-            teller.stand_in(f"nltk.{name}", WHY, "what punctuation tells", [told.VALUES])
+            stand_in.tell(f"nltk.{name}", "what punctuation tells")
             return [part.strip() for part in pattern.findall(text) if part.strip()]
 
     return taken_apart
 
 
-def _patch_corpora(teller: Teller, module: ModuleType) -> None:
+def _patch_corpora(stand_in: StandIn, module: ModuleType) -> None:
     loader: Any = getattr(module, "LazyCorpusLoader", None)
     if loader is None:
         return
@@ -72,7 +78,7 @@ def _patch_corpora(teller: Teller, module: ModuleType) -> None:
         except LookupError:
             if name != "words" or self.__dict__.get("_LazyCorpusLoader__name") != "stopwords":
                 raise
-            teller.stand_in("nltk.corpus.stopwords", WHY, f"{len(STOP_WORDS)} English ones", [told.VALUES])
+            stand_in.tell("nltk.corpus.stopwords", f"{len(STOP_WORDS)} English ones")
             return lambda *_, **__: list(STOP_WORDS)
 
     loader.__getattr__ = __getattr__

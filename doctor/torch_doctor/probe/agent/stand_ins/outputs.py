@@ -9,6 +9,8 @@ import os
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from .stand_in import StandIn
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -18,46 +20,51 @@ if TYPE_CHECKING:
 WRITING = frozenset("wax")
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `os.mkdir` and `open` for writing; what is made lies in the scratch folder."""
-    system: Any = os
-    built: Any = builtins
-    text: Any = io
-    system.mkdir = _making(os.mkdir, sources, teller)
-    opened = builtins.open
+class OutputFolders(StandIn):
+    """Makes the folders that a script writes to."""
 
-    @functools.wraps(opened)
-    def opening(file: Any, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
-        try:
-            return opened(file, mode, *arguments, **keywords)
-        except FileNotFoundError:
-            if not WRITING & set(mode) or not make_parent(file, sources, teller):
-                raise
-            return opened(file, mode, *arguments, **keywords)
+    replaces = "a folder for output that is not there"
+    installed_after = ("Files",)
 
-    built.open = text.open = opening
+    def prepare(self) -> None:
+        """Patches `os.mkdir` and `open` for writing; what is made lies in the scratch folder."""
+        system: Any = os
+        built: Any = builtins
+        text: Any = io
+        system.mkdir = _making(os.mkdir, self)
+        opened = builtins.open
+
+        @functools.wraps(opened)
+        def opening(file: Any, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
+            try:
+                return opened(file, mode, *arguments, **keywords)
+            except FileNotFoundError:
+                if not WRITING & set(mode) or not make_parent(file, self.sources, self.teller):
+                    raise
+                return opened(file, mode, *arguments, **keywords)
+
+        built.open = text.open = opening
+
+    def with_torch(self, torch: Any) -> None:
+        """Patches `torch.save`, which opens its file by itself."""
+        save = torch.save
+
+        @functools.wraps(save)
+        def saved(obj: Any, f: Any, *arguments: Any, **keywords: Any) -> Any:
+            if isinstance(f, (str, os.PathLike)):
+                make_parent(f, self.sources, self.teller)
+            return save(obj, f, *arguments, **keywords)
+
+        torch.save = saved
 
 
-def with_torch(torch: Any, sources: Sources, teller: Teller) -> None:
-    """Patches `torch.save`, which opens its file by itself."""
-    save = torch.save
-
-    @functools.wraps(save)
-    def saved(obj: Any, f: Any, *arguments: Any, **keywords: Any) -> Any:
-        if isinstance(f, (str, os.PathLike)):
-            make_parent(f, sources, teller)
-        return save(obj, f, *arguments, **keywords)
-
-    torch.save = saved
-
-
-def _making(mkdir: Callable[..., None], sources: Sources, teller: Teller) -> Any:
+def _making(mkdir: Callable[..., None], stand_in: StandIn) -> Any:
     @functools.wraps(mkdir)
     def made(path: Any, *arguments: Any, **keywords: Any) -> None:
         try:
             mkdir(path, *arguments, **keywords)
         except FileNotFoundError:
-            if not sources.called_by_user() or not make_parent(path, sources, teller):
+            if not stand_in.sources.called_by_user() or not make_parent(path, stand_in.sources, stand_in.teller):
                 raise
             mkdir(path, *arguments, **keywords)
 

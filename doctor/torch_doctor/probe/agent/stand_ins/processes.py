@@ -10,45 +10,48 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import told
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from ..ranks import Ranks
-    from .source import Sources
-    from .told import Teller
 
 HOW = "it runs in this process"
 OWN = "each of the probe's {count} processes runs its own"
 
 
-def install(sources: Sources, teller: Teller, ranks: Ranks) -> None:
-    """Patches `multiprocessing` and `concurrent.futures` when the script imports them."""
-    after("multiprocessing.process", functools.partial(_processes, sources, teller, ranks))
-    after("multiprocessing.context", functools.partial(_pools, sources, teller))
-    after("concurrent.futures.process", functools.partial(_executors, sources, teller))
+class Processes(StandIn):
+    """Runs in this process what would run in others."""
 
+    replaces = "another process"
+    voids = (told.PROCESSES,)
 
-def with_torch(torch: ModuleType, teller: Teller, ranks: Ranks) -> None:
-    """Patches `torch.multiprocessing.spawn`: the function is called for the rank of this process, which may be the only one."""
-    module: Any = torch.multiprocessing
-    start = module.spawn
+    def prepare(self) -> None:
+        """Patches `multiprocessing` and `concurrent.futures` when the script imports them."""
+        after("multiprocessing.process", functools.partial(_processes, self))
+        after("multiprocessing.context", functools.partial(_pools, self))
+        after("concurrent.futures.process", functools.partial(_executors, self))
 
-    @functools.wraps(start)
-    def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *_: Any, **__: Any) -> Done:
-        ranks.count = max(1, min(ranks.count, nprocs))
-        several = ranks.count > 1
-        how = OWN.format(count=ranks.count) if several else f"rank 0 alone: {HOW}"
-        voids = [] if several else [told.PROCESSES]
-        teller.stand_in("torch.multiprocessing.spawn", f"{nprocs} processes", how, voids)
-        if ranks.rank < ranks.count:
-            fn(ranks.rank, *args)
-        return Done(0)
+    def with_torch(self, torch: Any) -> None:
+        """Patches `torch.multiprocessing.spawn`: the function is called for the rank of this process, which may be the only one."""
+        module: Any = torch.multiprocessing
+        start = module.spawn
 
-    module.spawn = spawn
-    if (inner := sys.modules.get("torch.multiprocessing.spawn")) is not None:
-        inner.spawn = spawn  # type: ignore[attr-defined]
+        @functools.wraps(start)
+        def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, *_: Any, **__: Any) -> Done:
+            self.ranks.count = max(1, min(self.ranks.count, nprocs))
+            several = self.ranks.count > 1
+            how = OWN.format(count=self.ranks.count) if several else f"rank 0 alone: {HOW}"
+            voids = [] if several else [told.PROCESSES]
+            self.tell("torch.multiprocessing.spawn", how, why=f"{nprocs} processes", voids=voids)
+            if self.ranks.rank < self.ranks.count:
+                fn(self.ranks.rank, *args)
+            return Done(0)
+
+        module.spawn = spawn
+        if (inner := sys.modules.get("torch.multiprocessing.spawn")) is not None:
+            inner.spawn = spawn  # type: ignore[attr-defined]
 
 
 class Done:
@@ -97,31 +100,34 @@ class Alive(Done):
         return 0
 
 
-def _processes(sources: Sources, teller: Teller, ranks: Ranks, module: ModuleType) -> None:
+def _processes(stand_in: StandIn, module: ModuleType) -> None:
     process: Any = module.BaseProcess
     start = process.start
     before: Counter[Any] = Counter()
 
     @functools.wraps(start)
     def started(self: Any) -> None:
-        if sources.innermost() is None:
+        if stand_in.sources.innermost() is None:
             start(self)
             return
         name = getattr(self._target, "__name__", type(self).__name__)
         number = before[self._target]
         before[self._target] += 1
-        if ranks.count > 1 and any(
+        if stand_in.ranks.count > 1 and any(
             type(each) is int and each == number for each in (*self._args, *self._kwargs.values())
         ):
-            teller.stand_in(
-                f"multiprocessing.Process({name})", "a process for each rank", OWN.format(count=ranks.count)
+            stand_in.tell(
+                f"multiprocessing.Process({name})",
+                OWN.format(count=stand_in.ranks.count),
+                why="a process for each rank",
+                voids=[],
             )
-            if number != ranks.rank:
+            if number != stand_in.ranks.rank:
                 self._popen = Done(0)
                 return
             self._popen = _run(self)
             return
-        teller.stand_in(f"multiprocessing.Process({name})", "another process", HOW, [told.PROCESSES])
+        stand_in.tell(f"multiprocessing.Process({name})", HOW)
         if any(type(argument).__name__ == "Connection" for argument in (*self._args, *self._kwargs.values())):
             self._popen = Alive(self.run)
             return
@@ -142,24 +148,24 @@ def _run(process: Any) -> Done:
     return Done(0)
 
 
-def _pools(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _pools(stand_in: StandIn, module: ModuleType) -> None:
     context: Any = module.BaseContext
     make_pool, make_manager = context.Pool, context.Manager
 
     @functools.wraps(make_pool)
     def pool(self: Any, processes: int | None = None, initializer: Any = None, initargs: Any = (), *rest: Any) -> Any:
-        if sources.innermost() is None:
+        if stand_in.sources.innermost() is None:
             return make_pool(self, processes, initializer, initargs, *rest)
         from multiprocessing.pool import ThreadPool
 
-        teller.stand_in("multiprocessing.Pool", f"{processes or 'several'} processes", "one thread", [told.PROCESSES])
+        stand_in.tell("multiprocessing.Pool", "one thread", why=f"{processes or 'several'} processes")
         return ThreadPool(1, initializer, initargs)
 
     @functools.wraps(make_manager)
     def manager(self: Any) -> Any:
-        if sources.innermost() is None:
+        if stand_in.sources.innermost() is None:
             return make_manager(self)
-        teller.stand_in("multiprocessing.Manager", "a process that serves objects", "plain objects", [told.PROCESSES])
+        stand_in.tell("multiprocessing.Manager", "plain objects", why="a process that serves objects")
         return Manager()
 
     context.Pool, context.Manager = pool, manager
@@ -186,7 +192,7 @@ class Manager:
     def __exit__(self, *_: object) -> None: ...
 
 
-def _executors(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _executors(stand_in: StandIn, module: ModuleType) -> None:
     from concurrent.futures.thread import ThreadPoolExecutor
 
     build = module.ProcessPoolExecutor
@@ -194,9 +200,9 @@ def _executors(sources: Sources, teller: Teller, module: ModuleType) -> None:
     def executor(
         max_workers: int | None = None, mp_context: Any = None, initializer: Any = None, initargs: Any = ()
     ) -> Any:
-        if sources.innermost() is None:
+        if stand_in.sources.innermost() is None:
             return build(max_workers, mp_context, initializer, initargs)
-        teller.stand_in("ProcessPoolExecutor", f"{max_workers or 'several'} processes", "one thread", [told.PROCESSES])
+        stand_in.tell("ProcessPoolExecutor", "one thread", why=f"{max_workers or 'several'} processes")
         return ThreadPoolExecutor(1, initializer=initializer, initargs=initargs)
 
     module.ProcessPoolExecutor = executor  # type: ignore[attr-defined]

@@ -10,25 +10,32 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from . import told
+from .cuda.devices import needed
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from .told import Teller
+    from .stand_in import Setting
 
 PICTURES, SLOW = 16, 4  # rows of a batch of large pictures, and of any when batches take long
 LONG = 4.0  # seconds from one batch to the next
 WHY = "the CPU takes long for it"
 
 
-class SmallBatches:
+class SmallBatches(StandIn):
     """Cuts the rows of a batch before they are read."""
 
-    def __init__(self, teller: Teller) -> None:
-        self._teller = teller
+    replaces = WHY
+    voids = (told.VALUES,)
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
         self._slow = False
 
-    def install(self, torch: ModuleType) -> None:
+    def needed(self, torch: Any) -> bool:
+        """Whether the CPU computes what is meant for a GPU."""
+        return needed(torch, self.plan)
+
+    def with_torch(self, torch: Any) -> None:
         """Patches what chooses the rows of the next batch."""
         iterator: Any = torch.utils.data.dataloader._BaseDataLoaderIter
         choose = iterator._next_index
@@ -42,13 +49,13 @@ class SmallBatches:
             most = SLOW if self._slow else PICTURES if _reads_pictures(getattr(self_, "_dataset", None)) else 0
             if (
                 not most
-                or told.VALUES not in self._teller.voided
+                or told.VALUES not in self.teller.voided
                 or getattr(self_, "_drop_last", True)
                 or not isinstance(rows, list)
                 or len(rows) <= most
             ):
                 return rows
-            self._teller.stand_in(f"batches of {len(rows)} rows", WHY, f"batches of {most}", [told.VALUES])
+            self.tell(f"batches of {len(rows)} rows", f"batches of {most}")
             return rows[:most]
 
         iterator._next_index = chosen

@@ -10,14 +10,13 @@ from .. import imports
 from . import told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .silent import Silent, SilentModule
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-    from .source import Sources
-    from .told import Teller
 
 TRACKERS = (
     "wandb tensorboardX torch.utils.tensorboard tensorboard tensorboard_logger mlflow comet_ml neptune visdom clearml trains aim "
@@ -25,19 +24,25 @@ TRACKERS = (
 ).split()
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
+class Trackers(StandIn):
     """Stands in for every tracker that the user's own code imports, installed or not."""
-    for name in TRACKERS:
-        imports.instead(name, functools.partial(_find, sources, teller))
+
+    replaces = "a tracker"
+    voids = (told.LOG,)
+
+    def prepare(self) -> None:
+        """Stands in for every tracker that the user's own code imports, installed or not."""
+        for name in TRACKERS:
+            imports.instead(name, functools.partial(_find, self))
 
 
-def _find(sources: Sources, teller: Teller, name: str) -> ModuleSpec | None:
+def _find(stand_in: StandIn, name: str) -> ModuleSpec | None:
     frame = importing_frame()
-    if frame is None or not sources.is_users(frame.f_code.co_filename) or is_only_asking():
+    if frame is None or not stand_in.sources.is_users(frame.f_code.co_filename) or is_only_asking():
         return None
-    if has_fallback(sources, frame) and not _is_installed(name):
+    if has_fallback(stand_in.sources, frame) and not _is_installed(name):
         return None
-    teller.stand_in(name, "a tracker", "calls that log nothing", [told.LOG])
+    stand_in.tell(name, "calls that log nothing")
     return imports.spec_of(name, MADE.get(name, SilentModule))
 
 

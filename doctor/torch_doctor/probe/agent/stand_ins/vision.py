@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..imports import after
 from . import folders, told
+from .stand_in import StandIn
 from .vision_table import EMNIST_CLASSES, KNOWN, SPLITS, Rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from .told import Teller
 
 ROWS = "_torch_doctor_rows"
 MISSING = (OSError, RuntimeError, ValueError, AssertionError, ImportError)
@@ -23,12 +23,18 @@ BLOCK = 2_048  # rows that are drawn; the others repeat them
 WHY = "data that is not there"
 
 
-def prepare(teller: Teller) -> None:
-    """Patches the datasets when `torchvision` is imported."""
-    after("torchvision.datasets", functools.partial(_patch, teller))
+class VisionDatasets(StandIn):
+    """Fills datasets of torchvision whose files are not there."""
+
+    replaces = "data that is not there"
+    voids = (told.VALUES,)
+
+    def prepare(self) -> None:
+        """Patches the datasets when `torchvision` is imported."""
+        after("torchvision.datasets", functools.partial(_patch, self))
 
 
-def _patch(teller: Teller, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
     datasets: Any = module
     base = datasets.VisionDataset
     building: set[int] = set()
@@ -38,13 +44,13 @@ def _patch(teller: Teller, module: ModuleType) -> None:
         for cls in found.__mro__:
             if issubclass(cls, base) and cls not in done:
                 done.add(cls)
-                _patch_class(cls, datasets, teller, building)
+                _patch_class(cls, datasets, stand_in, building)
 
 
-def _patch_class(cls: Any, datasets: Any, teller: Teller, building: set[int]) -> None:
+def _patch_class(cls: Any, datasets: Any, stand_in: StandIn, building: set[int]) -> None:
     own = vars(cls)
     if "__init__" in own:
-        cls.__init__ = _building(cls, cls.__init__, datasets, teller, building)
+        cls.__init__ = _building(cls, cls.__init__, datasets, stand_in, building)
     if "__len__" in own:
         length = cls.__len__
         cls.__len__ = functools.wraps(length)(
@@ -57,7 +63,7 @@ def _patch_class(cls: Any, datasets: Any, teller: Teller, building: set[int]) ->
         )
 
 
-def _building(cls: type, build: Callable[..., None], datasets: Any, teller: Teller, building: set[int]) -> Any:
+def _building(cls: type, build: Callable[..., None], datasets: Any, stand_in: StandIn, building: set[int]) -> Any:
     """The constructor that looks whether the files are there, downloads nothing, and else fills in rows."""
     signature = inspect.signature(build)
 
@@ -84,11 +90,11 @@ def _building(cls: type, build: Callable[..., None], datasets: Any, teller: Tell
             except MISSING as error:
                 name = next((each.__name__ for each in type(self).__mro__ if each.__name__ in KNOWN), "")
                 if issubclass(cls, datasets.DatasetFolder) and cls.__module__.endswith(".folder"):
-                    if not folders.make(str(given["root"]), given.get("extensions"), teller, cls.__name__):
+                    if not folders.make(str(given["root"]), given.get("extensions"), stand_in.teller, cls.__name__):
                         raise
                     build(*bound.args, **bound.kwargs)
                 elif name and not _is_there(given):
-                    _fill(self, name, given, datasets.VisionDataset, teller)
+                    _fill(self, name, given, datasets.VisionDataset, stand_in)
                 else:
                     raise error from None
         finally:
@@ -106,7 +112,7 @@ def _is_there(given: dict[str, Any]) -> bool:
         return False
 
 
-def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, teller: Teller) -> None:
+def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, stand_in: StandIn) -> None:
     """Makes the dataset one of random rows."""
     rows = KNOWN[name]
     if name == "EMNIST":
@@ -141,7 +147,7 @@ def _fill(dataset: Any, name: str, given: dict[str, Any], base: Any, teller: Tel
             dataset.__dict__.update(targets=targets, _labels=targets)
     shape = f"{rows.size[0]}×{rows.size[1]}" + ("" if rows.mode == "L" else f"×{len(rows.mode)}")
     sort = f", {rows.classes} classes" if rows.target == "class" else f" with {rows.target}"
-    teller.stand_in(f"torchvision.datasets.{name}", WHY, f"{count} random rows {shape}{sort}", [told.VALUES])
+    stand_in.tell(f"torchvision.datasets.{name}", f"{count} random rows {shape}{sort}")
 
 
 def _fill_arrays(dataset: Any, rows: Rows, count: int) -> None:

@@ -10,17 +10,41 @@ from typing import TYPE_CHECKING, Any
 from ..imports import after
 from . import told
 from .source import targets
+from .stand_in import StandIn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import ModuleType
 
     from .source import Sources
-    from .told import Teller
 
-FETCHED = "weights that would be fetched"
+FETCHED, RANDOM = "weights that would be fetched", "the random ones of the same model"
 COUNTS = ("epoch", "iter", "step", "global", "start", "n_")
 SCORES = ("acc", "best", "loss", "score", "map", "prec")
+
+
+class Weights(StandIn):
+    """Leaves the random weights where others would be fetched or read."""
+
+    replaces = "weights that would be fetched"
+    voids = (told.WEIGHTS,)
+    installed_after = ("Gpu",)
+
+    def with_torch(self, torch: Any) -> None:
+        """Patches what fetches weights, what reads checkpoints, and what loads either into a model or an optimizer."""
+        _patch_loading(torch.nn.Module, torch)
+        _patch_loading(torch.optim.Optimizer, torch)
+        _patch_loading(torch.optim.lr_scheduler.LRScheduler, torch)
+
+        def fetched(url: str, *_: Any, **__: Any) -> Absent:
+            self.tell(os.path.basename(str(url)), RANDOM)
+            return Absent()
+
+        torch.hub.load_state_dict_from_url = fetched
+        after("torch.utils.model_zoo", functools.partial(_patch_zoo, fetched))
+        for name in ("torchvision.models._api", "torchvision._internally_replaced_utils"):
+            after(name, functools.partial(_patch_vision, self, fetched))
+        _patch_reading(torch, self)
 
 
 class Absent(dict[str, Any]):
@@ -42,23 +66,6 @@ class Absent(dict[str, Any]):
         return Absent()
 
 
-def with_torch(torch: Any, sources: Sources, teller: Teller) -> None:
-    """Patches what fetches weights, what reads checkpoints, and what loads either into a model or an optimizer."""
-    _patch_loading(torch.nn.Module, torch)
-    _patch_loading(torch.optim.Optimizer, torch)
-    _patch_loading(torch.optim.lr_scheduler.LRScheduler, torch)
-
-    def fetched(url: str, *_: Any, **__: Any) -> Absent:
-        teller.stand_in(os.path.basename(str(url)), FETCHED, "the random ones of the same model", [told.WEIGHTS])
-        return Absent()
-
-    torch.hub.load_state_dict_from_url = fetched
-    after("torch.utils.model_zoo", functools.partial(_patch_zoo, fetched))
-    for name in ("torchvision.models._api", "torchvision._internally_replaced_utils"):
-        after(name, functools.partial(_patch_vision, teller, fetched))
-    _patch_reading(torch, sources, teller)
-
-
 def _patch_loading(cls: Any, torch: Any) -> None:
     load = cls.load_state_dict
 
@@ -78,7 +85,7 @@ def _patch_zoo(fetched: Any, module: ModuleType) -> None:
     zoo.load_url = fetched
 
 
-def _patch_vision(teller: Teller, fetched: Any, module: ModuleType) -> None:
+def _patch_vision(stand_in: StandIn, fetched: Any, module: ModuleType) -> None:
     found: Any = module
     if hasattr(found, "load_state_dict_from_url"):
         found.load_state_dict_from_url = fetched
@@ -86,13 +93,13 @@ def _patch_vision(teller: Teller, fetched: Any, module: ModuleType) -> None:
     if weights is not None:
 
         def get_state_dict(self: Any, *_: Any, **__: Any) -> Absent:
-            teller.stand_in(str(self), FETCHED, "the random ones of the same model", [told.WEIGHTS])
+            stand_in.tell(str(self), RANDOM)
             return Absent()
 
         weights.get_state_dict = get_state_dict
 
 
-def _patch_reading(torch: Any, sources: Sources, teller: Teller) -> None:
+def _patch_reading(torch: Any, stand_in: StandIn) -> None:
     load = torch.load
 
     @functools.wraps(load)
@@ -100,13 +107,15 @@ def _patch_reading(torch: Any, sources: Sources, teller: Teller) -> None:
         try:
             return load(f, *arguments, **keywords)
         except FileNotFoundError:
-            frame = sources.innermost()
-            statements = sources.statements(frame) if frame is not None else []
-            if not statements or not _is_loaded(statements[0], sources):
-                teller.missing(os.fspath(f), f"the script reads {os.fspath(f)}, which is not there: make it first")
+            frame = stand_in.sources.innermost()
+            statements = stand_in.sources.statements(frame) if frame is not None else []
+            if not statements or not _is_loaded(statements[0], stand_in.sources):
+                stand_in.teller.missing(
+                    os.fspath(f), f"the script reads {os.fspath(f)}, which is not there: make it first"
+                )
                 raise
             how = "none: what it was to be loaded into keeps its random weights"
-            teller.stand_in(os.fspath(f), "a checkpoint that is not there", how, [told.WEIGHTS, told.FILES])
+            stand_in.tell(os.fspath(f), how, why="a checkpoint that is not there", voids=[told.WEIGHTS, told.FILES])
             return Absent()
 
     torch.load = read

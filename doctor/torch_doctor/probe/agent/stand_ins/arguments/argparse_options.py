@@ -12,6 +12,7 @@ from ...imports import after
 from .. import told
 from ..demands import wanted
 from ..project_files import configuration
+from ..stand_in import StandIn
 from .values import WHY, made_up, main_command, names_configuration
 
 if TYPE_CHECKING:
@@ -19,35 +20,42 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from ..source import Sources
-    from ..told import Teller
+
 
 METAVARS: dict[str, Any] = {"INT": int, "FLOAT": float, "BOOL": bool}  # where a library keeps the type to itself
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `argparse`, on which most libraries stand, and tyro's copy of it when it is imported."""
-    _patch_argparse(sources, teller, argparse)
-    os.environ["PYTHON_TYRO_BACKEND"] = "argparse"  # a copy of it
-    for name in ("tyro._argparse", "tyro._backends._argparse"):
-        after(name, functools.partial(_patch_argparse, sources, teller))
+class ArgparseOptions(StandIn):
+    """Fills what argparse requires, and tyro, which has a copy of it."""
+
+    replaces = "an argument that must be given"
+    voids = (told.ARGUMENTS,)
+    installed_after = ("ProcessGroup",)
+
+    def prepare(self) -> None:
+        """Patches `argparse`, on which most libraries stand, and tyro's copy of it when it is imported."""
+        _patch_argparse(self, argparse)
+        os.environ["PYTHON_TYRO_BACKEND"] = "argparse"  # a copy of it
+        for name in ("tyro._argparse", "tyro._backends._argparse"):
+            after(name, functools.partial(_patch_argparse, self))
 
 
-def _patch_argparse(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _patch_argparse(stand_in: StandIn, module: ModuleType) -> None:
     library: Any = module
     parse = library.ArgumentParser.parse_known_args
 
     @functools.wraps(parse)
     def parse_known_args(self: Any, args: Sequence[str] | None = None, namespace: Any = None, **keywords: Any) -> Any:
-        if (args is None or list(args) == sys.argv[1:]) and sources.innermost() is not None:
-            args = _filled(self, list(sys.argv[1:]), sources, teller)
+        if (args is None or list(args) == sys.argv[1:]) and stand_in.sources.innermost() is not None:
+            args = _filled(self, list(sys.argv[1:]), stand_in)
         return parse(self, args, namespace, **keywords)
 
     library.ArgumentParser.parse_known_args = parse_known_args
 
 
-def _filled(parser: argparse.ArgumentParser, given: list[str], sources: Sources, teller: Teller) -> list[str]:
+def _filled(parser: argparse.ArgumentParser, given: list[str], stand_in: StandIn) -> list[str]:
     """The arguments with those that are missing."""
-    needed = [*_required(parser), *_wanted(parser, sources)]
+    needed = [*_required(parser), *_wanted(parser, stand_in.sources)]
     missing = [action for action in needed if not _is_given(parser, action, given)]
     positional = [action for action in missing if not action.option_strings]
     count = sum(not word.startswith("-") for word in given) if positional else 0
@@ -58,12 +66,12 @@ def _filled(parser: argparse.ArgumentParser, given: list[str], sources: Sources,
             continue
         if _has_commands(action):
             name = main_command(list(action.choices or ()))
-            inner = _filled(dict(action.choices or {})[name], [], sources, teller)
-            teller.stand_in(f"the command {name!r}", WHY, "the one that trains", [told.ARGUMENTS])
+            inner = _filled(dict(action.choices or {})[name], [], stand_in)
+            stand_in.tell(f"the command {name!r}", "the one that trains", why=WHY)
             return [*given, *before, name, *inner]
-        values = _values(action, sources, teller)
+        values = _values(action, stand_in)
         name = action.option_strings[-1] if action.option_strings else action.dest
-        teller.stand_in(f"{name} {' '.join(values)}".rstrip(), WHY, "a value made up", [told.ARGUMENTS])
+        stand_in.tell(f"{name} {' '.join(values)}".rstrip(), "a value made up", why=WHY)
         before += [*([action.option_strings[-1]] if action.option_strings else []), *values]
     return [*given, *before]
 
@@ -115,17 +123,18 @@ def _has_commands(action: argparse.Action) -> bool:
     return isinstance(action.choices, dict) and all(hasattr(each, "_actions") for each in action.choices.values())
 
 
-def _values(action: argparse.Action, sources: Sources, teller: Teller) -> list[str]:
+def _values(action: argparse.Action, stand_in: StandIn) -> list[str]:
     """Words for an argument; none for one that takes none."""
     if action.nargs == 0:
         return []
     count = action.nargs if isinstance(action.nargs, int) else 1
     name = action.option_strings[-1] if action.option_strings else action.dest
     kind = METAVARS.get(str(action.metavar), action.type)
-    value = made_up(name.lstrip("-").replace("-", "_"), kind, list(action.choices or ()), action.help or "", sources)
+    plain, choices = name.lstrip("-").replace("-", "_"), list(action.choices or ())
+    value = made_up(plain, kind, choices, action.help or "", stand_in.sources)
     if value is None:
         about = f" ({action.help})" if action.help else ""
         entry = {"name": name, "kind": getattr(action.type, "__name__", "str"), "help": action.help or ""}
         text = f"the script needs the argument {name}{about}: give it after `--`"
-        raise teller.asked(text, [entry])
+        raise stand_in.teller.asked(text, [entry])
     return [value] * count

@@ -7,23 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..stand_in import StandIn
 from .values import WHY, made_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from ..source import Sources
-    from ..told import Teller
+
+class ClickOptions(StandIn):
+    """Fills what click requires, and typer, which stands on it."""
+
+    replaces = "an argument that must be given"
+    voids = (told.ARGUMENTS,)
+
+    def prepare(self) -> None:
+        """Patches click and typer when they are imported."""
+        for name in ("click.core", "typer.core"):
+            after(name, functools.partial(_patch_click, self))
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches click and typer when they are imported."""
-    for name in ("click.core", "typer.core"):
-        after(name, functools.partial(_patch_click, sources, teller))
-
-
-def _patch_click(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _patch_click(stand_in: StandIn, module: ModuleType) -> None:
     parameter: Any = getattr(module, "_TyperParameter", getattr(module, "Parameter", None))  # typer has its own click
     if parameter is None:
         return
@@ -37,12 +41,12 @@ def _patch_click(sources: Sources, teller: Teller, module: ModuleType) -> None:
             kind = {"integer": int, "float": float, "boolean": bool}.get(word, getattr(sort, "annotation", None))
             choices = list(getattr(sort, "choices", None) or ())
             about = getattr(self, "help", None) or ""
-            made = made_up(self.name, kind, choices, about, sources)
+            made = made_up(self.name, kind, choices, about, stand_in.sources)
             if made is None:
                 entry = {"name": self.name, "kind": word, "help": about}
                 text = f"the script needs the argument {self.name}: give it after `--`"
-                raise teller.asked(text, [entry])
-            teller.stand_in(f"{self.name} {made}", WHY, "a value made up", [told.ARGUMENTS])
+                raise stand_in.teller.asked(text, [entry])
+            stand_in.tell(f"{self.name} {made}", "a value made up", why=WHY)
             value = made
         return missing(self, context, value)
 

@@ -9,24 +9,29 @@ from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..stand_in import StandIn
 from .values import WHY, made_up, main_command, untyped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
 
-    from ..source import Sources
-    from ..told import Teller
 
 KINDS = {"int": int, "float": float, "bool": bool, "str": str}
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches fire when it is imported."""
-    after("fire", functools.partial(_patch, sources, teller))
+class FireCommands(StandIn):
+    """Fills what fire's commands require, and chooses the one that trains."""
+
+    replaces = "an argument that must be given"
+    voids = (told.ARGUMENTS,)
+
+    def prepare(self) -> None:
+        """Patches fire when it is imported."""
+        after("fire", functools.partial(_patch, self))
 
 
-def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
     fire: Any = module
     run = getattr(fire, "Fire", None)
     if run is None:
@@ -42,29 +47,29 @@ def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
                     for name, value in vars(sys.modules["__main__"]).items()
                     if inspect.isfunction(value) and value.__module__ == "__main__"
                 }
-            command = _filled(whole, sys.argv[1:], sources, teller)
+            command = _filled(whole, sys.argv[1:], stand_in)
         return run(component, command, *arguments, **keywords)
 
     fire.Fire = fire.core.Fire = called
 
 
-def _filled(component: Any, given: Sequence[str], sources: Sources, teller: Teller) -> list[str]:
+def _filled(component: Any, given: Sequence[str], stand_in: StandIn) -> list[str]:
     """The command line with what it needs for a component."""
     if inspect.isclass(component):
-        whole = [*given, *_missing(component, given, sources, teller)]
+        whole = [*given, *_missing(component, given, stand_in)]
         methods = {name: each for name, each in vars(component).items() if inspect.isfunction(each) and name[0] != "_"}
         if not methods or any(word in methods for word in given):
             return whole
-        name = _chosen(methods, teller)
-        return [*whole, name, *_missing(functools.partial(methods[name], None), [], sources, teller)]
+        name = _chosen(methods, stand_in)
+        return [*whole, name, *_missing(functools.partial(methods[name], None), [], stand_in)]
     if callable(component):
-        return [*given, *_missing(component, given, sources, teller)]
+        return [*given, *_missing(component, given, stand_in)]
     members = component if isinstance(component, dict) else _members(component)
     first = next((word.replace("-", "_") for word in given if not word.startswith("-")), "")
     if members and (first in members or not first):
-        name = first or _chosen(members, teller)
+        name = first or _chosen(members, stand_in)
         rest = [word for word in given if word.replace("-", "_") != first]
-        return [name, *_filled(members[name], rest, sources, teller)]
+        return [name, *_filled(members[name], rest, stand_in)]
     return list(given)
 
 
@@ -73,13 +78,13 @@ def _members(component: Any) -> dict[str, Any]:
     return {name: getattr(component, name) for name in names if callable(getattr(component, name, None))}
 
 
-def _chosen(members: dict[str, Any], teller: Teller) -> str:
+def _chosen(members: dict[str, Any], stand_in: StandIn) -> str:
     name = main_command(list(members))
-    teller.stand_in(f"the command {name!r}", WHY, "the one that trains", [told.ARGUMENTS])
+    stand_in.tell(f"the command {name!r}", "the one that trains", why=WHY)
     return name
 
 
-def _missing(function: Any, given: Sequence[str], sources: Sources, teller: Teller) -> list[str]:
+def _missing(function: Any, given: Sequence[str], stand_in: StandIn) -> list[str]:
     """Words for the parameters that have no default and are not among what is given."""
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -95,17 +100,17 @@ def _missing(function: Any, given: Sequence[str], sources: Sources, teller: Tell
         if places > 0 and each.kind is not each.KEYWORD_ONLY:
             places -= 1
         elif each.default is each.empty:
-            found.append(f"--{each.name}={_value(each, sources, teller)}")
+            found.append(f"--{each.name}={_value(each, stand_in)}")
     return found
 
 
-def _value(parameter: inspect.Parameter, sources: Sources, teller: Teller) -> str:
+def _value(parameter: inspect.Parameter, stand_in: StandIn) -> str:
     name = parameter.name
     kind = KINDS.get(getattr(parameter.annotation, "__name__", str(parameter.annotation)))
-    value = made_up(name, kind, [], "", sources) if kind is not None else untyped(name, sources)
+    value = made_up(name, kind, [], "", stand_in.sources) if kind is not None else untyped(name, stand_in.sources)
     if value is None:
         entry = {"name": name, "kind": getattr(kind, "__name__", "str"), "help": ""}
         text = f"the script needs the argument --{name}: give it after `--`"
-        raise teller.asked(text, [entry])
-    teller.stand_in(f"--{name} {value}", WHY, "a value made up", [told.ARGUMENTS])
+        raise stand_in.teller.asked(text, [entry])
+    stand_in.tell(f"--{name} {value}", "a value made up", why=WHY)
     return value

@@ -8,25 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..stand_in import StandIn
 from .values import made_up, main_command, untyped
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ..source import Sources
-    from ..told import Teller
 
 WHY = "a value that the configuration leaves open"
 GROUP = re.compile(r"You must specify '([^']+)'")
 MOST_GROUPS = 10
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches hydra when it is imported."""
-    after("hydra._internal.hydra", functools.partial(_patch, sources, teller))
+class HydraSettings(StandIn):
+    """Fills settings of hydra that have no value."""
+
+    replaces = "an argument that must be given"
+    voids = (told.ARGUMENTS,)
+
+    def prepare(self) -> None:
+        """Patches hydra when it is imported."""
+        after("hydra._internal.hydra", functools.partial(_patch, self))
 
 
-def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
     hydra: Any = module
     compose = hydra.Hydra.compose_config
 
@@ -41,11 +46,11 @@ def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
                 chosen = _choice(str(error))
                 if chosen is None:
                     raise
-                teller.stand_in(chosen, WHY, "the first of its choices", [told.ARGUMENTS])
+                stand_in.tell(chosen, "the first of its choices", why=WHY)
                 overrides.append(chosen)
         else:
             config = compose(self, config_name, overrides, *arguments, **keywords)
-        _fill(config, sources, teller)
+        _fill(config, stand_in)
         return config
 
     hydra.Hydra.compose_config = composed
@@ -58,7 +63,7 @@ def _choice(text: str) -> str | None:
     return f"{group[1]}={main_command(options)}" if group and options else None
 
 
-def _fill(config: Any, sources: Sources, teller: Teller) -> None:
+def _fill(config: Any, stand_in: StandIn) -> None:
     from omegaconf import OmegaConf, open_dict
 
     for key in _open(config):
@@ -67,12 +72,12 @@ def _fill(config: Any, sources: Sources, teller: Teller) -> None:
         node = holder._get_node(name) if hasattr(holder, "_get_node") else None
         kind = getattr(getattr(node, "_metadata", None), "ref_type", None)
         known = kind in (int, float, bool, str)
-        value = made_up(name, kind, [], "", sources) if known else untyped(name, sources)
+        value = made_up(name, kind, [], "", stand_in.sources) if known else untyped(name, stand_in.sources)
         if value is None:
             entry = {"name": key, "kind": getattr(kind, "__name__", "str") if known else "str", "help": ""}
             text = f"the script needs the setting {key}: give it after `--` as {key}=…"
-            raise teller.asked(text, [entry])
-        teller.stand_in(f"{key}={value}", WHY, "a value made up", [told.ARGUMENTS])
+            raise stand_in.teller.asked(text, [entry])
+        stand_in.tell(f"{key}={value}", "a value made up", why=WHY)
         with open_dict(config):
             OmegaConf.update(config, key, value if known else _read(value))
 

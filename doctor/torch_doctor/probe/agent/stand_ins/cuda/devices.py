@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import told
 from .places import places
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
-
-    from ..told import Teller
 
 MARK = "_torch_doctor_moved"  # set on parameters that would be on the GPU
 
@@ -24,15 +21,11 @@ def needed(torch: ModuleType, plan: Mapping[str, Any]) -> bool:
 class Devices:
     """Puts the CPU in the place of every GPU that is asked for."""
 
-    def __init__(self, torch: ModuleType, teller: Teller, why: str) -> None:
+    def __init__(self, torch: ModuleType, tell: Callable[[], None]) -> None:
         self._torch: Any = torch
-        self._teller = teller
-        self._why = why
-        self.cpu = torch.device("cpu")
-
-    def tell(self) -> None:
+        self.tell = tell
         """Tells that the CPU stands in, when the script first asks for a GPU."""
-        self._teller.stand_in("cuda", self._why, "the CPU", [told.DEVICE])
+        self.cpu = torch.device("cpu")
 
     def on_cpu(self, device: Any) -> Any:
         """The device to use for `device`; what is no GPU, and what is no device, is returned as it is."""

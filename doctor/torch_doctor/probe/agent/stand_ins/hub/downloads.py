@@ -6,36 +6,39 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
+from ..stand_in import StandIn
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ..source import Sources
-    from ..told import Teller
+
+class Downloads(StandIn):
+    """Refuses files of the hub, and says which."""
+
+    replaces = "a file that would be fetched"
+
+    def prepare(self) -> None:
+        """Patches `huggingface_hub` where it defines what it fetches by; the package itself imports that late."""
+        for module, name in (("file_download", "hf_hub_download"), ("_snapshot_download", "snapshot_download")):
+            after(f"huggingface_hub.{module}", functools.partial(_patch, self, name))
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `huggingface_hub` where it defines what it fetches by; the package itself imports that late."""
-    for module, name in (("file_download", "hf_hub_download"), ("_snapshot_download", "snapshot_download")):
-        after(f"huggingface_hub.{module}", functools.partial(_patch, sources, teller, name))
-
-
-def _patch(sources: Sources, teller: Teller, name: str, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, name: str, module: ModuleType) -> None:
     fetch = getattr(module, name, None)
     if fetch is not None:
-        setattr(module, name, _refused(fetch, sources, teller))
+        setattr(module, name, _refused(fetch, stand_in))
 
 
-def _refused(fetch: Any, sources: Sources, teller: Teller) -> Any:
+def _refused(fetch: Any, stand_in: StandIn) -> Any:
     @functools.wraps(fetch)
     def fetched(*arguments: Any, **keywords: Any) -> Any:
         try:
             return fetch(*arguments, **keywords)
         except OSError:
-            if sources.called_by_user():
+            if stand_in.sources.called_by_user():
                 given = [*arguments, *(keywords.get(key) for key in ("repo_id", "filename"))]
                 what = "/".join(str(each) for each in given if isinstance(each, str))
-                teller.missing(what, f"the script fetches {what} from the Hugging Face hub: fetch it first")
+                stand_in.teller.missing(what, f"the script fetches {what} from the Hugging Face hub: fetch it first")
             raise
 
     return fetched

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from ...imports import after
 from .. import told
 from ..silent import SilentModule
+from ..stand_in import StandIn
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from ..told import Teller
 
 # Metric → what `compute` gives, https://huggingface.co/evaluate-metric.
 RESULTS = {
@@ -27,6 +27,18 @@ RESULTS = {
     "perplexity": ("mean_perplexity",),
     "mse": ("mse",),
 }
+
+
+class Metrics(StandIn):
+    """Metrics of `evaluate`, and those that `datasets` once had."""
+
+    replaces = "a metric that would be fetched"
+    voids = (told.LOG,)
+
+    def prepare(self) -> None:
+        """Patches `evaluate`, and the metrics that `datasets` once had."""
+        after("evaluate", functools.partial(_patch, self, "load"))
+        after("datasets", functools.partial(_patch, self, "load_metric"))
 
 
 class Result(dict[str, Any]):
@@ -53,13 +65,7 @@ class Metric:
         return Result(dict.fromkeys(self._names, 0.0))
 
 
-def prepare(teller: Teller) -> None:
-    """Patches `evaluate`, and the metrics that `datasets` once had."""
-    after("evaluate", functools.partial(_patch, teller, "load"))
-    after("datasets", functools.partial(_patch, teller, "load_metric"))
-
-
-def _patch(teller: Teller, name: str, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, name: str, module: ModuleType) -> None:
     library: Any = module
     load = getattr(library, name, None)
     if load is None:
@@ -71,7 +77,7 @@ def _patch(teller: Teller, name: str, module: ModuleType) -> None:
             return load(path, *arguments, **keywords)
         except (OSError, ImportError):
             what = f"{library.__name__}.{name}({path!r})"
-            teller.stand_in(what, "a metric that would be fetched", "one that is always 0", [told.LOG])
+            stand_in.tell(what, "one that is always 0")
             return Metric(str(path))
 
     setattr(library, name, loaded)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..stand_in import StandIn
 from .snapshots import Snapshots, tokenizer_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from ..source import Sources
     from ..told import Teller
 
 WHY = "a pretrained model that would be fetched"
@@ -32,21 +32,27 @@ READING = {
 ATTENTIONS = ("eager", "sdpa")  # that a CPU has
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `transformers`, module by module, when they are imported."""
-    makes = Models(Snapshots(sources, teller), teller)
-    for name, classes in READING.items():
-        after(f"transformers.{name}", functools.partial(makes.patch, classes, makes.read))
-    after("transformers.configuration_utils", makes.patch_configurations)
-    after("transformers.modeling_utils", functools.partial(makes.patch, ("PreTrainedModel",), makes.model))
-    after(
-        "transformers.tokenization_utils_base",
-        functools.partial(makes.patch, ("PreTrainedTokenizerBase",), makes.tokenizer),
-    )
-    after(
-        "transformers.models.auto.tokenization_auto",
-        functools.partial(makes.patch, ("AutoTokenizer",), makes.tokenizer),
-    )
+class PretrainedModels(StandIn):
+    """Models and tokenizers of `transformers`."""
+
+    replaces = "a pretrained model that would be fetched"
+    voids = (told.WEIGHTS,)
+
+    def prepare(self) -> None:
+        """Patches `transformers`, module by module, when they are imported."""
+        makes = Models(Snapshots(self.sources, self.teller), self.teller)
+        for name, classes in READING.items():
+            after(f"transformers.{name}", functools.partial(makes.patch, classes, makes.read))
+        after("transformers.configuration_utils", makes.patch_configurations)
+        after("transformers.modeling_utils", functools.partial(makes.patch, ("PreTrainedModel",), makes.model))
+        after(
+            "transformers.tokenization_utils_base",
+            functools.partial(makes.patch, ("PreTrainedTokenizerBase",), makes.tokenizer),
+        )
+        after(
+            "transformers.models.auto.tokenization_auto",
+            functools.partial(makes.patch, ("AutoTokenizer",), makes.tokenizer),
+        )
 
 
 class Models:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...imports import after
 from .. import told
 from ..source import targets
+from ..stand_in import StandIn
 from . import columns, rows, table
 
 if TYPE_CHECKING:
@@ -29,23 +30,29 @@ REST = ("train", "validation", "test")
 SHOWN = 6
 
 
-def prepare(sources: Sources, teller: Teller) -> None:
-    """Patches `datasets` when it is imported."""
-    after("datasets", functools.partial(_patch, sources, teller))
+class HubDatasets(StandIn):
+    """Data sets of the `datasets` library."""
+
+    replaces = "data that is not there"
+    voids = (told.VALUES,)
+
+    def prepare(self) -> None:
+        """Patches `datasets` when it is imported."""
+        after("datasets", functools.partial(_patch, self))
 
 
-def _patch(sources: Sources, teller: Teller, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
     datasets: Any = module
     if not hasattr(datasets, "load_dataset"):  # a folder of the project's own that is called so
         return
-    makes = Sets(datasets, sources, teller)
+    makes = Sets(datasets, stand_in.sources, stand_in.teller)
     for name in ("load_dataset", "load_from_disk"):
         patched = makes.loading(getattr(datasets, name), makes.hub if name == "load_dataset" else makes.disk)
         setattr(datasets, name, patched)
         setattr(datasets.load, name, patched)
     for cls in (datasets.Dataset, datasets.DatasetDict):
         for name in ("map", "filter"):
-            setattr(cls, name, _in_this_process(getattr(cls, name), teller))
+            setattr(cls, name, _in_this_process(getattr(cls, name), stand_in))
     datasets.Dataset.select = _within(datasets.Dataset.select)
     datasets.Dataset.train_test_split = _parted(datasets.Dataset.train_test_split)
 
@@ -260,13 +267,13 @@ def _parted(split: Callable[..., Any]) -> Any:
     return parted
 
 
-def _in_this_process(method: Callable[..., Any], teller: Teller) -> Any:
+def _in_this_process(method: Callable[..., Any], stand_in: StandIn) -> Any:
     """`map` or `filter`, whose rows are not handed to other processes."""
 
     @functools.wraps(method)
     def called(self: Any, *arguments: Any, **keywords: Any) -> Any:
         if keywords.pop("num_proc", None) not in (None, 0, 1):  # for some versions, one is another process
-            teller.stand_in("num_proc", "processes that prepare data", "this one alone", [])
+            stand_in.tell("num_proc", "this one alone", why="processes that prepare data", voids=[])
         return method(self, *arguments, **keywords)
 
     return called

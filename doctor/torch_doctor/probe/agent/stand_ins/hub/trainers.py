@@ -7,28 +7,43 @@ from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..cuda.devices import needed
+from ..stand_in import StandIn
 
 if TYPE_CHECKING:
     from types import ModuleType
-
-    from ..told import Teller
 
 PRECISIONS = ("fp16", "bf16", "tf32", "fp16_full_eval", "bf16_full_eval")
 STEPS, EPOCHS = 3, 2
 """Batches of an epoch and epochs, as `caps` has them for loops."""
 
 
-def prepare(teller: Teller) -> None:
-    """Patches the trainer when it is imported."""
-    after("transformers.trainer", functools.partial(_patch, teller))
+class Trainers(StandIn):
+    """Ends the training of a `Trainer` early."""
+
+    replaces = "the rest of the training"
+
+    def prepare(self) -> None:
+        """Patches the trainer when it is imported."""
+        after("transformers.trainer", functools.partial(_patch, self))
 
 
-def on_cpu(teller: Teller) -> None:
-    """The CPU stands in for the GPU: there is none of a GPU's precisions."""
-    after("transformers.training_args", functools.partial(_patch_arguments, teller))
+class TrainerPrecisions(StandIn):
+    """Has a `Trainer` compute in float32 on the CPU, which has none of a GPU's precisions."""
+
+    replaces = "a GPU's precision"
+    voids = (told.PRECISION,)
+
+    def needed(self, torch: Any) -> bool:
+        """Whether the CPU stands in for the GPU."""
+        return needed(torch, self.plan)
+
+    def with_torch(self, torch: Any) -> None:  # noqa: ARG002 - it depends on the machine alone
+        """Patches the arguments of trainers when they are imported."""
+        after("transformers.training_args", functools.partial(_patch_arguments, self))
 
 
-def _patch_arguments(teller: Teller, module: ModuleType) -> None:
+def _patch_arguments(stand_in: StandIn, module: ModuleType) -> None:
     arguments: Any = module.TrainingArguments
     finish = arguments.__post_init__
 
@@ -37,13 +52,13 @@ def _patch_arguments(teller: Teller, module: ModuleType) -> None:
         for name in PRECISIONS:
             if getattr(self, name, False):
                 setattr(self, name, False)
-                teller.stand_in(name, "a GPU's precision", "float32", [told.PRECISION])
+                stand_in.tell(name, "float32")
         finish(self)
 
     arguments.__post_init__ = finished
 
 
-def _patch(teller: Teller, module: ModuleType) -> None:
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
     library: Any = module
     build = library.Trainer.__init__
 
@@ -62,7 +77,7 @@ def _patch(teller: Teller, module: ModuleType) -> None:
             """Another update."""
             self._steps += 1
             if self._steps >= STEPS:
-                teller.note(
+                stand_in.teller.note(
                     f"the training of transformers' Trainer ends after {STEPS} updates an epoch and {EPOCHS} epochs"
                 )
                 control.should_epoch_stop = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import hooks
+from ...libraries import LIBRARIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from ..watch import Watch
 
 MOST = 8  # events that one place writes
-NUMBERS = {"tqdm": ("set_postfix",), "mlflow": ("log_metric", "log_metrics")}
-KEEPING = {"timm": ("update",), "torchnet": ("add",), "pkbar": ("update", "add"), "livelossplot": ("update",)}
+NUMBERS = {library.name: library.logs for library in LIBRARIES if library.logs}
+KEEPING = {library.name: library.meters for library in LIBRARIES if library.meters}
 
 
 class Watcher:

@@ -1,0 +1,35 @@
+"""The GPU that the script asks for: the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import told
+from ..stand_in import StandIn
+from . import loading, types
+from .devices import Devices, needed
+from .factories import Factories
+from .moves import Moves
+from .queries import Queries
+
+
+class Gpu(StandIn):
+    """Patches whatever moves to a GPU, makes something there, or asks for one."""
+
+    replaces = "no GPU that torch can use"
+    voids = (told.DEVICE,)
+
+    def needed(self, torch: Any) -> bool:
+        """Whether there is no GPU, or the user wants none."""
+        return needed(torch, self.plan)
+
+    def with_torch(self, torch: Any) -> None:
+        """Patches torch; with `pretend` in the plan the script is told that there is a GPU."""
+        why = "--device cpu" if torch.cuda.is_available() else ""
+        pretend = bool(self.plan.get("pretend"))
+        devices = Devices(torch, lambda: self.tell("cuda", "the CPU", why=why))
+        Moves(torch, devices).patch()
+        Factories(torch, devices).patch()
+        loading.patch(torch, devices)
+        types.patch(torch, devices, pretend=pretend)
+        Queries(torch, self.sources, devices.tell, insists=pretend, processes=self.ranks.count).patch()

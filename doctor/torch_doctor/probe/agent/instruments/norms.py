@@ -6,6 +6,7 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from .. import claims
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ class Instrument(Base):
         total = math.sqrt(sum(norm * norm for norm in norms.values()))
         if not norms or not math.isfinite(total):
             return
-        self.watch.recorder.measured("gradient norm", total, about=[event])
+        self.watch.recorder.measured(claims.GRADIENT_NORM, total, about=[event])
         ratios = [found for root in list(self._roots) if (found := self._ratio(root, norms)) is not None]
         if ratios:
-            self.watch.recorder.measured("gradient norm of the first layers by the last's", max(ratios), about=[event])
+            self.watch.recorder.measured(claims.GRADIENT_NORM_RATIO, max(ratios), about=[event])
 
     def _norm(self, tensor: Any) -> float:
         gradient = tensor.grad.detach()

@@ -8,6 +8,7 @@ import sys
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+from .. import claims
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Instrument(Base):
             return
         with self.watch.unwatched(), self._random_numbers_kept(dataset):
             changed = sum(self._changes(copy.copy(dataset), row) for row in range(min(ROWS, len(dataset))))
-        self.watch.recorder.measured("rows that change", changed, "rows", about=[event])
+        self.watch.recorder.measured(claims.ROWS_CHANGE, changed, "rows", about=[event])
 
     def _changes(self, dataset: Any, row: int) -> bool:
         first, *others = ([*self.watch.marks.tensors(dataset[row])] for _ in range(TIMES))

@@ -7,6 +7,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .. import claims
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class Instrument(Base):
             return  # nothing random is in it
         recorder = self.watch.recorder
         if first != second:
-            recorder.measured("first draws of workers that differ", 1, "rows", site=site, about=[event])
+            recorder.measured(claims.WORKERS_DIFFER, 1, "rows", site=site, about=[event])
             return
         recorder.event(
             "WorkersAlike",

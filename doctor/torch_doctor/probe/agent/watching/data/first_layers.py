@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
+
 if TYPE_CHECKING:
     from ...scopes import Here
     from ..watch import Watch
@@ -58,4 +60,4 @@ class Watcher:
             number = self._recorder.references.number(module)
             self._recorder.event("PixelsGiven", here, module=number, name=name, largest=largest)
         else:
-            self._recorder.measured("inputs of first layers that are no bytes", 1, "calls", site=here.site)
+            self._recorder.measured(claims.INPUTS_NO_BYTES, 1, "calls", site=here.site)

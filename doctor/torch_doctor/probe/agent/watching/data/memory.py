@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
+
 if TYPE_CHECKING:
     from ..watch import Watch
 
@@ -76,7 +78,7 @@ class Watcher:
         self._told.add((site, bool(changed)))
         here = self._recorder.here()
         if not changed:
-            self._recorder.measured("shared numbers that stayed", before.numel(), "numbers", site=site)
+            self._recorder.measured(claims.SHARED_NUMBERS_STAYED, before.numel(), "numbers", site=site)
             return
         self._recorder.event(
             "MemoryChanged",

@@ -23,13 +23,13 @@ class Watcher:
         grad_mode = self._watch.torch.autograd.grad_mode
         for name in ("no_grad", "enable_grad", "inference_mode"):
             context = getattr(grad_mode, name)
-            self._watch.patches.replace(context, "__enter__", self._wrapping(f"torch.{name}", "GradModeEntered"))
-            self._watch.patches.replace(context, "__exit__", self._wrapping(f"torch.{name}", "GradModeExited"))
+            self._watch.patches.replace(context, "__enter__", self._wrapping(f"torch.{name}", entered=True))
+            self._watch.patches.replace(context, "__exit__", self._wrapping(f"torch.{name}", entered=False))
         switch = grad_mode.set_grad_enabled
-        self._watch.patches.replace(switch, "__init__", self._wrapping("torch.set_grad_enabled", "GradModeEntered"))
-        self._watch.patches.replace(switch, "__exit__", self._wrapping("torch.set_grad_enabled", "GradModeExited"))
+        self._watch.patches.replace(switch, "__init__", self._wrapping("torch.set_grad_enabled", entered=True))
+        self._watch.patches.replace(switch, "__exit__", self._wrapping("torch.set_grad_enabled", entered=False))
 
-    def _wrapping(self, context: str, event: str) -> Any:
+    def _wrapping(self, context: str, *, entered: bool) -> Any:
         recorder, is_users, torch = self._recorder, self._recorder.sites.is_users, self._watch.torch
 
         def wrap(original: Any) -> Any:
@@ -40,14 +40,19 @@ class Watcher:
                 if path.endswith(DECORATORS) and caller.f_back is not None:
                     path = caller.f_back.f_code.co_filename
                 if not recorder.quiet and not recorder.inside and not recorder.rests() and is_users(path):
-                    recorder.safely(told, event)
+                    recorder.safely(told)
                 return result
 
             return switch
 
-        def told(event: str) -> None:
+        def told() -> None:
             here = recorder.here()
-            if here.frame is not None:
-                recorder.event(event, here, context=context, enabled=bool(torch.is_grad_enabled()))
+            if here.frame is None:
+                return
+            enabled = bool(torch.is_grad_enabled())
+            if entered:
+                recorder.event("GradModeEntered", here, context=context, enabled=enabled)
+            else:
+                recorder.event("GradModeExited", here, context=context, enabled=enabled)
 
         return wrap

@@ -6,7 +6,7 @@ import weakref
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from ... import hooks
+from ... import claims, hooks
 from ..graph_memory import weight
 from ..graphs import behind
 from ..marks import on_node
@@ -114,7 +114,7 @@ class Watcher:
         for key, times in self._plain.items():
             if key not in self._written:
                 site = self._recorder.index.site(key)
-                self._recorder.measured("kept without a graph", times, "times", site=site)
+                self._recorder.measured(claims.KEPT_WITHOUT_GRAPH, times, "times", site=site)
 
     # --- events ---
 
@@ -179,10 +179,10 @@ class Watcher:
         if alive < SEVERAL:
             return
         site = self._recorder.index.site(key)
-        self._recorder.measured("graphs alive", alive, "graphs", site=site, about=[number])
+        self._recorder.measured(claims.GRAPHS_ALIVE, alive, "graphs", site=site, about=[number])
         if key not in self._weighed:
             self._weighed.add(key)
             nodes = {tensor.grad_fn for tensor in self._inside(self._nodes[key], keep, now)}
             each = weight(*nodes) // max(alive, 1)
             if each:
-                self._recorder.measured("graph bytes", each, "bytes", site=site, about=[number])
+                self._recorder.measured(claims.GRAPH_BYTES, each, "bytes", site=site, about=[number])

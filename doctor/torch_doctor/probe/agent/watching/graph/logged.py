@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ... import hooks
+from ... import claims, hooks
 from ...libraries import LIBRARIES
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Watcher:
         for key, times in self._plain.items():
             if key not in self._written:
                 site = self._recorder.index.site(key)
-                self._recorder.measured("logged without a graph", times, "times", site=site)
+                self._recorder.measured(claims.LOGGED_WITHOUT_GRAPH, times, "times", site=site)
 
 
 def _library(function: Callable[..., Any], name: str) -> str:

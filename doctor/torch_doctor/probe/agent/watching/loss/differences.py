@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..marks import on_node
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
 MOST = 3  # times that one place is looked at while its shapes agree
 PLACES = 500
-AGREE = "differences of tensors of one shape"
 
 
 class Watcher:
@@ -77,4 +77,4 @@ class Watcher:
 
     def _count(self, _: BaseException | None) -> None:
         for site, times in self._at.items():
-            self._recorder.measured(AGREE, times, site=site)
+            self._recorder.measured(claims.SHAPES_AGREE, times, site=site)

@@ -6,6 +6,8 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
+
 if TYPE_CHECKING:
     from ..watch import Watch
 
@@ -57,4 +59,4 @@ class Watcher:
         with torch.no_grad():
             smallest = float(given.detach().min())
         if math.isfinite(smallest):
-            recorder.measured("smallest input", smallest, site=here.site, about=[event])
+            recorder.measured(claims.SMALLEST_INPUT, smallest, site=here.site, about=[event])

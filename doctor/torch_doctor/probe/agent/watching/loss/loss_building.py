@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..naming import nearest
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Watcher:
         )
         if given:
             tensors = sum(isinstance(value, self._torch.Tensor) for _, value in named)
-            recorder.measured("tensors among the settings of a loss", tensors, "tensors", site=here.site, about=[event])
+            recorder.measured(claims.TENSOR_SETTINGS, tensors, "tensors", site=here.site, about=[event])
 
     def _is_batch(self, value: Any) -> bool:
         """Whether a setting is a tensor; a single number without a history may be a margin."""

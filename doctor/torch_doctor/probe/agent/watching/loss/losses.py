@@ -6,6 +6,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..marks import Mark, on_node
 from ..naming import nearest
 
@@ -151,11 +152,9 @@ class Watcher:
         with torch.no_grad():
             whole = few == few.round() if few.is_floating_point() else few >= 0
             if bool(whole.all()) and float(few.min()) >= 0:
-                recorder.measured("largest whole target", float(few.max()), site=site, about=[event])
+                recorder.measured(claims.LARGEST_WHOLE_TARGET, float(few.max()), site=site, about=[event])
             else:
-                recorder.measured(
-                    "targets that are no labels", int((~whole | (few < 0)).sum()), site=site, about=[event]
-                )
+                recorder.measured(claims.TARGETS_NO_LABELS, int((~whole | (few < 0)).sum()), site=site, about=[event])
 
     def _measure(self, name: str, given: Any, event: int, site: int) -> None:
         """Between what the input of a loss lies that takes only some numbers, for the first calls at a place."""
@@ -167,10 +166,10 @@ class Watcher:
         self._ranged[site] = self._ranged.get(site, 0) + 1
         with torch.no_grad():
             values = given.detach()
-            numbers = {"smallest input": values.min(), "largest input": values.max()}
+            numbers = {claims.SMALLEST_INPUT: values.min(), claims.LARGEST_INPUT: values.max()}
             if name in {"nll_loss", "kl_div"} and values.dim() > 1:
-                numbers["largest sum of exponentials"] = values.float().logsumexp(1).exp().max()
-                numbers["smallest sum of exponentials"] = values.float().logsumexp(1).exp().min()
+                numbers[claims.LARGEST_SUM] = values.float().logsumexp(1).exp().max()
+                numbers[claims.SMALLEST_SUM] = values.float().logsumexp(1).exp().min()
         for claim, value in numbers.items():
             if math.isfinite(float(value)):
                 recorder.measured(claim, float(value), site=site, about=[event])

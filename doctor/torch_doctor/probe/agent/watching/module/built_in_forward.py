@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..naming import class_name
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Watcher:
     def _count(self, _: BaseException | None) -> None:
         for site, times in self._kept.items():
             if times == 1:
-                self._recorder.measured("layers of forward that stayed", 1, "layers", site=site)
+                self._recorder.measured(claims.LAYERS_STAYED, 1, "layers", site=site)
 
 
 def _is_new(data: Any) -> bool:

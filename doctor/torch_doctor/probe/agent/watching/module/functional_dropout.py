@@ -6,6 +6,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..naming import class_name
 from .modules import first_argument
 
@@ -97,7 +98,7 @@ class Watcher:
     def _count(self, _: BaseException | None) -> None:
         for site, times in self._training.items():
             if site not in self._told:
-                self._recorder.measured("dropouts in training", times, "calls", site=site)
+                self._recorder.measured(claims.DROPOUTS_IN_TRAINING, times, "calls", site=site)
         for site, times in self._without.items():
             if site not in self._told:
-                self._recorder.measured("evaluations without this dropout", times, "forwards", site=site)
+                self._recorder.measured(claims.EVALUATIONS_WITHOUT_DROPOUT, times, "forwards", site=site)

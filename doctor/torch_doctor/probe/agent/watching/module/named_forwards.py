@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..naming import class_name
 from .modules import first_argument
 
@@ -95,11 +96,11 @@ class Watcher:
 
     def _count(self, _: BaseException | None) -> None:
         for event, times in self._calls.items():
-            self._recorder.measured("forwards by name", times, "calls", about=[event])
-            self._recorder.measured("hooks that were skipped", self._hooks[event], "hooks", about=[event])
+            self._recorder.measured(claims.FORWARDS_BY_NAME, times, "calls", about=[event])
+            self._recorder.measured(claims.HOOKS_SKIPPED, self._hooks[event], "hooks", about=[event])
         for key, times in self._others.items():
             site = self._recorder.index.site(key)
-            self._recorder.measured("forwards that are called so", times, "calls", site=site)
+            self._recorder.measured(claims.FORWARDS_OTHERWISE, times, "calls", site=site)
 
 
 def _is_method_of(cls: type, code: CodeType) -> bool:

@@ -6,6 +6,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..naming import class_name, is_project
 from .modules import first_argument
 
@@ -96,7 +97,7 @@ class Watcher:
                 known = self._place(each)
                 if known is not None:
                     site = self._recorder.index.site(known[1])
-                    self._recorder.measured("tensors that are registered", each.numel(), "numbers", site=site)
+                    self._recorder.measured(claims.TENSORS_REGISTERED, each.numel(), "numbers", site=site)
         return found
 
     def _place(self, tensor: Any) -> tuple[str, int] | None:
@@ -111,7 +112,7 @@ class Watcher:
             if vars(part).get(name) is not tensor:
                 continue  # the forward has put another one there
             if use is None:
-                self._recorder.measured("plain tensors that forward does not use", tensor.numel(), "numbers", site=site)
+                self._recorder.measured(claims.PLAIN_TENSORS_UNUSED, tensor.numel(), "numbers", site=site)
                 continue
             self._recorder.event(
                 "PlainTensorUsed",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ...nodes import span_of
 from ..graphs import Behind, behind, treated
 from .gradients import PROOFS
@@ -207,9 +208,9 @@ class Watcher:
         """Why torch does not take the loss: it has no graph, or several numbers."""
         loss, site = before.losses[0], before.here.site
         if not loss.requires_grad:
-            self._recorder.measured("losses without a graph", 1, "losses", site=site)
+            self._recorder.measured(claims.LOSSES_WITHOUT_GRAPH, 1, "losses", site=site)
         elif loss.numel() != 1 and not before.weighted:
-            self._recorder.measured("numbers of a refused loss", loss.numel(), "numbers", site=site)
+            self._recorder.measured(claims.REFUSED_LOSS_SIZE, loss.numel(), "numbers", site=site)
 
     def _measure(self, before: Before, number: int) -> None:
         """How much of the gradient is of earlier passes."""
@@ -222,9 +223,7 @@ class Watcher:
                 own += float((leaf.grad.detach() - old).double().norm()) ** 2
         if own > 0:
             ratio = (total / own) ** 0.5
-            self._recorder.measured(
-                "gradient over this batch's own gradient", ratio, "times", site=site, about=[number]
-            )
+            self._recorder.measured(claims.GRADIENT_RATIO, ratio, "times", site=site, about=[number])
 
     # --- torch.autograd.grad ---
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ... import hooks
+from ... import claims, hooks
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -38,7 +38,7 @@ class Watcher:
         """Tells of what was set on objects that may well read it."""
         for key, times in self._others.items():
             site = self._recorder.index.site(key)
-            self._recorder.measured("set on what reads it", times, "times", site=site)
+            self._recorder.measured(claims.FLAG_READ, times, "times", site=site)
 
     def _tell(self, key: int, thing: Any, owner: Any) -> None:
         node, torch = self._recorder.index.nodes[key], self._watch.torch

@@ -7,6 +7,7 @@ import math
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..naming import class_name
 from .gradients import PROOFS
 
@@ -187,8 +188,8 @@ class Watcher:
         if self._measured.get(here.site, 0) < PROOFS:
             self._measured[here.site] = self._measured.get(here.site, 0) + 1
             filled = sum(each.grad is not None for each in parameters)
-            recorder.measured("stepped parameters", filled, "tensors", site=here.site, about=[event])
-            recorder.measured("owned parameters", len(parameters), "tensors", site=here.site, about=[event])
+            recorder.measured(claims.STEPPED_PARAMETERS, filled, "tensors", site=here.site, about=[event])
+            recorder.measured(claims.OWNED_PARAMETERS, len(parameters), "tensors", site=here.site, about=[event])
         self._watch.tell("on_step", optimizer, here, event)
 
     def name(self, optimizer: Any, here: Here) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
-from ... import hooks
+from ... import claims, hooks
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -40,9 +40,9 @@ class Watcher:
         """Tells of what was named and is nothing that could be called."""
         for key, times in self._others.items():
             site = self._recorder.index.site(key)
-            self._recorder.measured("named and not a method", times, "times", site=site)
+            self._recorder.measured(claims.NAMED_NO_METHOD, times, "times", site=site)
         for key, times in self._moved_others.items():
-            self._recorder.measured("moved and no tensor", times, "times", site=self._recorder.index.site(key))
+            self._recorder.measured(claims.MOVED_NO_TENSOR, times, "times", site=self._recorder.index.site(key))
 
     def _tell(self, key: int, value: Any) -> None:
         node = self._recorder.index.nodes[key]

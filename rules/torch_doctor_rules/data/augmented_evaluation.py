@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, LoopKind
+from torch_doctor.trace import Backward, LoopKind, claims
 from torch_doctor_rules.judging.evidence import count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -99,12 +99,12 @@ class AugmentedEvaluation(Rule):
             dataset = loaders.dataset(loader)
             if dataset is None or dataset.parts or _repeats(loaders, forward, dataset):
                 continue
-            if dataset.augments or number(trace, "rows that change", dataset):
+            if dataset.augments or number(trace, claims.ROWS_CHANGE, dataset):
                 yield self._report(loaders, loader, dataset, forward, shared)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether rows of the dataset were read several times, and stayed as they are."""
-        changes = [number(trace, "rows that change", dataset) for dataset in self._meant(trace, finding)]
+        changes = [number(trace, claims.ROWS_CHANGE, dataset) for dataset in self._meant(trace, finding)]
         if any(changes):
             return "its rows change, but nothing shows that they are evaluated"
         return any(rows is not None for rows in changes)
@@ -112,7 +112,7 @@ class AugmentedEvaluation(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many rows changed."""
         for dataset in self._meant(trace, finding):
-            changed = number(trace, "rows that change", dataset)
+            changed = number(trace, claims.ROWS_CHANGE, dataset)
             if changed is not None:
                 text = f"{count(changed, 'row')} of the first few came out different when read again"
                 yield fact(text, changed, "rows", dataset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, PixelsGiven
+from torch_doctor.trace import Backward, Forward, PixelsGiven, claims
 from torch_doctor_rules.judging.evidence import at, counted, fact, short
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-SCALED = "inputs of first layers that are no bytes"
+SCALED = claims.INPUTS_NO_BYTES
 
 
 class RawPixels(Rule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import MemoryChanged
+from torch_doctor.trace import MemoryChanged, claims
 from torch_doctor_rules.judging.evidence import count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-UNCHANGED = "shared numbers that stayed"
+UNCHANGED = claims.SHARED_NUMBERS_STAYED
 
 
 class SharedNumpyMemory(Rule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import ANY, WorkersAlike
+from torch_doctor.trace import ANY, WorkersAlike, claims
 from torch_doctor_rules.judging.evidence import count, counted, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.sites import first_per_site
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-APART = "first draws of workers that differ"
+APART = claims.WORKERS_DIFFER
 SEEDED_APART = (1, 9)
 """The first torch that seeds NumPy in each worker apart."""
 OLD = "before torch 1.9"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import DevicesAgreed, DevicesMet, Moved, MoveLost, Trace
+from torch_doctor.trace import DevicesAgreed, DevicesMet, Moved, MoveLost, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.wording import message
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 
-NO_TENSOR = "moved and no tensor"
+NO_TENSOR = claims.MOVED_NO_TENSOR
 
 
 class MoveResultDiscarded(Rule):

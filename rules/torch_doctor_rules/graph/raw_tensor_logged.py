@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Logged, Retention, Trace
+from torch_doctor.trace import Logged, Retention, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.retained_graphs import retained
 from torch_doctor_rules.judging.sites import first_per_site
@@ -14,7 +14,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PLAIN = "logged without a graph"
+PLAIN = claims.LOGGED_WITHOUT_GRAPH
 
 
 class RawTensorLogged(Rule):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from torch_doctor.rule import Evidence, same_place
+from torch_doctor.trace import claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +47,7 @@ def numbers(trace: Trace, claim: str, *events: E) -> Iterator[tuple[E, float]]:
 def gradients_at(trace: Trace, steps: Sequence[Stepped], which: str) -> Iterator[Evidence]:
     """How many of its parameters had a gradient at the first of these steps."""
     for step in steps[:1]:
-        had, owned = number(trace, "stepped parameters", step), number(trace, "owned parameters", step)
+        had, owned = number(trace, claims.STEPPED_PARAMETERS, step), number(trace, claims.OWNED_PARAMETERS, step)
         if had is not None and owned is not None:
             text = f"{had:,.0f} of {count(owned, 'parameter tensor')} have a gradient at {which}"
             yield fact(text, had, "parameter tensors", step)
@@ -54,7 +55,7 @@ def gradients_at(trace: Trace, steps: Sequence[Stepped], which: str) -> Iterator
 
 def applied(trace: Trace, steps: Iterable[Stepped]) -> list[bool]:
     """For those of the steps that were looked at: whether any of their parameters had a gradient."""
-    return [had > 0 for _, had in numbers(trace, "stepped parameters", *steps)]
+    return [had > 0 for _, had in numbers(trace, claims.STEPPED_PARAMETERS, *steps)]
 
 
 def count(number: float, noun: str, plural: str = "") -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, Forward, GraphCut, Kind, LeafMade
+from torch_doctor.trace import Backward, Forward, GraphCut, Kind, LeafMade, claims
 from torch_doctor_rules.judging.gradients import accumulates
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Site, Trace
 
-REFUSED = "losses without a graph"
+REFUSED = claims.LOSSES_WITHOUT_GRAPH
 NUMBERS = frozenset(("item", "float", "int", "tolist", "numpy", "__float__", "__array__"))
 """What reads numbers out of a tensor: for a log as well, so that the fault is where a tensor is made of them again."""
 DECIDING = frozenset(

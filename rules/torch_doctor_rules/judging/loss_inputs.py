@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step, same_place
-from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Source, Trace
+from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Source, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, number, short
 from torch_doctor_rules.judging.loss_shapes import classes, rank
 from torch_doctor_rules.judging.sites import first_per_site
@@ -120,9 +120,9 @@ def reached_loss(
     return bool(losses)
 
 
-def between(trace: Trace, loss: LossCalled, what: str, low: float, high: float) -> bool:
-    """Whether the numbers that were measured of the loss, the smallest and the largest `what`, lie in a range."""
-    smallest, largest = number(trace, f"smallest {what}", loss), number(trace, f"largest {what}", loss)
+def between(trace: Trace, loss: LossCalled, extremes: tuple[str, str], low: float, high: float) -> bool:
+    """Whether the numbers that were measured of the loss, the claims of the smallest and the largest, lie in a range."""
+    smallest, largest = (number(trace, claim, loss) for claim in extremes)
     return smallest is not None and largest is not None and low <= smallest <= largest <= high
 
 
@@ -133,7 +133,7 @@ def at_loss(trace: Trace, site: Site, said: str, *wrong: Kind) -> Iterator[Evide
     if losses:
         yield fact(f"{len(got)} of {len(losses)} losses got {said}", len(got), "losses", losses[0])
     for loss in (got or losses)[:1]:
-        low, high = number(trace, "smallest input", loss), number(trace, "largest input", loss)
+        low, high = number(trace, claims.SMALLEST_INPUT, loss), number(trace, claims.LARGEST_INPUT, loss)
         if low is not None and high is not None:
             yield fact(f"the values lay between {short(low)} and {short(high)}", high, "", loss)
 

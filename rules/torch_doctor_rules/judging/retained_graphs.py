@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step
-from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoopKind, Retained, Retention, Stepped, Trace
+from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoopKind, Retained, Retention, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact, number, numbers, size
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.sites import first_per_site
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Scope
 
-PLAIN = "kept without a graph"
+PLAIN = claims.KEPT_WITHOUT_GRAPH
 LEAST_GROWTH = 2
 """Passes after the first in which something has to have stayed alive, if it ever does."""
 
@@ -49,7 +49,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
     if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
         return "graphs stay alive, but perhaps on purpose"
-    if any(numbers(trace, "graphs alive", *kept)) and not any(last.bounded for last in kept):
+    if any(numbers(trace, claims.GRAPHS_ALIVE, *kept)) and not any(last.bounded for last in kept):
         return "graphs stay alive, but what was put there does not tell who holds them"
     return len(again) >= LEAST_GROWTH
 
@@ -57,7 +57,7 @@ def reached(trace: Trace, finding: Finding) -> bool | str:
 def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     """How many graphs were alive in the end, and what each takes."""
     kept = at(trace, finding.site, Retained)
-    found = list(numbers(trace, "graphs alive", *kept))
+    found = list(numbers(trace, claims.GRAPHS_ALIVE, *kept))
     if not found:
         often = counted(trace, finding.site, PLAIN)
         if often:
@@ -70,7 +70,7 @@ def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
     passes = [
         each for each in kept if each.index <= most.index and loops & {scope.loop for scope in each.scope.chain()}
     ]
-    each = number(trace, "graph bytes", *kept)
+    each = number(trace, claims.GRAPH_BYTES, *kept)
     weight = f", {size(each)} each" if each else ""
     text = f"{count(graphs, 'graph')} alive after {count(max(len(passes), graphs), 'step')}{weight}"
     yield fact(text, graphs, "graphs", most)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Kind, Trace
+from torch_doctor.trace import Kind, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import BCE, at_loss, between, given, reached_loss, trail_of_input
 from torch_doctor_rules.judging.wording import message
 
@@ -104,7 +104,12 @@ class BceOnLogits(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss was computed of bounded values."""
-        return reached_loss(trace, finding.site, *WRONG, fits=lambda trace, loss: between(trace, loss, "input", 0, 1))
+        return reached_loss(
+            trace,
+            finding.site,
+            *WRONG,
+            fits=lambda trace, loss: between(trace, loss, (claims.SMALLEST_INPUT, claims.LARGEST_INPUT), 0, 1),
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many losses got unbounded values, and between what these lay."""

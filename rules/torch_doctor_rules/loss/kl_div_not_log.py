@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Kind, LossCalled, Trace
+from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import KL_DIV, between, given, trail_of_input
 from torch_doctor_rules.judging.sites import first_per_site
@@ -120,7 +120,8 @@ class KlDivNotLog(Rule):
         """Whether the divergence was computed, of log-probabilities and summed up in another way."""
         losses = at(trace, finding.site, LossCalled)
         if any(
-            loss.input.kind is Kind.UNKNOWN and not between(trace, loss, "sum of exponentials", 0.99, 1.01)
+            loss.input.kind is Kind.UNKNOWN
+            and not between(trace, loss, (claims.SMALLEST_SUM, claims.LARGEST_SUM), 0.99, 1.01)
             for loss in losses
         ):
             return "the run does not tell what kind of values reached the loss"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import Kind, LossCalled, Trace
+from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, number
 from torch_doctor_rules.judging.loss_inputs import DISTANCES, are_integers
 from torch_doctor_rules.judging.loss_shapes import ANY, classes, rank, shown
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import TensorFact
 
 
-MEASURED = ("largest whole target", "targets that are no labels")
+MEASURED = (claims.LARGEST_WHOLE_TARGET, claims.TARGETS_NO_LABELS)
 
 
 class MseOnClassLabels(Rule):
@@ -108,7 +108,7 @@ class MseOnClassLabels(Rule):
         for loss in (wrong or losses)[:1]:
             text = f"{shown(loss.input)} is compared with {loss.target.dtype} {shown(loss.target)}"
             yield fact(f"{text} in {len(wrong)} of {len(losses)} losses", len(wrong), "losses", loss)
-            largest = number(trace, "largest whole target", loss)
+            largest = number(trace, claims.LARGEST_WHOLE_TARGET, loss)
             if largest is not None:
                 yield fact(f"the targets are whole numbers up to {largest:.0f}", largest, "", loss)
 
@@ -146,5 +146,5 @@ def _are_labels(trace: Trace, loss: LossCalled, labels: TensorFact, count: int) 
         return False
     if trace.run is None:
         return labels.kind is Kind.LABELS
-    largest = number(trace, "largest whole target", loss) if trace.run.voids("values") is None else None
+    largest = number(trace, claims.LARGEST_WHOLE_TARGET, loss) if trace.run.voids("values") is None else None
     return are_integers(labels) or (largest is not None and 1 <= largest < count)

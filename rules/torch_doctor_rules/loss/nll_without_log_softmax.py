@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Kind, LossCalled, Trace
+from torch_doctor.trace import Kind, LossCalled, Trace, claims
 from torch_doctor_rules.judging.loss_inputs import NLL, at_loss, between, given, reached_loss, trail_of_input
 from torch_doctor_rules.judging.wording import message
 
@@ -115,4 +115,4 @@ class NllWithoutLogSoftmax(Rule):
 
 def _sums_to_one(trace: Trace, loss: LossCalled) -> bool:
     """Whether the exponentials of every row have the sum 1, as those of log-probabilities."""
-    return between(trace, loss, "sum of exponentials", 1 - CLOSE, 1 + CLOSE)
+    return between(trace, loss, (claims.SMALLEST_SUM, claims.LARGEST_SUM), 1 - CLOSE, 1 + CLOSE)

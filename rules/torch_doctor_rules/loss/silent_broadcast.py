@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import Broadcast, LossCalled, Trace
+from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
 from torch_doctor_rules.judging.loss_shapes import ANY, shown
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import TensorFact
-
-AGREE = "differences of tensors of one shape"
 
 
 class SilentBroadcast(Rule):
@@ -103,7 +101,7 @@ class SilentBroadcast(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss, or the difference, was computed of tensors that match."""
-        return bool(at(trace, finding.site, LossCalled) or counted(trace, finding.site, AGREE))
+        return bool(at(trace, finding.site, LossCalled) or counted(trace, finding.site, claims.SHAPES_AGREE))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """The shapes."""
@@ -112,7 +110,7 @@ class SilentBroadcast(Rule):
         for event, left, right in pairs[:1]:
             wide = shown(left) if not _crossed(left, right) else f"{shown(left)} and {shown(right)}"
             yield fact(f"{len(pairs)} times it was given {wide}", len(pairs), "times", event)
-        agree = counted(trace, finding.site, AGREE)
+        agree = counted(trace, finding.site, claims.SHAPES_AGREE)
         if agree and not pairs:
             yield fact(f"{agree} differences were of tensors of one rank", agree, "differences")
 

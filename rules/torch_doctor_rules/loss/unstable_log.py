@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Kind, LogTaken, Trace
+from torch_doctor.trace import Kind, LogTaken, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, numbers, short
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -114,7 +114,7 @@ class UnstableLog(Rule):
         """Whether the logarithm was taken of something else."""
         logs = at(trace, finding.site, LogTaken)
         if any(log.input.kind is Kind.UNKNOWN for log in logs):
-            low = [value for _, value in numbers(trace, "smallest input", *logs)]
+            low = [value for _, value in numbers(trace, claims.SMALLEST_INPUT, *logs)]
             if not low or min(low) <= TINY:
                 return "the run does not tell where the values come from"
         return bool(logs)
@@ -122,7 +122,7 @@ class UnstableLog(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How small the values became."""
         logs = at(trace, finding.site, LogTaken)
-        low = [value for _, value in numbers(trace, "smallest input", *logs)]
+        low = [value for _, value in numbers(trace, claims.SMALLEST_INPUT, *logs)]
         if low:
             yield fact(f"the smallest value that the logarithm got is {short(min(low))}", min(low), "", logs[0])
 

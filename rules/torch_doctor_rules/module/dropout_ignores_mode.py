@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import FunctionalDropout, Trace
+from torch_doctor.trace import FunctionalDropout, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -13,8 +13,8 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-IN_TRAINING = "dropouts in training"
-WITHOUT = "evaluations without this dropout"
+IN_TRAINING = claims.DROPOUTS_IN_TRAINING
+WITHOUT = claims.EVALUATIONS_WITHOUT_DROPOUT
 
 
 class DropoutIgnoresMode(Rule):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import ForwardByName, ModuleBuilt, ScopeKind, Trace
+from torch_doctor.trace import ForwardByName, ModuleBuilt, ScopeKind, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -13,7 +13,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SO_MEANT = "forwards that are called so"
+SO_MEANT = claims.FORWARDS_OTHERWISE
 
 
 class ForwardCalledDirectly(Rule):
@@ -105,7 +105,7 @@ class ForwardCalledDirectly(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often it was called, and past how many hooks."""
         for event in at(trace, finding.site, ForwardByName)[:1]:
-            times, hooks = number(trace, "forwards by name", event), number(trace, "hooks that were skipped", event)
+            times, hooks = number(trace, claims.FORWARDS_BY_NAME, event), number(trace, claims.HOOKS_SKIPPED, event)
             if times is not None:
                 text = f"called {count(times, 'time')} by name, past {count(hooks or 0, 'hook')}"
                 yield fact(text, times, "calls", event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import BuiltInForward, Trace
+from torch_doctor.trace import BuiltInForward, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -13,7 +13,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-STAYED = "layers of forward that stayed"
+STAYED = claims.LAYERS_STAYED
 
 
 class LayerBuiltInForward(Rule):

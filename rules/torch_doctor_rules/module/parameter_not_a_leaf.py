@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import ParameterMoved, Trace
+from torch_doctor.trace import ParameterMoved, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -92,7 +92,7 @@ class ParameterNotALeaf(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """A run on the CPU shows nothing: there the move does nothing."""
-        ran = counted(trace, finding.site, "kept without a graph")
+        ran = counted(trace, finding.site, claims.KEPT_WITHOUT_GRAPH)
         return "on the CPU the move does nothing, and the attribute is a parameter" if ran else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

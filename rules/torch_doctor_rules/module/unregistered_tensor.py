@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import PlainTensorUsed, Trace
+from torch_doctor.trace import PlainTensorUsed, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -13,8 +13,8 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-NOT_USED = "plain tensors that forward does not use"
-REGISTERED = "tensors that are registered"
+NOT_USED = claims.PLAIN_TENSORS_UNUSED
+REGISTERED = claims.TENSORS_REGISTERED
 
 
 class UnregisteredTensor(Rule):

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import Backward, Clipped
+from torch_doctor.trace import Backward, Clipped, claims
 from torch_doctor_rules.judging.evidence import count, fact, numbers, short
 from torch_doctor_rules.judging.wording import message, owner
 
@@ -131,12 +131,12 @@ def _courses(trace: Trace) -> list[Course]:
 
 
 def _course(trace: Trace, passes: list[Backward]) -> Course | None:
-    norms = [value for _, value in numbers(trace, "gradient norm", *passes)]
+    norms = [value for _, value in numbers(trace, claims.GRADIENT_NORM, *passes)]
     if len(norms) < PASSES:
         return None
     rising = all(earlier < later for earlier, later in pairwise(norms))
     if rising and norms[0] > 0 and norms[-1] > LARGE and norms[-1] > GROWTH * norms[0]:
         return Course(passes[0], norms, explodes=True)
-    ratios = [value for _, value in numbers(trace, "gradient norm of the first layers by the last's", *passes)]
+    ratios = [value for _, value in numbers(trace, claims.GRADIENT_NORM_RATIO, *passes)]
     vanish = len(ratios) == len(norms) and max(ratios) < VANISHED
     return Course(passes[0], ratios, explodes=False) if vanish else None

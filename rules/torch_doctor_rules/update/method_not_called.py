@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import NotCalled, Trace
+from torch_doctor.trace import NotCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.precedence import CONTEXTS
 from torch_doctor_rules.judging.sites import first_per_site
@@ -14,7 +14,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OTHER = "named and not a method"
+OTHER = claims.NAMED_NO_METHOD
 CONSEQUENCES = {
     ("optimizer", "step"): "no parameter is updated",
     ("scheduler", "step"): "the learning rate never changes",

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Stepped, Trace
+from torch_doctor.trace import Backward, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import THOUSAND, at, count, fact, numbers
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -15,7 +15,7 @@ from torch_doctor_rules.judging.wording import message, owner
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OLD = "gradient over this batch's own gradient"
+OLD = claims.GRADIENT_RATIO
 
 MOST_LINES = 3
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Trace
+from torch_doctor.trace import Backward, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Measured
 
-REFUSED = "numbers of a refused loss"
+REFUSED = claims.REFUSED_LOSS_SIZE
 HELP = "reduce it first: `loss.mean()`, or `loss.sum()` over what is counted"
 
 

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import GradFlagSet, Trace
+from torch_doctor.trace import GradFlagSet, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -18,7 +18,7 @@ MEANT = "requires_grad"
 ALIKE = 0.8
 """How alike two words are where one is the other misspelt: `require_gradient` is 0.83, `retains_grad` 0.72."""
 EFFECTS = {False: "it freezes nothing", True: "no gradient is switched on", None: "nothing changes"}
-OTHER = "set on what reads it"
+OTHER = claims.FLAG_READ
 
 
 class RequiresGradTypo(Rule):

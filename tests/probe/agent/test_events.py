@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import torch_doctor
+import torch_doctor_rules
 from torch_doctor import trace
 from torch_doctor.probe.agent import claims
 from torch_doctor.trace import Event, TensorFact
+from torch_doctor.trace import claims as known_to_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 AGENT = Path(torch_doctor.__file__).parent / "probe/agent"
+RULES = Path(torch_doctor_rules.__file__).parent
 PLUMBING = {"recorder.py", "scopes.py"}  # they pass on what they are given, or write the scopes' own
 OF_THE_PROTOCOL = {"site", "scope", "guards", "index"}  # which it has other words for
 
@@ -124,16 +128,29 @@ def test_what_describes_a_tensor_has_the_fields_of_a_tensor_fact() -> None:
     assert described <= set(fields_of(TensorFact))
 
 
-def test_every_measurement_makes_a_claim_that_has_a_name() -> None:
-    named = {name for name, value in vars(claims).items() if isinstance(value, str) and name.isupper()}
-    used: set[str] = set()
+def constants(module: ModuleType) -> dict[str, str]:
+    return {name: value for name, value in vars(module).items() if isinstance(value, str) and name.isupper()}
+
+
+def claims_used_in(folder: Path) -> set[str]:
+    return {
+        node.attr
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "claims"
+    }
+
+
+def test_no_measurement_makes_a_claim_without_a_name() -> None:
     for path in AGENT.rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for call in calls(tree, "measured"):
+        for call in calls(ast.parse(path.read_text(encoding="utf-8")), "measured"):
             assert not words(call.args[0]), f"{path}:{call.lineno}"
-        used |= {
-            node.attr
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "claims"
-        }
-    assert used == named
+
+
+def test_the_agent_and_the_rules_mean_the_same_by_a_claim() -> None:
+    assert constants(claims) == constants(known_to_rules)
+
+
+@pytest.mark.parametrize("folder", [AGENT, RULES], ids=["agent", "rules"])
+def test_every_claim_is_made_and_read(folder: Path) -> None:
+    assert claims_used_in(folder) == set(constants(claims))

@@ -17,7 +17,7 @@ def test_time_that_is_over_just_as_the_script_ends_is_told_as_such() -> None:
     said, says = os.pipe()
     channel = Channel(says)
     sites = Sites("/project", "/project/train.py", channel)
-    recorder = Recorder(channel, sites, Index(sites), Caps({}, channel.write), {})
+    recorder = Recorder(channel, sites, Index(sites), Caps({}), {})
     ending = Ending(recorder)
     late = [StopProbe()]
 

@@ -69,7 +69,7 @@ class Run:
         self._channel = channel
         self._sites = Sites(plan["project"], plan["script"], channel)
         self._index = Index(self._sites)
-        self._caps = Caps(plan, channel.write)
+        self._caps = Caps(plan)
         self.recorder = Recorder(channel, self._sites, self._index, self._caps, plan)
         self.recorder.scopes.loops = self.loops = Loops(self._index, self._caps)
         self._ending = Ending(self.recorder)

@@ -37,7 +37,7 @@ class Caps:
     all that.
     """
 
-    def __init__(self, plan: Mapping[str, Any], write: Callable[..., None]) -> None:
+    def __init__(self, plan: Mapping[str, Any]) -> None:
         self.batches: int = plan.get("batches") or BATCHES
         self.epochs: int = plan.get("epochs") or EPOCHS
         self.budget: int = plan.get("steps") or STEPS
@@ -48,7 +48,6 @@ class Caps:
         self.steps = 0
         self.stopping = False
         self.pass_seconds: float = float(plan.get("pass_seconds") or PASS_SECONDS)
-        self._write = write
         self._without_steps: set[int] = set()
         self.between: Callable[[], None] = lambda: None
         self.ended: Callable[[Loop], None] = lambda _: None

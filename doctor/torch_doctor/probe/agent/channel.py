@@ -60,11 +60,6 @@ class Channel:
                 self._broken = True
 
 
-def encoded(value: Value) -> str:
-    """A value as JSON."""
-    return _encode(value)
-
-
 def moved_up(descriptor: int) -> int:
     """A descriptor under a number that scripts which close what is open (`os.closerange(3, 256)`) do not think of."""
     try:

@@ -8,9 +8,6 @@ import types
 from typing import Any
 
 UNPACK = dis.opmap["UNPACK_SEQUENCE"]
-HIDDEN = frozenset(
-    {"__path__", "__file__", "__wrapped__", "__array__", "__array_interface__", "__cuda_array_interface__"}
-)
 
 
 class Silent:

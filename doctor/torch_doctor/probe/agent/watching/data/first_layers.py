@@ -19,7 +19,6 @@ class Watcher:
     """Has the first layers of a model say what they get, for the first calls at each place."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._looks: dict[int, int] = {}

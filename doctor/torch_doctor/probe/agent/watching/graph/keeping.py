@@ -44,7 +44,6 @@ class Watcher:
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
-        self._torch = watch.torch
         self._tensor = watch.torch.Tensor
         self._recorder = watch.recorder
         self._nodes = watch.recorder.index.nodes

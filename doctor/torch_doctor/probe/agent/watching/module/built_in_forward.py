@@ -21,7 +21,6 @@ class Watcher:
     """Looks, after each whole forward, at what was built in it and whether that is part of the module now."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._made: list[tuple[Any, int, int]] = []

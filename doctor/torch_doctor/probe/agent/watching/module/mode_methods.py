@@ -23,7 +23,6 @@ class Watcher:
     """Is told of each class of the project's whose modules turn up."""
 
     def __init__(self, watch: Watch) -> None:
-        self._watch = watch
         self._recorder = watch.recorder
         self._told: set[tuple[type, str]] = set()
 

@@ -28,7 +28,6 @@ class Watcher:
         self._recorder = watch.recorder
         self._torch = watch.torch
         self._told: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._building: list[Any] = []
         self._stepping: list[Any] = []
         self._under_way: tuple[Any, int, Here, tuple[Any, ...], dict[str, Any]] | None = None
         self._clearing = False

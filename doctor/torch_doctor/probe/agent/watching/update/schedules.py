@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..naming import class_name
@@ -18,7 +17,6 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._deep = 0
-        self._known: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def install(self) -> None:
         """Puts the wrappers in place, in the classes that are there and in those that will be made from them."""

@@ -11,9 +11,8 @@ import pytest
 
 import torch_doctor
 import torch_doctor_rules
-from torch_doctor import trace
 from torch_doctor.probe.agent import claims
-from torch_doctor.trace import Event, TensorFact
+from torch_doctor.trace import EVENTS, TensorFact
 from torch_doctor.trace import claims as known_to_rules
 
 if TYPE_CHECKING:
@@ -84,8 +83,6 @@ def written() -> Iterator[Written]:
 
 
 WRITTEN = list(dict.fromkeys(written()))  # a function in another is found twice
-CLASSES = {name: kind for name in trace.__all__ if isinstance(kind := getattr(trace, name), type)}
-EVENTS = {name: kind for name, kind in CLASSES.items() if issubclass(kind, Event)}
 
 
 def fields_of(kind: type) -> dict[str, bool]:

@@ -9,7 +9,6 @@ import pytest
 
 import torch_doctor_rules
 from torch_doctor.probe.agent import discovery, libraries, stand_ins, watching
-from torch_doctor.probe.agent.libraries import LIBRARIES
 from torch_doctor.probe.agent.stand_ins import told
 
 if TYPE_CHECKING:
@@ -46,4 +45,4 @@ def test_a_stand_in_says_what_it_replaces_and_what_that_makes_meaningless(kind: 
 
 def test_a_library_is_a_module_of_its_name() -> None:
     modules = {module.__name__.split(".")[-1] for module in discovery.modules(libraries) if hasattr(module, "LIBRARY")}
-    assert {library.name for library in LIBRARIES} == modules
+    assert {library.name for library in libraries.known()} == modules

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..libraries import LIBRARIES
+from ..libraries import known
 from ..nodes import span_of
 from .rewriter import Rewriter
 from .syntax import READING, is_plain, is_super, reads, written_out
 
-LOGGING = frozenset(method for library in LIBRARIES for method in library.logs)
-METERING = frozenset(method for library in LIBRARIES for method in library.meters)
-METERS = tuple(library.name for library in LIBRARIES if library.meters)
+LOGGING = frozenset(method for library in known() for method in library.logs)
+METERING = frozenset(method for library in known() for method in library.meters)
+METERS = tuple(library.name for library in known() if library.meters)
 
 
 class ExpressionRewriter(Rewriter):

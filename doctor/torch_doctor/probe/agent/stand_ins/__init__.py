@@ -1,7 +1,7 @@
 """Stand-ins for what a script needs and this machine does not have: a GPU, data, pretrained weights, arguments, trackers.
 
 Each is told, with what it makes meaningless (`voids`, the words of `told`); what cannot be known is not made up. A new one
-is a new module with a subclass of `StandIn`: all are found by walking this package.
+is a new module with a subclass of `StandIn`: all are found by walking this package, and that of libraries.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .. import discovery
+from .. import discovery, libraries
 from .source import Sources
 from .stand_in import Setting, StandIn
 from .told import Teller
@@ -53,7 +53,8 @@ def stand_ins() -> dict[str, type[StandIn]]:
     """All stand-ins by the names of their classes, in the order in which they are installed."""
     found = {
         name: kind
-        for module in discovery.modules(sys.modules[__name__])
+        for package in (sys.modules[__name__], libraries)
+        for module in discovery.modules(package)
         for name, kind in vars(module).items()
         if isinstance(kind, type)
         and issubclass(kind, StandIn)

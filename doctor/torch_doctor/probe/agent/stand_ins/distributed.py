@@ -34,7 +34,7 @@ SPLITS = ("use_local_synchronization", "group_desc")  # keywords of `new_group` 
 class ProcessGroup(StandIn):
     """Lets distributed training run on the CPU, by gloo."""
 
-    replaces = "no launcher set it"
+    replaces = "a launcher of several processes"
     voids = (told.PROCESSES,)
     installed_after = ("Gpu",)
 
@@ -54,7 +54,7 @@ class ProcessGroup(StandIn):
             except KeyError:
                 if key not in LAUNCHED or environment is not os.environ or not self.sources.called_by_user():
                     raise
-            self.tell(f'os.environ["{key}"]', LAUNCHED[key])
+            self.tell(f'os.environ["{key}"]', LAUNCHED[key], why="no launcher set it")
             return LAUNCHED[key]
 
         kind.__getitem__ = answered  # type: ignore[method-assign]

@@ -7,11 +7,11 @@ import importlib
 import os
 from typing import Any
 
-from ..libraries import LIBRARIES
+from ..libraries import known
 from . import told
 from .stand_in import StandIn
 
-REPOSITORIES = {word: library for library in LIBRARIES for word in library.repositories}
+REPOSITORIES = {word: library for library in known() for word in library.repositories}
 """Word in the name of a repository → the library of the same models."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import claims, hooks
-from ...libraries import LIBRARIES
+from ...libraries import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ..watch import Watch
 
 MOST = 8  # events that one place writes
-NUMBERS = {library.name: library.logs for library in LIBRARIES if library.logs}
-KEEPING = {library.name: library.meters for library in LIBRARIES if library.meters}
+NUMBERS = {library.name: library.logs for library in known() if library.logs}
+KEEPING = {library.name: library.meters for library in known() if library.meters}
 
 
 class Watcher:

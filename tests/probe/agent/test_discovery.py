@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import torch_doctor_rules
 from torch_doctor.probe.agent import discovery, libraries, stand_ins, watching
 from torch_doctor.probe.agent.stand_ins import told
+from torch_doctor.rule import all_rules
 
 if TYPE_CHECKING:
     from torch_doctor.probe.agent.stand_ins.stand_in import StandIn
@@ -18,9 +17,9 @@ FACTS = {value for name, value in vars(told).items() if name.isupper()}
 
 
 def test_watchers_live_in_the_families_of_the_rules() -> None:
-    rules = {path.parent.name for path in Path(torch_doctor_rules.__file__).parent.glob("*/__init__.py")}
+    families = {type(rule).__module__.split(".")[-2] for rule in all_rules()}
     found = [module for module in discovery.modules(watching) if hasattr(module, "Watcher")]
-    assert {module.__name__.split(".")[-2] for module in found} == rules
+    assert {module.__name__.split(".")[-2] for module in found} == families
     assert len(watching.watchers()) == len(found)  # others know them by the names of their modules alone
 
 

@@ -21,6 +21,7 @@ class Watcher:
     """Is shown every `thing.forward` that the user's code calls; tells of each place and module once, and counts."""
 
     def __init__(self, watch: Watch) -> None:
+        self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._seen: dict[tuple[int, int, int], int | None] = {}

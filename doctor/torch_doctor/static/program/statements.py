@@ -38,12 +38,11 @@ class Augment(Stmt):
 class Annotate(Stmt):
     """`name: annotation` without a value: a field of a dataclass."""
 
-    __slots__ = ("annotation", "name")
+    __slots__ = ("name",)
 
-    def __init__(self, at: At, name: str, annotation: Expr) -> None:
+    def __init__(self, at: At, name: str) -> None:
         self.at = at
         self.name = name
-        self.annotation = annotation
 
 
 class Evaluate(Stmt):

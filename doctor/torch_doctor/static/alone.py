@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
-from torch_doctor.static.values import NEW, NOWHERE, Bound, ClassValue, Fact, FunctionValue, Module, Unknown, Value
+from torch_doctor.static.values import (
+    NEW,
+    NOWHERE,
+    Bound,
+    Call,
+    ClassValue,
+    Fact,
+    FunctionValue,
+    Module,
+    Unknown,
+    Value,
+)
 from torch_doctor.trace import Escaped
 
 if TYPE_CHECKING:
@@ -22,7 +33,7 @@ def construct(executor: Executor, cls: ClassValue) -> Value:
     args: tuple[Value, ...] = ()
     if found is not None and isinstance(found[0], FunctionValue):
         args = _arguments(executor, found[0], skip=1)
-    return instances.instantiate(executor, cls, args, {}, cls.node)
+    return instances.instantiate(executor, cls, Call(args, {}, cls.node))
 
 
 def use_module(executor: Executor, module: Module) -> None:
@@ -35,7 +46,7 @@ def use_module(executor: Executor, module: Module) -> None:
     if found is not None and isinstance(found[0], FunctionValue):
         _moved(executor)
         args = _arguments(executor, found[0], skip=1)
-        forwards.call_module(executor, module, args, {}, module.cls.node, module.cls.name)
+        forwards.call_module(executor, module, Call(args, {}, module.cls.node, module.cls.name))
 
 
 def method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
@@ -46,7 +57,7 @@ def method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
     if isinstance(attribute, Bound) and attribute.function.node is function:
         _outside(executor)
         args = _arguments(executor, attribute.function, skip=1)
-        result = executor.call(attribute, args, {MORE: Unknown()}, function)
+        result = executor.call(attribute, Call(args, {MORE: Unknown()}, function))
         _returned(executor, result, function)
     elif isinstance(attribute, FunctionValue):
         enter(executor, attribute)
@@ -57,7 +68,7 @@ def enter(executor: Executor, function: FunctionValue) -> None:
     _outside(executor)
     args = _arguments(executor, function, skip=0)
     target: Value = function
-    result = executor.call(target, args, {MORE: Unknown()}, function.node)
+    result = executor.call(target, Call(args, {MORE: Unknown()}, function.node))
     _returned(executor, result, function.node)
 
 

@@ -14,11 +14,11 @@ from torch_doctor.static.language import (
     calls,
     comprehensions,
     conditions,
-    containers,
     contexts,
     definitions,
     expressions,
     files,
+    items,
     loops,
     operators,
     statements,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.training.places import Moves
     from torch_doctor.static.training.workers import Draws
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Args, Keywords, Loader, Module, Object, Symbol, Tensor
+    from torch_doctor.static.values import Args, Call, Loader, Module, Object, Symbol, Tensor
     from torch_doctor.trace import Overwritten, Repeated, Site
 
 
@@ -179,9 +179,9 @@ class Executor(Machine):
         found = attributes.ATTRIBUTES.get(value.__class__, attributes.of_unknown)
         return found(self, self.resolve(value), name, node)
 
-    def call(self, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str = "") -> Value:
-        """Call a value; `name` is the user's spelling of it."""
-        return calls.call(self, func, args, keywords, node, name)
+    def call(self, func: Value, call: Call) -> Value:
+        """Call a value."""
+        return calls.call(self, func, call)
 
     def batch_of(self, loader: Loader) -> Value:
         """What one pass over a loader gets."""
@@ -242,7 +242,7 @@ _EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
     **branches.EXPRESSIONS,
     **comprehensions.EXPRESSIONS,
     **conditions.EXPRESSIONS,
-    **containers.EXPRESSIONS,
+    **items.EXPRESSIONS,
     **definitions.EXPRESSIONS,
     **operators.EXPRESSIONS,
 }

@@ -9,7 +9,7 @@ from torch_doctor.static.program.walking import asks_version, walk
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import checkpoints
-from torch_doctor.static.values import Args, Keywords, Lib, Unknown
+from torch_doctor.static.values import Args, Call, Keywords, Lib, Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +46,7 @@ def read(run: Executor, calls: list[p.Call]) -> None:
     for call in calls:
         function = run.evaluate(call.func)
         if isinstance(function, Lib) and canonical(function.name) in training.LOADS:
-            checkpoints.loaded(run, _args(call), _keywords(run, call), call)
+            checkpoints.loaded(run, canonical(function.name), Call(_args(call), _keywords(run, call), call))
 
 
 def _called(call: p.Call) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import multiprocessing
 import threading
+from typing import TYPE_CHECKING
 
 import pytest
 import torch.multiprocessing as workers
 
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.frameworks import (
-    ACCELERATE,
     DEEPSPEED,
     ENGINE_EVALUATORS,
     ENGINE_TRAINERS,
@@ -19,9 +19,12 @@ from torch_doctor.static.tables.frameworks import (
     FRAMEWORKS,
     MODULE_BASES,
     OWNERS,
-    Framework,
 )
+from torch_doctor.static.tables.hugging_face import ACCELERATE
 from torch_doctor.static.tables.launchers import LAUNCHERS
+
+if TYPE_CHECKING:
+    from torch_doctor.static.tables.framework import Framework
 
 
 @pytest.mark.parametrize("name", sorted({*MODULE_BASES, *OWNERS, *FACTORIES, *LAUNCHERS}))

@@ -10,8 +10,8 @@ import pytest
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.layers import LAYERS
 from torch_doctor.static.tables.libraries import HARMFUL, HARMLESS, PASS_THROUGH, RANGES, harmless
-from torch_doctor.static.tables.models import WRAPPERS
 from torch_doctor.static.tables.training import CLIPS, OPTIMIZERS
+from torch_doctor.static.tables.wrappers import WRAPPERS
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from torch import nn
 
 from torch_doctor.static.tables import models, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.models import WRAPPERS, LibraryModel, library_model
+from torch_doctor.static.tables.models import LibraryModel, library_model
 from torch_doctor.static.tables.training import (
     GRAD_MODE_SWITCH,
     GRAD_MODES,
@@ -21,6 +21,7 @@ from torch_doctor.static.tables.training import (
     optimizer_of,
     scheduler_of,
 )
+from torch_doctor.static.tables.wrappers import WRAPPERS
 
 
 def _names() -> set[str]:

@@ -4,36 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.flow import EMPTY, Flow
-from torch_doctor.static.language import files, invocation
+from torch_doctor.static.flow import EMPTY
+from torch_doctor.static.language import files, object_attributes
 from torch_doctor.static.measuring import making
-from torch_doctor.static.tables import functions, layers, models
-from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
+from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import (
     cuts,
     devices,
     distributions,
     loading,
-    modes,
-    module_parts,
     outdated,
     pixels,
     places,
-    plain_tensors,
 )
 from torch_doctor.static.values import (
     CPU,
     VERSION,
-    Bound,
     ClassValue,
     Const,
     Content,
     Context,
     Distribution,
     Either,
-    Fact,
     FunctionValue,
     Grads,
     Instance,
@@ -60,7 +53,6 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Value,
     either,
-    fresh_symbol,
     held,
     plain_from,
     unpacked,
@@ -218,115 +210,6 @@ def _of_namespace(run: Executor, value: Namespace, name: str, _: p.Node) -> Valu
     return found if isinstance(found, Value) else Unknown()
 
 
-def _of_class(run: Executor, value: ClassValue, name: str, _: p.Node) -> Value:
-    if name == "__name__":
-        return Const(value.name)
-    found = value.find(name)
-    if found is None:
-        for base in value.mro():
-            if isinstance(base, Lib):
-                return Lib(f"{base.name}.{name}")
-        return Unknown()
-    attribute = found[0]
-    if isinstance(attribute, FunctionValue) and attribute.style == "class":
-        return Bound(attribute, value)
-    return attribute
-
-
-def _of_super(run: Executor, value: Super, name: str, node: p.Node) -> Value:
-    thing = value.self
-    cls = thing.cls if isinstance(thing, (Instance, Module)) else thing if isinstance(thing, ClassValue) else None
-    if cls is None:
-        return Unknown()
-    # What comes after a library's class is taken for the library's.
-    found = cls.find(name, after=value.cls) if isinstance(value.cls, ClassValue) else None
-    if found is not None and isinstance(thing, Module) and _module_before(cls, found[1], value.cls):
-        own = name == "__init__" or name in MODULE_METHODS
-        found = None if own else found
-    if found is not None:
-        return _bound(run, found[0], thing, node)
-    if isinstance(thing, Module):
-        return Method(thing, f"super.{name}")
-    return Method(thing, name)
-
-
-def _module_before(cls: ClassValue, found: ClassValue, after: Value) -> bool:
-    """Whether `nn.Module` itself stands before the class `found` in the order in which `super()` looks."""
-    order = cls.mro()
-    between = order[order.index(after) + 1 : order.index(found)] if after in order else ()
-    return any(isinstance(base, Lib) and canonical(base.name) in layers.MODULE_BASES for base in between)
-
-
-def _bound(run: Executor, attribute: Value, thing: Value, node: p.Node) -> Value:
-    if isinstance(attribute, FunctionValue):
-        if attribute.style == "static":
-            return attribute
-        if attribute.style == "property":
-            return invocation.enter(run, attribute, (thing,), {}, node)
-        if attribute.style == "class" and isinstance(thing, (Instance, Module)) and thing.cls is not None:
-            return Bound(attribute, thing.cls)
-        return Bound(attribute, thing)
-    return attribute
-
-
-def _of_instance(run: Executor, value: Instance, name: str, node: p.Node) -> Value:
-    found = value.fields.get(name)
-    if isinstance(found, Value):
-        return run.resolve(found)
-    inherited = value.cls.find(name)
-    if inherited is not None:
-        return _bound(run, inherited[0], value, node)
-    if name == "__class__":
-        return value.cls
-    if name == "__dict__":
-        return Plain()
-    if value.cls.opaque_base() or value.cls.libraries():
-        return Method(value, name)
-    return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))
-
-
-def _of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value:  # noqa: C901, PLR0911 - the ways to find it, in order
-    if name == "module" and value.shell:
-        inner = run.objects.get(value.id)
-        return inner if isinstance(inner, Module) else value
-    found = value.fields.get(name)
-    if isinstance(found, ParameterValue) and found.fact(Fact.HOME) is not None:
-        plain_tensors.read(run, found, node)
-    if isinstance(found, Value):
-        return run.resolve(found)
-    if name == "training":
-        mode = modes.current_mode(run, value)
-        if value.cls is not None:
-            run.heap.set(value.facts, Fact.READS_MODE, value=True)
-        return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
-    if value.cls is not None:
-        inherited = value.cls.find(name)
-        if inherited is not None:
-            return _bound(run, inherited[0], value, node)
-    if name == "__call__":
-        return value
-    if name in MODULE_METHODS or (name in ENGINE_METHODS and value.cls is None):
-        return Method(value, name)
-    if name == "module" and value.cls is None:
-        return value  # the way to what DataParallel wraps
-    if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
-        known = value.table is not None  # else it stands for any of several
-        return Params(frozenset((value.id,)), whole=known, bias=name != "weight", single=True)
-    if name.startswith(("weight_", "bias_")) and value.table is not None and value.table.parameters:
-        return Params(frozenset((value.id,)), bias=True, single=True)  # one of several, `weight_ih_l0`
-    if name == "__class__":
-        return value.cls or Unknown()
-    content = module_parts.listed(value)
-    if content is not None and name.isdigit() and int(name) < len(content.items):
-        return content.items[int(name)]
-    head = models.classifier_head(value.layer) if value.cls is None else None
-    if value.cls is None and (not value.layer or (head is not None and head[0] == name)):
-        return module_parts.part_of(run, value, name)
-    if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):
-        return Method(value, name)
-    return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))
-
-
 def _of_package(run: Executor, value: Package, name: str, _: p.Node) -> Value:
     inner = run.imports.find(value.path / "__init__.py", name, level=1)
     return files.imported(run, inner) if inner is not None else Unknown()
@@ -353,10 +236,10 @@ ATTRIBUTES: Final[dict[type[Value], Callable[[Executor, Any, str, p.Node], Value
     Distribution: _of_distribution,
     Namespace: _of_namespace,
     Package: _of_package,
-    ClassValue: _of_class,
-    Super: _of_super,
-    Instance: _of_instance,
-    Module: _of_module,
+    ClassValue: object_attributes.of_class,
+    Super: object_attributes.of_super,
+    Instance: object_attributes.of_instance,
+    Module: object_attributes.of_module,
     Context: _of_object,
     Partial: _of_object,
     FunctionValue: _of_object,

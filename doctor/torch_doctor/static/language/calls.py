@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import library
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
@@ -14,7 +15,6 @@ from torch_doctor.static.training import (
     autocasting,
     fitting,
     forwards,
-    library_calls,
     loaders,
     loading,
     memory,
@@ -30,11 +30,12 @@ from torch_doctor.static.training import (
     workers,
 )
 from torch_doctor.static.values import (
-    Args,
     Bound,
+    Call,
     ClassValue,
     Const,
     Context,
+    Distribution,
     Either,
     FunctionValue,
     Instance,
@@ -43,6 +44,7 @@ from torch_doctor.static.values import (
     Mapping,
     Method,
     Module,
+    Number,
     Partial,
     Plain,
     Spread,
@@ -51,6 +53,7 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownAttribute,
     Value,
+    Zero,
     either,
     fresh_symbol,
     held,
@@ -109,11 +112,12 @@ def _called(run: Executor, func: Value, node: p.Call) -> Value:
             keywords["**"] = Unknown(value.flow, held((value,)))
     spelling = run.text(node.func)
     before = run.waits
-    result = run.resolve(run.call(func, tuple(args), keywords, node, spelling))
+    call = Call(tuple(args), keywords, node, spelling)
+    result = run.resolve(run.call(func, call))
     if run.clocks:
-        timing.called(run, func, (tuple(args), keywords), before)
+        timing.called(run, func, call, before)
     if run.loop_depth:
-        reading.called(run, func, tuple(args), node)
+        reading.called(run, func, call)
     return result
 
 
@@ -136,73 +140,87 @@ def _super(run: Executor, node: p.Call) -> Value:
     return Super(frame.what.owner, frame.self)
 
 
-def call(  # noqa: C901, PLR0911, PLR0912 - one branch per sort of callable
-    run: Executor, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str = ""
-) -> Value:
-    """Call a value; `name` is the user's spelling of it."""
+def call(run: Executor, func: Value, call: Call) -> Value:
+    """Call a value."""
+    func = run.resolve(_watched(run, func, call))
+    return CALLS.get(func.__class__, outside.opaque)(run, func, call)
+
+
+def _watched(run: Executor, func: Value, call: Call) -> Value:
+    """Tell those that watch calls of this one; what is called, where it is not what it seems."""
     if run.overwritten:
-        overwriting.called(run, func, node)
-    settings.seeded(run, func, name, keywords, node)
-    settings.checked(run, func, name, node)
+        overwriting.called(run, func, call.node)
+    settings.seeded(run, func, call)
+    settings.checked(run, func, call.name, call.node)
     if run.seeding is not None:
-        workers.seeding(run, func, args, node)
-    if name.endswith(".set_epoch"):
-        loaders.epoch_set(run, func, node)
-    if run.load_reports:
-        func = loading.meant(run, func, "", node)
-    if isinstance(func, UnknownAttribute):
-        return unknown_methods.method_of_unknown(run, func, args, keywords, node, name)
-    if isinstance(func, (Plain, Const)):
-        for value in (*args, *keywords.values()):
-            outside.call_back(run, value, node)
-        if name.rpartition(".")[2] in REORDERING_METHODS:
-            rows.reordered(run, node)
-        if run.drawing is not None:
-            workers.drawn(run, func, node)
-        if run.shares.arrays and name.rpartition(".")[2] in CHANGING:
-            memory.changed(run, func, name.rpartition(".")[0], node)
-        known = fitting.method(run, func, args, keywords, node) if isinstance(func, Plain) else None
-        if known is None and isinstance(func, Plain):
-            known = pixels.method(func, name.rpartition(".")[2])
-        return known or plain_from((func, *args))
-    func = run.resolve(func)
-    if isinstance(func, FunctionValue):
-        return invocation.called(run, func, args, keywords, node)
-    if isinstance(func, Bound):
-        if func.function.node.name == "forward" and isinstance(func.self, Module) and not run.modules_called:
-            return forwards.call_module(run, func.self, args, keywords, node, name)
-        return invocation.called(run, func.function, (func.self, *args), keywords, node)
-    if isinstance(func, Module):
-        return forwards.call_module(run, func, args, keywords, node, name)
-    if isinstance(func, Lib):
-        library = canonical(func.name)
-        if library in AUTOCASTS:
-            return autocasting.context(func.name, args, keywords, run.site(node))
-        return library_calls.call_library(run, library, args, keywords, node, name)
-    if isinstance(func, Method):
-        if func.name in REORDERING_METHODS and not isinstance(func.of, Module):
-            rows.reordered(run, node)
-        return methods.call_method(run, func.of, func.name, args, keywords, node, name)
-    if isinstance(func, ClassValue):
-        return instances.instantiate(run, func, args, keywords, node)
-    if isinstance(func, Partial):
-        return run.call(func.func, (*func.args, *args), {**func.keywords, **keywords}, node, name)
-    if isinstance(func, Either):
-        return _any_of(run, func, args, keywords, node, name)
-    if isinstance(func, Instance):
-        found = func.cls.find("__call__")
-        if found is not None and isinstance(found[0], FunctionValue):
-            draws = run.draws
-            result = invocation.called(run, found[0], (func, *args), keywords, node)
-            if run.draws > draws:
-                _apply(run, func)
-            return result
-    if isinstance(func, Tool):
+        workers.seeding(run, func, call)
+    if call.name.endswith(".set_epoch"):
+        loaders.epoch_set(run, func, call.node)
+    return loading.meant(run, func, "", call.node) if run.load_reports else func
+
+
+def _plain(run: Executor, func: Const | Plain, call: Call) -> Value:
+    """A method of a number, a string or an array."""
+    for value in call.values:
+        outside.call_back(run, value, call.node)
+    if call.method in REORDERING_METHODS:
+        rows.reordered(run, call.node)
+    if run.drawing is not None:
+        workers.drawn(run, func, call.node)
+    if run.shares.arrays and call.method in CHANGING:
+        memory.changed(run, func, call.name.rpartition(".")[0], call.node)
+    known = None
+    if isinstance(func, Plain):
+        known = fitting.method(run, func, call) or pixels.method(func, call.method)
+    return known or plain_from((func, *call.args))
+
+
+def _bound(run: Executor, func: Bound, call: Call) -> Value:
+    """A method of the project; a forward that is called by its name is one like any other."""
+    if func.function.node.name == "forward" and isinstance(func.self, Module) and not run.modules_called:
+        return forwards.call_module(run, func.self, call)
+    return invocation.called(run, func.function, call.with_first(func.self))
+
+
+def _library(run: Executor, func: Lib, call: Call) -> Value:
+    name = canonical(func.name)
+    if name in AUTOCASTS:
+        return autocasting.context(func.name, call, run.site(call.node))
+    return library.called(run, name, call) or outside.opaque(run, Lib(name), call)
+
+
+def _method(run: Executor, func: Method, call: Call) -> Value:
+    if func.name in REORDERING_METHODS and not isinstance(func.of, Module):
+        rows.reordered(run, call.node)
+    return methods.call_method(run, func.of, func.name, call)
+
+
+def _partial(run: Executor, func: Partial, call: Call) -> Value:
+    given = (*func.args, *call.args)
+    return run.call(func.func, Call(given, {**func.keywords, **call.keywords}, call.node, call.name))
+
+
+def _instance(run: Executor, func: Instance, call: Call) -> Value:
+    """An object of a class of the project, by its `__call__`."""
+    found = func.cls.find("__call__")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return outside.opaque(run, func, call)
+    draws = run.draws
+    result = invocation.called(run, found[0], call.with_first(func))
+    if run.draws > draws:
         _apply(run, func)
-        return methods.call_method(run, func, "__call__", args, keywords, node, name)
-    if isinstance(func, Context):  # a grad-mode context used as a decorator by hand
-        return args[0] if args else Unknown()
-    return outside.opaque(run, func, args, keywords, node, name)
+    return result
+
+
+def _tool(run: Executor, func: Tool, call: Call) -> Value:
+    """An object of a library's class."""
+    _apply(run, func)
+    return methods.call_method(run, func, "__call__", call)
+
+
+def _context(_: Executor, __: Context, call: Call) -> Value:
+    """A grad mode that decorates a function by hand."""
+    return call.argument(0) or Unknown()
 
 
 def _apply(run: Executor, transform: Value) -> None:
@@ -211,28 +229,49 @@ def _apply(run: Executor, transform: Value) -> None:
         run.applied[1].append(transform)
 
 
-def _any_of(run: Executor, func: Either, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+def _any_of(run: Executor, func: Either, call: Call) -> Value:
     """Call each option on its own path."""
     (_, option), *others = func.options
     if not others:
-        return run.call(option, args, keywords, node, name)
+        return run.call(option, call)
     results: list[Value] = []
     symbol, arm = run.deciding(func) or (fresh_symbol("option"), True)
 
     def first() -> bool:
-        results.append(run.call(option, args, keywords, node, name))
+        results.append(run.call(option, call))
         return True
 
     def second() -> bool:
         rest = others[0][1] if len(others) == 1 else either(others)
-        results.append(run.call(rest, args, keywords, node, name))
+        results.append(run.call(rest, call))
         return True
 
-    run.fork((({symbol: arm}, first), ({symbol: not arm}, second)), node, symbol)
+    run.fork((({symbol: arm}, first), ({symbol: not arm}, second)), call.node, symbol)
     left, right = results if arm else reversed(results)
     joined: Value = join(left, right, symbol)
     return joined
 
+
+CALLS: Final[dict[type[Value], Callable[[Executor, Any, Call], Value]]] = {
+    UnknownAttribute: unknown_methods.method_of_unknown,
+    Const: _plain,
+    Zero: _plain,
+    Plain: _plain,
+    Number: _plain,
+    FunctionValue: invocation.called,
+    Bound: _bound,
+    Module: forwards.call_module,
+    Lib: _library,
+    Method: _method,
+    ClassValue: instances.instantiate,
+    Partial: _partial,
+    Either: _any_of,
+    Instance: _instance,
+    Tool: _tool,
+    Distribution: _tool,
+    Context: _context,
+}
+"""What calling a value of each type does."""
 
 EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
     p.Call: evaluate_call,

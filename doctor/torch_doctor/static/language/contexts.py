@@ -10,6 +10,7 @@ from torch_doctor.static.training import autocasting, devices, not_called, setti
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
+    Call,
     Context,
     Instance,
     Lib,
@@ -59,14 +60,14 @@ def _with(run: Executor, node: p.With) -> bool:
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
     if isinstance(enter, Bound):
-        entered = run.call(enter, (), {}, node)
+        entered = run.call(enter, Call((), {}, node))
     if node.target is not None:
         targets.bind(run, node.target, entered, node)
     alive = run.block(node.body)
     if isinstance(context, Instance):
         leave = run.attribute(context, "__exit__", node)
         if isinstance(leave, Bound):
-            run.call(leave, (NOTHING, NOTHING, NOTHING), {}, node)
+            run.call(leave, Call((NOTHING, NOTHING, NOTHING), {}, node))
     elif isinstance(context, Tool):
         settings.left(run, context, node.context)
     return alive
@@ -97,7 +98,7 @@ def _with_generator(run: Executor, node: p.With, context: Suspended) -> bool:
         run.frame = inner
         return NOTHING
 
-    invocation.enter(run, context.function, context.args, context.keywords, node, on_yield=inside)
+    invocation.enter(run, context.function, Call(context.args, context.keywords, node), on_yield=inside)
     return alive[0]
 
 

@@ -12,6 +12,7 @@ from torch_doctor.static.training import grad_modes, methods
 from torch_doctor.static.values import (
     Autocast,
     Bound,
+    Call,
     ClassValue,
     Context,
     Fact,
@@ -94,10 +95,10 @@ def decorated(run: Executor, function: Value, decorator: p.Expr) -> Value:
         if context is not None:
             return _styled(function, context=context)
     if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):
-        wrapped = run.call(applied, (function,), {}, decorator)
+        wrapped = run.call(applied, Call((function,), {}, decorator))
         return wrapped if isinstance(wrapped, (FunctionValue, Partial, Bound, ClassValue)) else function
     if isinstance(applied, Method) and isinstance(applied.of, Tool):
-        methods.call_method(run, applied.of, applied.name, (function,), {}, decorator, "")
+        methods.call_method(run, applied.of, applied.name, Call((function,), {}, decorator, ""))
     return function
 
 

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.frame import top_frame
 from torch_doctor.static.language import targets
-from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables import frameworks, torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.training import optimizer_of, scheduler_of
 from torch_doctor.static.values import (
@@ -194,10 +194,10 @@ def _import_from(run: Executor, node: p.ImportFrom) -> bool:
 
 def _all_of_library(run: Executor, module: str) -> None:
     """`from torch.nn import *`: what the tables know of it."""
-    from torch_doctor.static.tables import functions, layers, losses  # noqa: PLC0415 - rarely needed
+    from torch_doctor.static.tables import layers, losses  # noqa: PLC0415 - rarely needed
 
     prefix = f"{canonical(module)}."
-    for table in (layers.LAYERS, losses.LOSSES, functions.FUNCTIONS, layers.CONTAINERS, layers.MODULE_BASES):
+    for table in (layers.LAYERS, losses.LOSSES, torch_functions.FUNCTIONS, layers.CONTAINERS, layers.MODULE_BASES):
         for name in table:
             if name.startswith(prefix) and "." not in name[len(prefix) :]:
                 targets.bind_name(run, name[len(prefix) :], Lib(name))

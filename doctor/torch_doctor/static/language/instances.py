@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import construction, module_building, parameters, rows
 from torch_doctor.static.values import (
-    Args,
+    Call,
     ClassValue,
     Fact,
     FunctionValue,
     Instance,
-    Keywords,
     Loader,
     Module,
     Unknown,
@@ -23,63 +21,60 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
 
-def instantiate(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def instantiate(run: Executor, cls: ClassValue, call: Call) -> Value:
     """Construct an object of a project class."""
     if module_building.is_module_class(run, cls):
-        return module_building.build_module(run, cls, args, keywords, node)
-    special = special_instance(run, cls, args, keywords, node)
+        return module_building.build_module(run, cls, call)
+    special = special_instance(run, cls, call)
     if special is not None:
         return special
-    thing: Instance = run.own(Instance(cls, run.site(node)))
+    thing: Instance = run.own(Instance(cls, run.site(call.node)))
     before = (run.draws, run.reorders)
-    initialise(run, thing, cls, args, keywords, node)
-    rows.remember_arguments(run, thing, args, keywords, before)
+    initialise(run, thing, cls, call)
+    rows.remember_arguments(run, thing, call, before)
     return thing
 
 
-def initialise(
-    run: Executor, thing: Instance | Module, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node
-) -> None:
+def initialise(run: Executor, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
     """Run the constructor that a class finds."""
     found = cls.find("__init__")
     if found is not None and isinstance(found[0], FunctionValue):
-        invocation.enter(run, found[0], (thing, *args), keywords, node)
+        invocation.enter(run, found[0], call.with_first(thing))
         return
     if any(isinstance(base, ClassValue) and base.fact(Fact.DATACLASS) for base in cls.mro()):
-        _fill_dataclass(run, thing, cls, args, keywords)
+        _fill_dataclass(run, thing, cls, call)
         after = cls.find("__post_init__")
         if after is not None and isinstance(after[0], FunctionValue):
-            invocation.enter(run, after[0], (thing,), {}, node)
+            invocation.enter(run, after[0], Call((thing,), {}, call.node))
 
 
-def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, args: Args, keywords: Keywords) -> None:
+def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
     names: list[str] = []
     for base in reversed(cls.mro()):
         if isinstance(base, ClassValue):
             names += [name for name in base.fact(Fact.ANNOTATED) if name not in names]
-    given = dict(zip(names, args, strict=False)) | keywords
+    given = dict(zip(names, call.args, strict=False)) | call.keywords
     for name in names:
         default = cls.find(name)
         value = given.get(name) or (default[0] if default else Unknown())
         run.heap.set(thing.fields, name, value)
 
 
-def special_instance(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+def special_instance(run: Executor, cls: ClassValue, call: Call) -> Value | None:
     """Construct an object of a project class that derives from a library's optimizer, loader or scheduler; else None."""
     names = [canonical(name) for name in cls.libraries()]
     thing: Value | None = None
     if any(training.optimizer_of(name) or name in training.OPTIMIZER_BASES for name in names):
-        modules, whole = parameters.parameters_in(run, args[:1] or keywords.values())
-        thing = construction.make_optimizer(run, cls.name, modules, node, whole=whole)
+        modules, whole = parameters.parameters_in(run, call.args[:1] or call.keywords.values())
+        thing = construction.make_optimizer(run, cls.name, modules, call.node, whole=whole)
     elif any(training.loader_of(name) for name in names):
-        thing = run.own(Loader(run.site(node), cls.name))
+        thing = run.own(Loader(run.site(call.node), cls.name))
         if any(cls.find(name) is not None for name in ("__iter__", "__next__")):
             thing.facts[Fact.ELSEWHERE] = True  # what it gives may come from anywhere
     elif any(training.scheduler_of(name) or name in training.SCHEDULER_BASES for name in names):
         base = "torch.optim.lr_scheduler.LRScheduler"
-        thing = construction.make_scheduler(run, base, cls.name, [*args, *keywords.values()], node)
+        thing = construction.make_scheduler(run, base, cls.name, call.values, call.node)
     return thing

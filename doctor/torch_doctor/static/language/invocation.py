@@ -10,13 +10,12 @@ from torch_doctor.static.machine import DEPTH, RECURSIONS
 from torch_doctor.static.training import autocasting, roles
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
     Autocast,
+    Call,
     Content,
     Context,
     Fact,
     FunctionValue,
-    Keywords,
     Mapping,
     Module,
     Sequence,
@@ -34,7 +33,6 @@ from torch_doctor.trace import CallEntered, CallExited, Scope, ScopeKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.static.values import Conditions, Symbol
 
@@ -43,19 +41,17 @@ MORE = "**more"
 """The key of what callers out of sight may give beside the parameters that have a name."""
 
 
-def called(run: Executor, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def called(run: Executor, function: FunctionValue, call: Call) -> Value:
     """Call a project function; one that was made a context manager waits for its `with`."""
     if function.style == "contextmanager":
-        return Suspended(function, args, keywords)
-    return enter(run, function, args, keywords, node)
+        return Suspended(function, call.args, call.keywords)
+    return enter(run, function, call)
 
 
 def enter(
     run: Executor,
     function: FunctionValue,
-    args: Args,
-    keywords: Keywords,
-    node: p.Node,
+    call: Call,
     on_yield: Callable[[Value], Value] | None = None,
 ) -> Value:
     """Execute a project function; what it returns, or an unknown value where it is not followed."""
@@ -64,25 +60,28 @@ def enter(
     if len(run.stack) >= DEPTH or repeated >= RECURSIONS or run.passing:
         if not run.passing:
             run.give_up(
-                node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
+                call.node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
             )
         _may_initialise(run)
-        return Unknown(blend(value.flow for value in (*args, *keywords.values())), held((*args, *keywords.values())))
+        return Unknown(
+            blend(value.flow for value in call.values),
+            held(call.values),
+        )
     run.entered.add(function.node)
     frame = Frame(function.unit, function.closure.globals, function.closure)
     frame.what = function
     frame.on_yield = on_yield
     frame.loops_before = run.loop_depth
-    if function.owner is not None and args and function.style != "static":
-        frame.self = args[0]
+    if function.owner is not None and call.args and function.style != "static":
+        frame.self = call.args[0]
     if function.node.name == "__init__" and isinstance(frame.self, Module):
         run.heap.set(frame.self.facts, Fact.CONSTRUCTOR, function)
-    _bind_parameters(run, frame, function, args, keywords)
+    _bind_parameters(run, frame, function, call)
     outer = (run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop)
     quiet = bool(run.modules_called)
     where = function.unit.site(function.node.name_at)
     if not quiet:
-        run.emit(CallEntered, node, function=function.node.name, function_site=where)
+        run.emit(CallEntered, call.node, function=function.node.name, function_site=where)
         run.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer[1], name=function.node.name)
     run.frame = frame
     run.iteration = run.loop = None
@@ -103,16 +102,16 @@ def enter(
     if not alive:
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
     if any(isinstance(context, Autocast) for context in function.contexts):
-        autocasting.leave(run, autocast, node)
+        autocasting.leave(run, autocast, call.node)
     switches = [context for context in function.contexts if isinstance(context, Context)]
     if alive and switches:
         run.set_grad("decorator", grad, switches[-1].born, leave=True)
     run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop = outer
     if not quiet:
-        run.emit(CallExited, node, function=function.node.name)
+        run.emit(CallExited, call.node, function=function.node.name)
     if function.node.generator and on_yield is None:
         items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
-        return run.own(Sequence("list", items, run.site(node), function))
+        return run.own(Sequence("list", items, run.site(call.node), function))
     return _result(run, frame, falls_through=falls_through)
 
 
@@ -148,15 +147,15 @@ def _follows(fact: tuple[Symbol, bool], facts: Conditions) -> bool:
     return operator == "==" and not holds and any(yes and other[:2] == ("==", sides[0]) for other, yes in facts)
 
 
-def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, args: Args, keywords: Keywords) -> None:
+def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, call: Call) -> None:
     fields = frame.fields
-    positional = list(args)
+    positional = list(call.args)
     spread: Value | None = None
     if positional and isinstance(positional[-1], Spread):
         content = positional.pop().content  # type: ignore[attr-defined]  # checked just above
         positional.extend(content.items)
         spread = content.rest
-    left = dict(keywords)
+    left = dict(call.keywords)
     open_ = left.pop("**", None)
     more = left.pop(MORE, None)
     for parameter in function.node.parameters:

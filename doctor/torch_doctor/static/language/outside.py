@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import NONE, UNSEEN, blend
 from torch_doctor.static.language import containers, invocation, operators
-from torch_doctor.static.tables import launchers, libraries, training
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.tables import launchers, libraries, training, wrappers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts, places
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Args,
     Bound,
+    Call,
     Either,
     FunctionValue,
     Instance,
-    Keywords,
     Lib,
     Loader,
     Mapping,
@@ -44,10 +45,10 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
 
 
-def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+def opaque(run: Executor, func: Value, call: Call) -> Value:
     """A call that cannot be followed: what it gets is handed over, what it returns may hold on to all of it."""
-    values = [*args, *keywords.values()]
-    holders = [*values, func]
+    values = call.values
+    holders = (*values, func)
     holds = held(holders)
     library = canonical(func.name) if isinstance(func, Lib) else ""
     harmless = bool(library) and libraries.harmless(library)
@@ -55,24 +56,24 @@ def opaque(run: Executor, func: Value, args: Args, keywords: Keywords, node: p.N
     if flows.means:
         flows = replace(flows, means=NONE)
     if not harmless:
-        hand_over(run, name or library, holders, values, node)
+        hand_over(run, call.name or library, holders, values, call.node)
         for value in values:
-            call_back(run, value, node)
+            call_back(run, value, call.node)
     may_be_layer = isinstance(func, Unknown) and (run.modules_called or flows.forwards) and not harmless
     if isinstance(func, (Unknown, Lib)) and flows.graph is False and run.grad is not False and (holds or may_be_layer):
         flows = replace(flows, graph=None)
-    flows = flows.part(node)
+    flows = flows.part(call.node)
     flows = operators.recorded(run, flows) if flows.graph is not False else flows
     if not values and isinstance(func, Unknown):
         flows = blend((func.flow, UNSEEN))
     if flows.graph is False and not flows.forwards and flows.source.value == "unknown":
         flows = replace(UNSEEN, rows=flows.rows) if flows.rows else UNSEEN
-    if args and isinstance(args[0], Tensor) and args[0].made_by == MADE_OF_GRADIENTS and not holds:
+    if call.args and isinstance(call.args[0], Tensor) and call.args[0].made_by == MADE_OF_GRADIENTS and not holds:
         return Tensor(flows, made_by=MADE_OF_GRADIENTS)  # their mean over all processes, perhaps
     return Unknown(flows, holds)
 
 
-def hand_over(run: Executor, to: str, holders: list[Value], values: list[Value], node: p.Node) -> None:
+def hand_over(run: Executor, to: str, holders: Args, values: Args, node: p.Node) -> None:
     """Write that what these values hold went out of sight."""
     reached = held(holders)
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
@@ -106,7 +107,7 @@ def call_back(run: Executor, value: Value, node: p.Node, given: Args = ()) -> No
         return
     mode = run.grad
     run.heap.set(run.state.fields, "grad", None)
-    invocation.enter(run, function, (value.self, *given) if isinstance(value, Bound) else given, {}, node)
+    invocation.enter(run, function, Call((value.self, *given) if isinstance(value, Bound) else given, {}, node))
     run.heap.set(run.state.fields, "grad", mode)
 
 
@@ -118,23 +119,43 @@ def dropped(run: Executor, before: int, call: p.Call) -> None:
             run.trace.replace(event, used=False)
 
 
-def launched(run: Executor, launcher: launchers.Launcher, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+@library_family(launchers.LAUNCHERS, stage=Stage.ADAPTER)
+def launch(run: Executor, name: str, call: Call) -> Value | None:
+    """A function of a library that runs the user's function."""
+    return launched(run, launchers.LAUNCHERS[name], call)
+
+
+@library_family(wrappers.APPLIED, stage=Stage.ADAPTER)
+def applied(run: Executor, name: str, call: Call) -> Value | None:
+    """Call what is given first, as `data_parallel(module, inputs, devices)` and `checkpoint(function, *args)` do."""
+    if not call.args or not isinstance(call.args[0], (Module, Bound, FunctionValue, Either)):
+        return None
+    given = call.args[wrappers.APPLIED[name] :]
+    if not name.endswith(".checkpoint"):  # one input, or a tuple of several
+        first = given[0] if given else Unknown()
+        given = first.content.items if isinstance(first, Sequence) else (first,)
+    return run.call(call.args[0], Call(given, {}, call.node))
+
+
+def launched(run: Executor, launcher: launchers.Launcher, call: Call) -> Value | None:
     """A function of a library that runs the user's function; None when there is none to run."""
-    function: Value | None = keywords.get(launcher.name)
-    if function is None and launcher.function is not None and launcher.function < len(args):
-        function = args[launcher.function]
+    function: Value | None = call.keywords.get(launcher.name)
+    if function is None and launcher.function is not None and launcher.function < len(call.args):
+        function = call.args[launcher.function]
     if function is None:
         return None
-    passed: Value | None = keywords.get(launcher.args_name)
-    if passed is None and launcher.args is not None and launcher.args < len(args):
-        passed = args[launcher.args]
+    passed: Value | None = call.keywords.get(launcher.args_name)
+    if passed is None and launcher.args is not None and launcher.args < len(call.args):
+        passed = call.args[launcher.args]
     given = containers.content_of(run, passed).items if isinstance(passed, Sequence) else ()
     target = function.function if isinstance(function, Bound) else function
     if not isinstance(target, FunctionValue):
-        return run.call(function, given, {}, node) if isinstance(function, Partial) else None
+        return run.call(function, Call(given, {}, call.node)) if isinstance(function, Partial) else None
     extra = tuple(Plain(fresh_symbol("flag")) for _ in range(launcher.prepended))
     wanted = sum(parameter.kind == "plain" for parameter in target.node.parameters)
-    return run.call(function, (extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, node)
+    return run.call(
+        function, Call((extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, call.node)
+    )
 
 
 def _scalers_in(values: Iterable[Value], depth: int = 2) -> frozenset[int]:

@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.language import containers
+from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.program.walking import breaks
+from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
     ORDINAL,
-    Args,
+    Call,
     Const,
     Content,
     Either,
     FunctionValue,
     Instance,
-    Keywords,
     Loader,
     Mapping,
     Module,
@@ -43,7 +44,6 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.tables import libraries
 
 
 def stream_of(run: Executor, value: Value) -> Stream:
@@ -135,16 +135,32 @@ def counted(run: Executor, course: Course) -> bool:
     return course.kind is not LoopKind.BATCHES and course.passes < PASSES
 
 
-def passed_through(
-    run: Executor, passed: libraries.PassThrough, args: Args, keywords: Keywords, bar: str = ""
-) -> Value:
+@library_family(libraries.PASS_THROUGH, stage=Stage.ADAPTER)
+def passing(run: Executor, name: str, call: Call) -> Value:
+    """A function that gives the items of what it is given."""
+    return passed_through(run, libraries.PASS_THROUGH[name], call, name if name in sinks.BARS else "")
+
+
+@library("builtins.enumerate", "builtins.zip")
+def paired(run: Executor, name: str, call: Call) -> Value:
+    """`enumerate(items)` and `zip(left, right)`."""
+    return passed_through(run, libraries.PASS_THROUGH[name.removeprefix("builtins.")], call)
+
+
+@library_family(libraries.RANGES, stage=Stage.ADAPTER)
+def counting(_: Executor, name: str, __: Call) -> Stream:
+    """A function that counts."""
+    return Stream(Plain(), bar=name if name in sinks.BARS else "")
+
+
+def passed_through(run: Executor, passed: libraries.PassThrough, call: Call, bar: str = "") -> Value:
     """What `zip`, `enumerate`, `cycle` and their like make of what they are given: a stream of it; perhaps a progress bar."""
     position = passed.position
-    given = args[position] if position < len(args) else keywords.get("iterable") or keywords.get("sequence")
+    given = call.argument(position, "iterable", "sequence")
     if given is None:
         return Stream(Plain(), bar=bar)
     if passed.style == "zip":
-        streams = [stream_of(run, value) for value in args]
+        streams = [stream_of(run, value) for value in call.args]
         item = Sequence("tuple", Content(tuple(stream.item for stream in streams)))
         exact = [stream.content for stream in streams]
         content: Content | None = None
@@ -162,7 +178,7 @@ def passed_through(
             content = Content(
                 tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
             )
-        index = _index(args, keywords, of_batches=bool(stream.loader) and not stream.endless)
+        index = _index(call, of_batches=bool(stream.loader) and not stream.endless)
         return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
     return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle", bar=bar)
 
@@ -174,9 +190,9 @@ def _paired(run: Executor, loaders: list[int]) -> None:
             run.trace.replace(event, beside=event.beside | frozenset(loaders) - {event.loader})
 
 
-def _index(args: Args, keywords: Keywords, *, of_batches: bool) -> Plain:
+def _index(call: Call, *, of_batches: bool) -> Plain:
     """What `enumerate` counts; it may be given where to start."""
-    start = args[1] if len(args) > 1 else keywords.get("start", Const(0))
+    start = call.argument(1, "start") or Const(0)
     first = start.value if isinstance(start, Const) else None
     if first == 0:
         return Plain((COUNTER, None, ORDINAL) if of_batches else (COUNTER, None))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import blend
-from torch_doctor.static.language import containers, invocation, operators
-from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.tables.shapes import ALLOCATORS
+from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import (
     built_in_forward,
     cuts,
@@ -27,20 +23,20 @@ from torch_doctor.static.training import (
     sums,
 )
 from torch_doctor.static.values import (
-    ANY_NAME,
     CPU,
     ClassValue,
     Const,
     Content,
+    Distribution,
     Either,
     Fact,
-    FunctionValue,
     Instance,
     Lib,
     Loader,
     Mapping,
     Module,
     Namespace,
+    Object,
     Optimizer,
     ParameterValue,
     Params,
@@ -51,20 +47,18 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
-    hashable,
     held,
-    join,
     summary,
 )
-from torch_doctor.static.values.shapes import Making
 from torch_doctor.trace import (
     Backward,
-    Kind,
     ZeroGrad,
 )
-from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
+
     from torch_doctor.static.executor import Executor
 
 
@@ -83,41 +77,63 @@ def bind_name(run: Executor, name: str, value: Value) -> None:
 
 def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
     """Assign to a target: a name, attribute, item, or several at once."""
-    value = sums.started(run, value, node)
-    if isinstance(target, p.Name):
-        bind_name(run, target.id, value)
-    elif isinstance(target, p.Attribute):
-        holder = run.resolve(run.evaluate(target.value))
-        if isinstance(holder, Lib):
-            settings.attribute_set(run, holder, value, node, target)
-        flags.note(run, holder, value, node, target)
-        if isinstance(holder, (Tensor, Params, ParameterValue)):
-            outdated.of_tensor(run, target.name, target)
-        set_attribute(run, holder, target.name, value, node, target)
+    bind_to = TARGETS.get(target.__class__)
+    if bind_to is not None:
+        bind_to(run, target, sums.started(run, value, node), node)
+
+
+def _bind_name(run: Executor, target: p.Name, value: Value, _: p.Node) -> None:
+    bind_name(run, target.id, value)
+
+
+def _bind_attribute(run: Executor, target: p.Attribute, value: Value, node: p.Node) -> None:
+    holder = run.resolve(run.evaluate(target.value))
+    if isinstance(holder, Lib):
+        settings.attribute_set(run, holder, value, node, target)
+    flags.note(run, holder, value, node, target)
+    if isinstance(holder, (Tensor, Params, ParameterValue)):
+        outdated.of_tensor(run, target.name, target)
+    set_attribute(run, holder, target.name, value, node, target)
+    keeping.stored(run, value, node)
+
+
+def _bind_item(run: Executor, target: p.Index, value: Value, node: p.Node) -> None:
+    holder = run.resolve(run.evaluate(target.value))
+    key = run.evaluate(target.key)
+    if isinstance(holder, Lib):
+        settings.item_set(run, holder, key, value, node)
+    item_targets.set_item(run, holder, key, value, node, target)
+    if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
+        bind(run, target.value, Unknown(), node)
+    if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
+        bind_name(run, target.value.id, item_targets.written_into(run, holder, value))
+    if run.shares.arrays:
+        memory.changed(run, holder, run.text(target.value), node)
+    if not isinstance(holder, (Sequence, Mapping)):
         keeping.stored(run, value, node)
-    elif isinstance(target, p.Index):
-        holder = run.resolve(run.evaluate(target.value))
-        key = run.evaluate(target.key)
-        if isinstance(holder, Lib):
-            settings.item_set(run, holder, key, value, node)
-        set_item(run, holder, key, value, node, target)
-        if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
-            bind(run, target.value, Unknown(), node)
-        if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
-            bind_name(run, target.value.id, written_into(run, holder, value))
-        if run.shares.arrays:
-            memory.changed(run, holder, run.text(target.value), node)
-        if not isinstance(holder, (Sequence, Mapping)):
-            keeping.stored(run, value, node)
-        if isinstance(holder, Plain) and value.flow.rows:
-            changed = splitting.stored(run, holder, value, target)
-            if changed is not None and isinstance(changed[0], (p.Name, p.Attribute)):
-                bind(run, *changed, node)
-    elif isinstance(target, p.Display):
-        for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
-            bind(run, part.value if isinstance(part, p.Star) else part, item, node)
-    elif isinstance(target, p.Star):
-        bind(run, target.value, value, node)
+    if isinstance(holder, Plain) and value.flow.rows:
+        changed = splitting.stored(run, holder, value, target)
+        if changed is not None and isinstance(changed[0], (p.Name, p.Attribute)):
+            bind(run, *changed, node)
+
+
+def _bind_several(run: Executor, target: p.Display, value: Value, node: p.Node) -> None:
+    for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
+        bind(run, part.value if isinstance(part, p.Star) else part, item, node)
+
+
+def _bind_star(run: Executor, target: p.Star, value: Value, node: p.Node) -> None:
+    bind(run, target.value, value, node)
+
+
+TARGETS: Final[dict[type[p.Expr], Callable[[Executor, Any, Value, p.Node], None]]] = {
+    p.Name: _bind_name,
+    p.Attribute: _bind_attribute,
+    p.Index: _bind_item,
+    p.Display: _bind_several,
+    p.Star: _bind_star,
+}
+"""What assigning to a target of each type does."""
 
 
 def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
@@ -127,18 +143,7 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
         parts = [unpack(run, option, targets, node) for _, option in value.options]
         return [summary(column) for column in zip(*parts, strict=True)]
     if isinstance(value, (Sequence, Module)):
-        content = containers.content_of(run, value)
-        starred = next((i for i, target in enumerate(targets) if isinstance(target, p.Star)), None)
-        if content.rest is None and starred is None and len(content.items) == len(targets):
-            return list(content.items)
-        if content.rest is None and starred is not None and len(content.items) >= len(targets) - 1:
-            tail = len(targets) - starred - 1
-            items = content.items
-            middle = items[starred : len(items) - tail]
-            rest = run.own(Sequence("list", Content(middle), run.site(node), run.frame.what))
-            return [*items[:starred], rest, *items[len(items) - tail :]]
-        one = summary(content.all()) if content.all() else Unknown()
-        return [one] * len(targets)
+        return _unpack_items(run, containers.content_of(run, value), targets, node)
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
         return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
     if isinstance(value, Unknown) and value.flow.forwards and len(targets) > 1:
@@ -150,33 +155,55 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
     return [one] * len(targets)
 
 
+def _unpack_items(run: Executor, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
+    starred = next((i for i, target in enumerate(targets) if isinstance(target, p.Star)), None)
+    if content.rest is None and starred is None and len(content.items) == len(targets):
+        return list(content.items)
+    if content.rest is None and starred is not None and len(content.items) >= len(targets) - 1:
+        tail = len(targets) - starred - 1
+        items = content.items
+        middle = items[starred : len(items) - tail]
+        rest = run.own(Sequence("list", Content(middle), run.site(node), run.frame.what))
+        return [*items[:starred], rest, *items[len(items) - tail :]]
+    one = summary(content.all()) if content.all() else Unknown()
+    return [one] * len(targets)
+
+
 def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
     """Assign an attribute."""
-    if isinstance(value, Module):
-        if name == "training":
-            run.heap.set(value.facts, Fact.MODE, (next(run.stamps), new.value if isinstance(new, Const) else None))
-        else:
-            parameters.assigned(run, value, name, new, node)
-            new = plain_tensors.assigned(run, value, name, new, node)
-            module_parts.set_module_attribute(run, value, name, new, node)
-            if value.table is not None and value.table.parameters:
-                places.lost_sight(run, (value.id,), ())  # the new weight may be elsewhere
-    elif isinstance(value, (Params, ParameterValue)):
-        _set_on_parameters(run, value, name, new, node)
-    elif isinstance(value, (Instance, Tool, Loader, ClassValue, Namespace, Optimizer)):
-        run.heap.set(value.fields, name, new)
-        if isinstance(value, Tool) and isinstance(new, Module):
-            places.lost_sight(run, module_parts.with_parts(run, frozenset((new.id,))), ())
-    elif isinstance(value, Either):
-        for _, option in value.options:
-            set_attribute(run, option, name, new, node, target)
-    elif name == "requires_grad":
+    HOLDERS.get(value.__class__, _set_on_value)(run, value, name, new, node, target)
+
+
+def _set_on_value(run: Executor, value: Value, name: str, new: Value, _: p.Node, target: p.Attribute) -> None:
+    if name == "requires_grad":
         if isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
             make_leaf(run, value, target.value)
-    else:
-        if name == "data" and isinstance(value, Unknown):
-            _now_where(run, value.holds, new)
-        places.disturbed(run, value)
+        return
+    if name == "data" and isinstance(value, Unknown):
+        _now_where(run, value.holds, new)
+    places.disturbed(run, value)
+
+
+def _set_on_any(run: Executor, value: Either, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+    for _, option in value.options:
+        set_attribute(run, option, name, new, node, target)
+
+
+def _set_on_module(run: Executor, value: Module, name: str, new: Value, node: p.Node, _: p.Attribute) -> None:
+    if name == "training":
+        run.heap.set(value.facts, Fact.MODE, (next(run.stamps), new.value if isinstance(new, Const) else None))
+        return
+    parameters.assigned(run, value, name, new, node)
+    new = plain_tensors.assigned(run, value, name, new, node)
+    module_parts.set_module_attribute(run, value, name, new, node)
+    if value.table is not None and value.table.parameters:
+        places.lost_sight(run, (value.id,), ())  # the new weight may be elsewhere
+
+
+def _set_on_object(run: Executor, value: Object, name: str, new: Value, _: p.Node, __: p.Attribute) -> None:
+    run.heap.set(value.fields, name, new)
+    if isinstance(value, Tool) and isinstance(new, Module):
+        places.lost_sight(run, module_parts.with_parts(run, frozenset((new.id,))), ())
 
 
 def _now_where(run: Executor, modules: frozenset[int], new: Value) -> None:
@@ -195,7 +222,9 @@ def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
     return leaf
 
 
-def _set_on_parameters(run: Executor, value: Params | ParameterValue, name: str, new: Value, node: p.Node) -> None:
+def _set_on_parameters(
+    run: Executor, value: Params | ParameterValue, name: str, new: Value, node: p.Node, _: p.Attribute
+) -> None:
     modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
     if name == "requires_grad":
         frozen = not new.value if isinstance(new, Const) else None
@@ -225,82 +254,17 @@ def _set_on_parameters(run: Executor, value: Params | ParameterValue, name: str,
         parameters.update_by_hand(run, modules, new, node)
 
 
-def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node, target: p.Index) -> None:
-    """Assign an item."""
-    key = run.resolve(key)
-    if isinstance(holder, Mapping):
-        if isinstance(key, Const) and hashable(key.value):
-            run.heap.set(holder.fields, ("key", key.value), new)
-            return
-        old = holder.fields.get("rest")
-        carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
-        kept = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
-        run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
-        for name, item in list(holder.fields.items()):
-            if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)) and item.place is not None:
-                run.heap.set(holder.fields, name, places.out_of_sight(item))
-        _note(run, holder, node)
-    elif isinstance(holder, Sequence):
-        content = holder.content
-        if (
-            isinstance(key, Const)
-            and isinstance(key.value, int)
-            and -len(content.items) <= key.value < len(content.items)
-        ):
-            items = list(content.items)
-            items[key.value] = new
-            run.heap.set(holder.fields, "items", Content(tuple(items), content.rest))
-        else:
-            everything = (*content.all(), new)
-            items_ = tuple(map(places.out_of_sight, content.items))
-            run.heap.set(holder.fields, "items", Content(items_, summary(everything)))
-        _note(run, holder, node)
-    elif isinstance(holder, Module):
-        module_parts.set_module_attribute(
-            run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node
-        )
-        content_ = module_parts.listed(holder)
-        if content_ is not None:
-            module_parts.add_to_list(run, holder, (new,), node)
-    elif isinstance(holder, Instance):
-        found = holder.cls.find("__setitem__")
-        if found is not None and isinstance(found[0], FunctionValue):
-            invocation.enter(run, found[0], (holder, key, new), {}, node)
-    elif isinstance(holder, Unknown):
-        places.disturbed(run, holder)
-        if run.modules_called:
-            plain_tensors.left(run, new, node)
-
-
-def written_into(run: Executor, holder: Tensor, new: Value) -> Tensor:
-    """What a tensor is when some of its elements have been overwritten, `holder[key] = new`, which autograd records.
-
-    One that was only allocated means what is put there; where old and new numbers mean different things, nobody knows.
-    """
-    flow = operators.recorded(run, blend((holder.flow, new.flow)))
-    flow = replace(flow, means=holder.flow.means, sums=holder.flow.sums)  # what a row is, the whole is not
-    fresh = (
-        holder.kind is Kind.UNKNOWN and holder.flow.graph is False and not holder.flow.forwards and _allocated(holder)
-    )
-    kind = new.kind if isinstance(new, Tensor) else Kind.UNKNOWN
-    if flow == holder.flow and (kind is holder.kind or isinstance(new, (Const, Plain))):
-        return holder
-    if fresh and isinstance(new, Tensor):
-        return holder.altered(flow=flow, kind=kind, made_at=new.made_at, made_by=new.made_by, trail=new.trail)
-    if kind is not holder.kind:
-        return holder.altered(flow=flow, kind=Kind.UNKNOWN, made_at=None, made_by="", trail=())
-    return holder.with_flow(flow)
-
-
-def _allocated(tensor: Tensor) -> bool:
-    """Whether its numbers are those that it was allocated with."""
-    made = tensor.meta
-    while isinstance(made, Making) and made.name in MOVES and made.args and isinstance(made.args[0], Tensor):
-        made = made.args[0].meta
-    return isinstance(made, Making) and made.name in ALLOCATORS
-
-
-def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:
-    site = run.site(node)
-    if site not in holder.fact(Fact.FILLED):
-        run.heap.set(holder.facts, Fact.FILLED, (*holder.fact(Fact.FILLED), site))
+HOLDERS: Final[dict[type[Value], Callable[[Executor, Any, str, Value, p.Node, p.Attribute], None]]] = {
+    Either: _set_on_any,
+    Module: _set_on_module,
+    Params: _set_on_parameters,
+    ParameterValue: _set_on_parameters,
+    Instance: _set_on_object,
+    Tool: _set_on_object,
+    Distribution: _set_on_object,
+    Loader: _set_on_object,
+    ClassValue: _set_on_object,
+    Namespace: _set_on_object,
+    Optimizer: _set_on_object,
+}
+"""What assigning an attribute of a value of each type does."""

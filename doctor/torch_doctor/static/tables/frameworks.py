@@ -2,218 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
-
 from torch_doctor.static.tables import words
-
-Act: TypeAlias = Literal[
-    "forward",
-    "loss",
-    "backward",
-    "clip",
-    "step",
-    "scheduler",
-    "clear",
-    "train",
-    "eval",
-    "loop",
-    "prepare",
-    "gather",
-    "opaque",
-]
-"""What a method does to the contract; loop: it runs all of it, on its own terms; opaque: it may do any of it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """What a call on an object of a framework does, beyond what its arguments say."""
-
-    acts: tuple[Act, ...] = ()
-    of: int | None = None  # the position of what it acts on: a loss, parameters
-    returns: Literal["nothing", "same", "arguments", "tensor", "context", "unknown"] = "unknown"
-    # same: the one argument; arguments: all of them in order, alone where alone; context: a context manager
-
-
-@dataclass(frozen=True, slots=True)
-class Framework:
-    """What is known of one framework."""
-
-    name: str
-    module_bases: frozenset[str] = frozenset()  # modules whose steps the framework calls
-    hooks: frozenset[str] = frozenset()  # methods of those that it calls while training or evaluating
-    training_hooks: frozenset[str] = frozenset()  # in training mode, with gradients, its result is the loss
-    evaluation_hooks: frozenset[str] = frozenset()  # in evaluation mode, without gradients
-    owners: frozenset[str] = frozenset()  # classes that run the loop on what they are given; may be subclassed
-    override_hooks: frozenset[str] = frozenset()  # methods of the owners that users override and the loop calls
-    methods: dict[str, Method] = field(default_factory=dict)  # of the owners
-    factories: dict[str, str] = field(default_factory=dict)  # function -> owner that it returns
-    wraps: dict[str, int] = field(default_factory=dict)  # function -> position of what is returned wrapped
-    owns_mode: bool = False  # it switches training and evaluation mode itself
-    owns_gradients: bool = False  # it clears, runs backward and steps itself
-
-
-_LOOP = Method(("loop",))
-
-# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html
-LIGHTNING = Framework(
-    name="lightning",
-    module_bases=frozenset({"lightning.LightningModule", "lightning.LightningDataModule"}),
-    hooks=frozenset(
-        {
-            *words(
-                """
-                configure_optimizers configure_model prepare_data setup teardown train_dataloader val_dataloader
-                test_dataloader predict_dataloader optimizer_step optimizer_zero_grad backward lr_scheduler_step
-                configure_gradient_clipping transfer_batch_to_device on_before_optimizer_step training_step_end
-                validation_step_end test_step_end training_epoch_end validation_epoch_end test_epoch_end
-                on_train_start on_train_end on_train_epoch_start on_train_epoch_end on_validation_start
-                on_validation_end on_validation_epoch_start on_validation_epoch_end on_test_start on_test_end
-                on_test_epoch_start on_test_epoch_end on_fit_start on_fit_end on_train_batch_start
-                on_train_batch_end on_validation_batch_start on_validation_batch_end on_before_backward
-                on_after_backward on_before_zero_grad on_save_checkpoint on_load_checkpoint on_validation_model_eval
-                on_validation_model_train on_predict_start on_predict_epoch_end
-                """
-            ),
-        }
-    ),
-    training_hooks=frozenset({"training_step"}),
-    evaluation_hooks=frozenset({"validation_step", "test_step", "predict_step"}),
-    owners=frozenset({"lightning.Trainer"}),
-    methods=dict.fromkeys(("fit", "validate", "test", "predict", "tune"), _LOOP),
-    owns_mode=True,
-    owns_gradients=True,  # but for modules that set self.automatic_optimization = False
-)
-LIGHTNING_MANUAL = {
-    "optimizers": Method(returns="unknown"),
-    "lr_schedulers": Method(returns="unknown"),
-    "manual_backward": Method(("backward",), of=0, returns="nothing"),
-    "toggle_optimizer": Method(returns="nothing"),
-    "untoggle_optimizer": Method(returns="nothing"),
-    "clip_gradients": Method(("clip",), returns="nothing"),
-    "log": Method(returns="nothing"),
-    "log_dict": Method(returns="nothing"),
-    "print": Method(returns="nothing"),
-    "save_hyperparameters": Method(returns="nothing"),
-    "all_gather": Method(("gather",), of=0, returns="tensor"),
-}
-"""What a LightningModule calls on itself, with automatic_optimization = False above all."""
-
-# https://lightning.ai/docs/fabric/stable/api/fabric_methods.html
-FABRIC = Framework(
-    name="fabric",
-    owners=frozenset({"lightning.Fabric"}),
-    override_hooks=frozenset({"run"}),
-    methods={
-        "setup": Method(("prepare",), returns="arguments"),
-        "setup_module": Method(("prepare",), returns="same"),
-        "setup_optimizers": Method(("prepare",), returns="arguments"),
-        "setup_dataloaders": Method(("prepare",), returns="arguments"),
-        "backward": Method(("backward",), of=0, returns="nothing"),
-        "clip_gradients": Method(("clip",), of=0),
-        "autocast": Method(returns="context"),
-        "no_backward_sync": Method(returns="context"),
-        "init_module": Method(returns="context"),
-        "init_tensor": Method(returns="context"),
-        "rank_zero_first": Method(returns="context"),
-        "to_device": Method(returns="same"),
-        "all_gather": Method(("gather",), of=0, returns="tensor"),
-        "all_reduce": Method(("gather",), of=0, returns="tensor"),
-        "broadcast": Method(returns="same"),
-        "launch": Method(),  # calls its first argument, if it has one
-        "barrier": Method(returns="nothing"),
-        "print": Method(returns="nothing"),
-        "log": Method(returns="nothing"),
-        "log_dict": Method(returns="nothing"),
-        "seed_everything": Method(),
-        "save": Method(returns="nothing"),
-        "load": Method(),
-        "call": Method(("opaque",)),
-    },
-)
-
-# https://huggingface.co/docs/accelerate/package_reference/accelerator
-ACCELERATE = Framework(
-    name="accelerate",
-    owners=frozenset({"accelerate.Accelerator"}),
-    methods={
-        "prepare": Method(("prepare",), returns="arguments"),
-        "prepare_model": Method(("prepare",), of=0, returns="same"),
-        "prepare_optimizer": Method(("prepare",), of=0, returns="same"),
-        "prepare_scheduler": Method(("prepare",), of=0, returns="same"),
-        "prepare_data_loader": Method(("prepare",), of=0, returns="same"),
-        "backward": Method(("backward",), of=0, returns="nothing"),
-        "clip_grad_norm_": Method(("clip",), of=0, returns="tensor"),
-        "clip_grad_value_": Method(("clip",), of=0, returns="nothing"),
-        "unscale_gradients": Method(returns="nothing"),
-        # Within, step and zero_grad of prepared optimizers wait until the window is full; backward divides the loss.
-        "accumulate": Method(returns="context"),
-        "no_sync": Method(returns="context"),
-        "autocast": Method(returns="context"),
-        "main_process_first": Method(returns="context"),
-        "local_main_process_first": Method(returns="context"),
-        "join_uneven_inputs": Method(returns="context"),
-        "profile": Method(returns="context"),
-        "gather": Method(("gather",), of=0, returns="same"),
-        "gather_for_metrics": Method(("gather",), of=0, returns="same"),
-        "reduce": Method(("gather",), of=0, returns="same"),
-        "pad_across_processes": Method(("gather",), of=0, returns="same"),
-        "unwrap_model": Method(returns="same"),
-        "get_state_dict": Method(),
-        "free_memory": Method(returns="arguments"),
-        "clear": Method(returns="arguments"),
-        "skip_first_batches": Method(returns="same"),
-        "wait_for_everyone": Method(returns="nothing"),
-        "print": Method(returns="nothing"),
-        "log": Method(returns="nothing"),
-        "init_trackers": Method(returns="nothing"),
-        "end_training": Method(returns="nothing"),
-        "save": Method(returns="nothing"),
-        "save_state": Method(),
-        "save_model": Method(returns="nothing"),
-        "load_state": Method(),
-        "register_for_checkpointing": Method(returns="nothing"),
-        "trigger_sync_in_backward": Method(returns="context"),
-    },
-)
-
-# https://huggingface.co/docs/transformers/main_classes/trainer
-TRANSFORMERS = Framework(
-    name="transformers",
-    owners=frozenset(
-        {
-            *words(
-                """
-                transformers.Trainer transformers.Seq2SeqTrainer sentence_transformers.SentenceTransformerTrainer
-                trl.SFTTrainer trl.DPOTrainer trl.PPOTrainer trl.RewardTrainer trl.GRPOTrainer trl.ORPOTrainer
-                trl.KTOTrainer setfit.Trainer setfit.SetFitTrainer adapters.AdapterTrainer
-                """
-            ),
-        }
-    ),
-    override_hooks=frozenset(
-        {
-            *words(
-                """
-                compute_loss training_step prediction_step evaluation_loop prediction_loop create_optimizer
-                create_scheduler create_optimizer_and_scheduler get_train_dataloader get_eval_dataloader
-                get_test_dataloader log _prepare_inputs _save_checkpoint _inner_training_loop evaluate
-                """
-            ),
-        }
-    ),
-    training_hooks=frozenset({"compute_loss"}),  # also called while evaluating
-    methods=dict.fromkeys(("train", "evaluate", "predict", "hyperparameter_search", "step"), _LOOP),
-    owns_mode=True,
-    owns_gradients=True,
-)
+from torch_doctor.static.tables.framework import LOOP, Framework, Method
+from torch_doctor.static.tables.hugging_face import ACCELERATE, TRANSFORMERS
+from torch_doctor.static.tables.lightning import FABRIC, LIGHTNING
 
 # https://docs.pytorch.org/ignite/engine.html
 IGNITE = Framework(
     name="ignite",
     owners=frozenset({"ignite.engine.Engine"}),  # its first argument is called for every batch: (engine, batch)
     methods={
-        "run": _LOOP,
+        "run": LOOP,
         **dict.fromkeys(("add_event_handler", "on", "state_dict", "terminate"), Method()),
     },
     factories={
@@ -271,7 +70,7 @@ FASTAI = Framework(
                 "get_preds",
                 "predict",
             ),
-            _LOOP,
+            LOOP,
         ),
         **dict.fromkeys(
             ("freeze", "unfreeze", "save", "load", "export", "show_results", "summary", "add_cb"), Method()
@@ -318,7 +117,7 @@ COMPOSER = Framework(
     evaluation_hooks=frozenset({"eval_forward"}),
     hooks=frozenset({"get_metrics", "update_metric"}),
     owners=frozenset({"composer.Trainer"}),
-    methods=dict.fromkeys(("fit", "eval", "predict"), _LOOP),
+    methods=dict.fromkeys(("fit", "eval", "predict"), LOOP),
     owns_mode=True,
     owns_gradients=True,
 )
@@ -333,7 +132,7 @@ SKORCH = Framework(
     override_hooks=frozenset(
         {"get_loss", "train_step", "train_step_single", "validation_step", "infer", "evaluation_step"}
     ),
-    methods=dict.fromkeys(("fit", "partial_fit", "predict", "predict_proba", "score", "forward"), _LOOP),
+    methods=dict.fromkeys(("fit", "partial_fit", "predict", "predict_proba", "score", "forward"), LOOP),
     owns_mode=True,
     owns_gradients=True,
 )
@@ -352,7 +151,7 @@ CATALYST = Framework(
         }
     ),
     override_hooks=frozenset({"handle_batch", "on_loader_start", "on_loader_end", "predict_batch"}),
-    methods=dict.fromkeys(("train", "evaluate_loader", "predict_loader", "run", "infer"), _LOOP),
+    methods=dict.fromkeys(("train", "evaluate_loader", "predict_loader", "run", "infer"), LOOP),
     owns_mode=True,
     owns_gradients=True,
 )
@@ -374,7 +173,7 @@ KERAS = Framework(
             "test_on_batch",
             "predict_on_batch",
         ),
-        _LOOP,
+        LOOP,
     ),
     owns_mode=True,
     owns_gradients=True,
@@ -401,7 +200,7 @@ OTHERS = Framework(
     ),
     training_hooks=frozenset({"compute_objectives"}),
     methods=dict.fromkeys(
-        ("train", "fit", "run", "learn", "evaluate", "val", "predict", "fit_batch", "evaluate_batch"), _LOOP
+        ("train", "fit", "run", "learn", "evaluate", "val", "predict", "fit_batch", "evaluate_batch"), LOOP
     ),
     owns_mode=True,
     owns_gradients=True,
@@ -426,12 +225,11 @@ FRAMEWORKS: tuple[Framework, ...] = (
 )
 
 MODULE_BASES: dict[str, Framework] = {name: framework for framework in FRAMEWORKS for name in framework.module_bases}
+WRAPS: dict[str, int] = {name: place for framework in FRAMEWORKS for name, place in framework.wraps.items()}
 OWNERS: dict[str, Framework] = {name: framework for framework in FRAMEWORKS for name in framework.owners}
 FACTORIES: dict[str, str] = {name: owner for framework in FRAMEWORKS for name, owner in framework.factories.items()}
 
-DECLARED: frozenset[str] = frozenset(
-    (*MODULE_BASES, *OWNERS, *FACTORIES, *(name for framework in FRAMEWORKS for name in framework.wraps))
-)
+DECLARED: frozenset[str] = frozenset((*MODULE_BASES, *OWNERS, *FACTORIES, *WRAPS))
 """Everything of frameworks that is declared here: within a framework's own repository too, this is what it means."""
 
 MODULES = MODULE_BASES.keys() - {"lightning.LightningDataModule"}

@@ -191,10 +191,19 @@ PASS_THROUGH: dict[str, PassThrough] = {
     "alive_progress.alive_it": PassThrough(0),
     "progressbar.progressbar": PassThrough(0),
     "more_itertools.peekable": PassThrough(0),
-    "prefetch_generator.BackgroundGenerator": PassThrough(0),
     "accelerate.skip_first_batches": PassThrough(0),
 }
 """Functions that give the items of an argument, in its order (sorted and reversed aside)."""
+
+PLAIN = frozenset(
+    words(
+        """
+        numpy math os time argparse json random logging sys pathlib yaml pandas matplotlib datetime collections
+        itertools re sklearn scipy warnings string glob csv pickle shutil cv2 PIL click
+        """
+    )
+)
+"""Packages whose harmless functions return numbers, strings, arrays or settings."""
 
 MEANS = frozenset(words("numpy.mean numpy.average numpy.nanmean statistics.mean statistics.fmean"))
 """Functions that return the mean of a list of numbers."""

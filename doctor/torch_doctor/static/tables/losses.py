@@ -72,6 +72,11 @@ LOSSES: dict[str, Loss] = {
     ),
 }
 
+FUNCTIONAL = frozenset(name for name in LOSSES if name.startswith(("torch.nn.functional.", "torchvision.ops.")))
+"""The losses that are functions: a call computes one."""
+CLASSES = frozenset(LOSSES) - FUNCTIONAL
+"""The losses that are classes: a call builds a module."""
+
 SCALAR: dict[str, bool] = {"mean": True, "sum": True, "batchmean": True, "none": False}
 """Whether a loss with this reduction is a single number."""
 

@@ -269,7 +269,6 @@ def loader_of(name: str) -> bool:
 LOADER_WRAPPERS: dict[str, Position] = {
     "torch_xla.distributed.parallel_loader.MpDeviceLoader": 0,
     "ray.train.torch.prepare_data_loader": 0,
-    "prefetch_generator.BackgroundGenerator": 0,
 }
 """Calls that return the loader at this position, wrapped."""
 

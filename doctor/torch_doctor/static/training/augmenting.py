@@ -9,7 +9,7 @@ from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import places, workers
-from torch_doctor.static.values import Const, Fact, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
+from torch_doctor.static.values import Call, Const, Fact, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,7 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
     draws = workers.Draws(run)
     with run.aside(STEPS), run.override(applied=applied, moves=moves, drawing=draws):
         try:
-            invocation.enter(run, found[0], (value, Plain()), {}, found[0].node)
+            invocation.enter(run, found[0], Call((value, Plain()), {}, found[0].node))
         except OutOfBudget:
             applied[1].clear()
     value.facts[Fact.DRAWS] = draws  # not logged: it was looked at aside, once for all paths
@@ -88,7 +88,7 @@ def _draws(run: Executor, value: Instance) -> bool:
     before = run.draws
     with run.aside(STEPS):
         try:
-            invocation.enter(run, found[0], (value, Unknown()), {}, found[0].node)
+            invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
         except OutOfBudget:
             return False
         drew = run.draws > before

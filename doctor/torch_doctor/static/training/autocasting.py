@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.training import devices
-from torch_doctor.static.values import Args, Autocast, Const, Either, Keywords, Value
+from torch_doctor.static.values import Autocast, Call, Const, Either, Value
 from torch_doctor.trace import AutocastEntered, AutocastExited
 
 if TYPE_CHECKING:
@@ -18,17 +18,15 @@ DEFAULTS = {"cuda": "float16", "cpu": "bfloat16", "xpu": "float16", "mps": "floa
 STATE = "autocast"
 
 
-def context(name: str, args: Args, keywords: Keywords, born: Site) -> Autocast:
+def context(name: str, call: Call, born: Site) -> Autocast:
     """What calling autocast makes, by the name that the script calls it by: the older ones know their device."""
     older = next((device for device in ("cuda", "cpu") if f".{device}.amp." in name), "")
-    given = dict(zip(("enabled", "dtype") if older else ("device_type", "dtype", "enabled"), args, strict=False))
-    given |= keywords
-    device = older or devices.device_of(given.get("device_type"))
-    dtype = given.get("dtype")
+    is_open = "**" in call.keywords
+    device = older or devices.device_of(call.argument(0, "device_type"))
+    dtype = call.argument(1, "dtype")
     default = dtype is None or (isinstance(dtype, Const) and dtype.value is None)
-    computes = DEFAULTS.get(device, "") if default and "**" not in given else devices.dtype_of(dtype)
-    flag = given.get("enabled", Const(value=True))
-    enabled = bool(flag.value) if isinstance(flag, Const) and "**" not in given else None
+    computes = DEFAULTS.get(device, "") if default and not is_open else devices.dtype_of(dtype)
+    enabled = None if is_open else call.flag("enabled", position=0 if older else 2, default=True)
     return Autocast(born, device, computes, enabled=enabled)
 
 

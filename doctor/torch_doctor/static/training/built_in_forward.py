@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import Stage, library
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Args, Const, Fact, Keywords, Module, Params, Tensor
+from torch_doctor.static.values import Call, Const, Fact, Module, Params, Tensor
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
@@ -57,23 +58,24 @@ def _is_new(run: Executor, part: Module, before: int) -> bool:
     return weights and part.fact(Fact.FROZEN) is False
 
 
-def parameter(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
+@library("torch.nn.Parameter", stage=Stage.NOTE)
+def parameter(run: Executor, _: str, call: Call) -> None:
     """`nn.Parameter(...)`; within a forward it is written when it holds numbers of its own, and not what was computed."""
-    flag = keywords.get("requires_grad", args[1] if len(args) > 1 else None)
-    value = args[0] if args else keywords.get("data")
+    flag = call.argument(1, "requires_grad")
+    value = call.argument(0, "data")
     if not run.modules_called or run.building or (run.arms, run.guards) != run.called_in[:2] or flag is not None:
         return
     new = isinstance(value, Tensor) and value.flow.source in (Source.DATA, Source.NOISE) and not value.flow.forwards
-    if new and value is not None and value.flow.graph is False and run.site(node) not in run.built_in_forward:
-        run.built_in_forward.add(run.site(node))
+    if new and value is not None and value.flow.graph is False and run.site(call.node) not in run.built_in_forward:
+        run.built_in_forward.add(run.site(call.node))
         owner = run.modules_called[-1]
         run.emit(
             BuiltInForward,
-            node,
+            call.node,
             owner=owner.id,
             owner_class=owner.class_name,
             class_name="torch.nn.Parameter",
-            used_at=run.site(node),
+            used_at=run.site(call.node),
         )
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import conditions
-from torch_doctor.static.tables import losses
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.tables import losses, training
 from torch_doctor.static.training import paths, snapshots
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
+    Call,
     Const,
     Either,
     Fact,
-    Keywords,
     Mapping,
     Module,
     Optimizer,
@@ -39,42 +39,45 @@ SCHEDULER_STATE = "scheduler state"
 SCALER_STATE = "scaler state"
 
 
-def saved(run: Executor, position: int, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(training.SAVES)
+def saved(run: Executor, name: str, call: Call) -> Value:
     """Write what goes into a checkpoint."""
-    value = args[position] if position < len(args) else keywords.get("obj", Unknown())
+    position = training.SAVES[name]
+    value = call.argument(position, "obj") or Unknown()
     found = list(_whole_modules(value))
     run.emit(
         Saved,
-        node,
-        what=run.text_of_argument(node, position),
+        call.node,
+        what=run.text_of_argument(call.node, position),
         modules=tuple(module.id for _, module in found),
         names=tuple(name for name, _ in found),
-        buffer=_buffer((*args[position + 1 :], keywords.get("f"))),
+        buffer=_buffer((*call.args[position + 1 :], call.keywords.get("f"))),
         states=snapshots.states_in(run, value).taken,
         keys=_keys(value),
         optimizer=_state_in(value, OPTIMIZER_STATE),
         scheduler=_state_in(value, SCHEDULER_STATE),
         scaler=_state_in(value, SCALER_STATE),
-        shared=paths.shared(run, node, position + 1, "f"),
-        file=paths.spelled(run, node, position + 1, "f"),
+        shared=paths.shared(run, call.node, position + 1, "f"),
+        file=paths.spelled(run, call.node, position + 1, "f"),
     )
     return NOTHING
 
 
-def loaded(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> None:
+@library_family(training.LOADS, stage=Stage.NOTE)
+def loaded(run: Executor, _: str, call: Call) -> None:
     """Write that a checkpoint is read."""
-    only = keywords.get("weights_only")
-    is_open = "**" in keywords
+    only = call.keywords.get("weights_only")
+    is_open = "**" in call.keywords
     run.emit(
         Loaded,
-        node,
+        call.node,
         module=0,
-        name=run.text_of_argument(node, 0),
-        buffer=_buffer((*args, keywords.get("f"))),
+        name=run.text_of_argument(call.node, 0),
+        buffer=_buffer((*call.args, call.keywords.get("f"))),
         weights_only=None if only is None else conditions.truth_of(run, only),
         by_default=only is None and not is_open,
-        file=paths.spelled(run, node, 0, "f"),
-        mapped=True if len(args) > 1 or "map_location" in keywords else None if is_open else False,
+        file=paths.spelled(run, call.node, 0, "f"),
+        mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,
     )
 
 

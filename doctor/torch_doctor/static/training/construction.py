@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.tables import models, training
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.tables import models, training, wrappers
 from torch_doctor.static.training import copies, module_parts, parameters, places
 from torch_doctor.static.values import (
     NEW,
     NOWHERE,
     Args,
+    Call,
     Const,
     Content,
     Either,
     Fact,
-    Keywords,
     Module,
     Optimizer,
     Sequence,
@@ -28,6 +29,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import (
     ModuleBuilt,
     OptimizerBuilt,
+    ScalerBuilt,
     SchedulerBuilt,
     Wrapped,
 )
@@ -45,15 +47,18 @@ _IN_PLACE = frozenset(
 """Wrappers that leave a module where it is."""
 
 
-def optimizer_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(training.optimizer_of)
+def optimizer_built(run: Executor, name: str, call: Call) -> Value:
     """Construct one of the optimizers that the tables know."""
-    given = args[:1] or tuple(value for key, value in keywords.items() if key in ("params", "parameters", "**"))
+    given = call.args[:1] or tuple(
+        value for key, value in call.keywords.items() if key in ("params", "parameters", "**")
+    )
     modules, whole = parameters.parameters_in(run, given)
     remembers: Tri = True
     if name == "torch.optim.SGD":
-        momentum = args[2] if len(args) > 2 else keywords.get("momentum", Const(0))  # noqa: PLR2004 - its third argument
-        remembers = None if "**" in keywords or not isinstance(momentum, Const) else bool(momentum.value)
-    return make_optimizer(run, name, modules, node, whole=whole and bool(given), remembers=remembers)
+        momentum = call.argument(2, "momentum") or Const(0)  # noqa: PLR2004 - its third argument
+        remembers = None if "**" in call.keywords or not isinstance(momentum, Const) else bool(momentum.value)
+    return make_optimizer(run, name, modules, call.node, whole=whole and bool(given), remembers=remembers)
 
 
 def make_optimizer(
@@ -66,23 +71,25 @@ def make_optimizer(
     return made
 
 
-def made_from_model(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+@library_family({*training.OPTIMIZER_FACTORIES, *wrappers.AVERAGED}, stage=Stage.ADAPTER)
+def made_from_model(run: Executor, name: str, call: Call) -> Value:
     """Construct what a library makes of a whole model: an optimizer, or an averaged copy."""
     if name in training.OPTIMIZER_FACTORIES:
         position = training.OPTIMIZER_FACTORIES[name]
-        modules, _ = parameters.parameters_in(run, args[position : position + 1])
-        return make_optimizer(run, name, modules, node, whole=False)
-    return copies.copied(run, args[0], node) if args else Unknown()
+        modules, _ = parameters.parameters_in(run, call.args[position : position + 1])
+        return make_optimizer(run, name, modules, call.node, whole=False)
+    return copies.copied(run, call.args[0], call.node) if call.args else Unknown()
 
 
-def scheduler_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(training.scheduler_of)
+def scheduler_built(run: Executor, name: str, call: Call) -> Value:
     """Construct one of the schedulers that the tables know."""
-    resumes = bool({"last_epoch", "**"} & keywords.keys())
-    return make_scheduler(run, name, name, [*args, *keywords.values()], node, resumes=resumes)
+    resumes = bool({"last_epoch", "**"} & call.keywords.keys())
+    return make_scheduler(run, name, name, call.values, call.node, resumes=resumes)
 
 
 def make_scheduler(
-    run: Executor, name: str, class_name: str, values: list[Value], node: p.Node, *, resumes: bool = False
+    run: Executor, name: str, class_name: str, values: Args, node: p.Node, *, resumes: bool = False
 ) -> Tool:
     """Make a learning-rate scheduler that is used as the library's class `name`; `class_name` is what users know it by."""
     made: Tool = run.own(Tool(run.site(node), name, held(values)))
@@ -96,44 +103,71 @@ def optimizer_in(run: Executor, numbers: frozenset[int]) -> int:
     return min((number for number in numbers if isinstance(run.objects.get(number), Optimizer)), default=0)
 
 
-def wrapped(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(wrappers.WRAPPERS)
+def wrapped(run: Executor, name: str, call: Call) -> Value:
     """What a wrapper returns: the module it was given."""
-    position = models.WRAPPERS[name]
-    value = args[position] if position < len(args) else keywords.get("module") or keywords.get("model")
-    return _in_wrapper(run, name, position, value, node)
+    position = wrappers.WRAPPERS[name]
+    value = call.argument(position, "module", "model")
+    return _in_wrapper(run, name, position, value, call.node)
 
 
 def _in_wrapper(run: Executor, name: str, position: Position, value: Value | None, node: p.Node) -> Value:
     if isinstance(value, Either):
         return either((facts, _in_wrapper(run, name, position, each, node)) for facts, each in value.options)
-    if name in models.PARALLEL and isinstance(value, Module):
+    if name in wrappers.PARALLEL and isinstance(value, Module):
         run.emit(Wrapped, node, module=value.id, name=run.text_of_argument(node, position), wrapper=name)
         return value.within(name)
     if isinstance(value, Module) and name not in _IN_PLACE:
         places.lost_sight(run, module_parts.with_parts(run, frozenset((value.id,))), ())
-    if name in models.COMPILERS and isinstance(value, Module):
+    if name in wrappers.COMPILERS and isinstance(value, Module):
         run.heap.set(value.facts, Fact.COMPILED, value=True)
     return Unknown() if value is None else value
 
 
-def library_module(run: Executor, name: str, model: models.LibraryModel, keywords: Keywords, node: p.Node) -> Module:
+@library_family(models.library_model)
+def library_module(run: Executor, name: str, call: Call) -> Module:
     """A model that a library builds."""
+    model = models.library_model(name)
+    assert model is not None
+    settings = dict(call.keywords)
     made: Module = run.own(
-        Module(run.site(node), layer=name, sensitive=model.sensitive, name=name, settings=dict(keywords))
+        Module(run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings)
     )
     made.facts[Fact.MODE] = (0, model.training)
     made.facts[Fact.PLACE] = NEW if name.startswith("torchvision.") else NOWHERE  # others may be told a device
     made.facts[Fact.INITIALISED] = True
-    run.emit(ModuleBuilt, node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
+    run.emit(ModuleBuilt, call.node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
     return made
 
 
-def arguments_again(run: Executor, args: Args, node: p.Node) -> Value:
+@library_family(training.SCALERS)
+def scaler_built(run: Executor, name: str, call: Call) -> Tool:
+    """Construct a gradient scaler."""
+    scaler: Tool = run.own(Tool(run.site(call.node), name))
+    run.scales = True
+    run.emit(ScalerBuilt, call.node, scaler=scaler.id, enabled=call.flag("enabled", default=True))
+    return scaler
+
+
+@library_family({*training.OPTIMIZER_WRAPPERS, *training.LOADER_WRAPPERS}, stage=Stage.ADAPTER)
+def wrapper_built(_: Executor, name: str, call: Call) -> Value:
+    """What wraps an optimizer or a loader stands for it."""
+    position = training.OPTIMIZER_WRAPPERS.get(name, training.LOADER_WRAPPERS.get(name, 0))
+    return call.argument(position, "optimizer") or Unknown()
+
+
+@library_family(training.PREPARES)
+def prepared(run: Executor, _: str, call: Call) -> Value:
+    """A model and an optimizer are made ready for mixed precision."""
+    return arguments_again(run, call.with_args(call.args[:2]))
+
+
+def arguments_again(run: Executor, call: Call) -> Value:
     """The arguments as they were given, perhaps moved: one alone, several as a tuple."""
-    numbers = held(args)
+    numbers = held(call.args)
     places.lost_sight(run, module_parts.with_parts(run, numbers), numbers)
-    if len(args) == 1 and not isinstance(args[0], Spread):
-        return args[0]
-    items = tuple(value for value in args if not isinstance(value, Spread))
-    rest = next((value.content.rest for value in args if isinstance(value, Spread)), None)
-    return run.own(Sequence("tuple", Content(items, rest), run.site(node), run.frame.what))
+    if len(call.args) == 1 and not isinstance(call.args[0], Spread):
+        return call.args[0]
+    items = tuple(value for value in call.args if not isinstance(value, Spread))
+    rest = next((value.content.rest for value in call.args if isinstance(value, Spread)), None)
+    return run.own(Sequence("tuple", Content(items, rest), run.site(call.node), run.frame.what))

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers
 from torch_doctor.static.training import keeping
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
+    Call,
     Const,
     Content,
     Fact,
-    Keywords,
     Mapping,
     Plain,
     Sequence,
@@ -25,32 +25,58 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
 
-def sequence_method(
-    run: Executor, of: Sequence, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
-) -> Value:  # noqa: PLR0911 - one branch per method
+OfSequence: TypeAlias = "Callable[[Executor, Sequence, Call], Value]"
+OfMapping: TypeAlias = "Callable[[Executor, Mapping, str, Call], Value]"
+_SEQUENCES: dict[str, OfSequence] = {}
+_MAPPINGS: dict[str, OfMapping] = {}
+
+
+def sequence_method(run: Executor, of: Sequence, name: str, call: Call) -> Value:
     """Call a method of a list, tuple, set or deque."""
-    if name in ("append", "add", "appendleft", "insert", "put") and args:
-        append_item(run, of, args[-1], node, receiver)
-        return NOTHING
-    if name in ("extend", "update") and args:
-        extend_sequence(run, of, args[0], node, receiver)
-        return NOTHING
-    if name in ("pop", "popleft"):
-        content = of.content
-        if content.items and content.rest is None and not args and not run.loop_depth:
-            run.heap.set(of.fields, "items", Content(content.items[:-1]))
-            return content.items[-1]
-        return summary(content.all()) if content.all() else Unknown()
-    if name == "clear":
-        clear_sequence(run, of)
-        return NOTHING
-    if name == "copy":
-        return run.own(Sequence(of.kind, of.content, run.site(node), run.frame.what))
-    return Plain()
+    method = _SEQUENCES.get(name)
+    return method(run, of, call) if method is not None else Plain()
+
+
+@handles(_SEQUENCES, "append", "add", "appendleft", "insert", "put")
+def _append(run: Executor, of: Sequence, call: Call) -> Value:
+    if not call.args:
+        return Plain()
+    append_item(run, of, call.args[-1], call.node, call.receiver)
+    return NOTHING
+
+
+@handles(_SEQUENCES, "extend", "update")
+def _extend(run: Executor, of: Sequence, call: Call) -> Value:
+    if not call.args:
+        return Plain()
+    extend_sequence(run, of, call.args[0], call.node, call.receiver)
+    return NOTHING
+
+
+@handles(_SEQUENCES, "pop", "popleft")
+def _pop(run: Executor, of: Sequence, call: Call) -> Value:
+    content = of.content
+    if content.items and content.rest is None and not call.args and not run.loop_depth:
+        run.heap.set(of.fields, "items", Content(content.items[:-1]))
+        return content.items[-1]
+    return summary(content.all()) if content.all() else Unknown()
+
+
+@handles(_SEQUENCES, "clear")
+def _clear(run: Executor, of: Sequence, _: Call) -> Value:
+    clear_sequence(run, of)
+    return NOTHING
+
+
+@handles(_SEQUENCES, "copy")
+def _copy(run: Executor, of: Sequence, call: Call) -> Value:
+    return run.own(Sequence(of.kind, of.content, run.site(call.node), run.frame.what))
 
 
 def append_item(run: Executor, of: Sequence, value: Value, node: p.Node, receiver: str) -> None:
@@ -83,46 +109,62 @@ def extend_sequence(run: Executor, sequence: Sequence, value: Value, node: p.Nod
         append_item(run, sequence, content.rest, node, name)
 
 
-def mapping_method(run: Executor, of: Mapping, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:  # noqa: PLR0911 - one branch per method
+def mapping_method(run: Executor, of: Mapping, name: str, call: Call) -> Value:
     """Call a method of a dict."""
+    method = _MAPPINGS.get(name)
+    return method(run, of, name, call) if method is not None else Plain()
+
+
+@handles(_MAPPINGS, "items", "values", "keys")
+def _listed(_: Executor, of: Mapping, name: str, __: Call) -> Value:
     named = [(key[1], value) for key, value in of.fields.items() if isinstance(key, tuple)]
     rest = of.fields.get("rest")
-    if name == "items":
-        pairs = tuple(Sequence("tuple", Content((Const(key), value))) for key, value in named)
-        return Sequence("list", Content(pairs, None if rest is None else Sequence("tuple", Content((Plain(), rest)))))
     if name == "values":
         return Sequence("list", Content(tuple(value for _, value in named), rest))
     if name == "keys":
         return Sequence("list", Content(tuple(Const(key) for key, _ in named), None if rest is None else Plain()))
-    if name in ("get", "pop", "setdefault", "__getitem__"):
-        key = args[0] if args else NOTHING
-        if isinstance(key, Const):
-            found = of.fields.get(("key", key.value))
-            if isinstance(found, Value):
-                return run.resolve(found)
-            default = args[1] if len(args) > 1 else NOTHING
-            if name == "setdefault":
-                run.heap.set(of.fields, ("key", key.value), default)
-            return default if rest is None else join(rest, default)
-        chosen = containers.chosen(run, of, key)
+    pairs = tuple(Sequence("tuple", Content((Const(key), value))) for key, value in named)
+    return Sequence("list", Content(pairs, None if rest is None else Sequence("tuple", Content((Plain(), rest)))))
+
+
+@handles(_MAPPINGS, "get", "pop", "setdefault", "__getitem__")
+def _get(run: Executor, of: Mapping, name: str, call: Call) -> Value:
+    key = call.argument(0) or NOTHING
+    if not isinstance(key, Const):
         everything = of.values()
-        return chosen or (summary(everything) if everything else Unknown())
-    if name == "update":
-        for value in args:
-            if isinstance(value, Mapping):
-                for key_, item in value.fields.items():
-                    run.heap.set(of.fields, key_, item)
-            else:
-                run.heap.set(of.fields, "rest", Unknown(value.flow, held((value,))))
-        for key_, item in keywords.items():
-            run.heap.set(of.fields, ("key", key_), item)
-        return NOTHING
-    if name == "clear":
-        for key_ in list(of.fields):
-            run.heap.drop(of.fields, key_)
-        return NOTHING
-    if name in ("copy", "to", "cuda"):
-        copy: Mapping = run.own(Mapping(run.site(node)))
-        copy.fields.update(of.fields)
-        return copy
-    return Plain()
+        return containers.chosen(run, of, key) or (summary(everything) if everything else Unknown())
+    found = of.fields.get(("key", key.value))
+    if isinstance(found, Value):
+        return run.resolve(found)
+    default = call.argument(1) or NOTHING
+    if name == "setdefault":
+        run.heap.set(of.fields, ("key", key.value), default)
+    rest = of.fields.get("rest")
+    return default if rest is None else join(rest, default)
+
+
+@handles(_MAPPINGS, "update")
+def _update(run: Executor, of: Mapping, _: str, call: Call) -> Value:
+    for value in call.args:
+        if isinstance(value, Mapping):
+            for key, item in value.fields.items():
+                run.heap.set(of.fields, key, item)
+        else:
+            run.heap.set(of.fields, "rest", Unknown(value.flow, held((value,))))
+    for name, item in call.keywords.items():
+        run.heap.set(of.fields, ("key", name), item)
+    return NOTHING
+
+
+@handles(_MAPPINGS, "clear")
+def _emptied(run: Executor, of: Mapping, _: str, __: Call) -> Value:
+    for key in list(of.fields):
+        run.heap.drop(of.fields, key)
+    return NOTHING
+
+
+@handles(_MAPPINGS, "copy", "to", "cuda")
+def _copied(run: Executor, of: Mapping, _: str, call: Call) -> Value:
+    copy: Mapping = run.own(Mapping(run.site(call.node)))
+    copy.fields.update(of.fields)
+    return copy

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.library import library_family
+from torch_doctor.static.tables import training
 from torch_doctor.static.values import (
+    Call,
     Content,
     Either,
     Fact,
@@ -23,6 +26,12 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
 
 _HELD_OUT = 20
+
+
+@library_family(training.COPIES)
+def copy(run: Executor, _: str, call: Call) -> Value | None:
+    """A function that copies what it is given."""
+    return copied(run, call.args[0], call.node) if call.args else None
 
 
 def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | None = None) -> Value:

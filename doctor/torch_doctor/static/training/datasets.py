@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     CPU,
     IN_MEMORY,
     NOWHERE,
+    Call,
     Const,
     Content,
     Fact,
@@ -129,7 +130,7 @@ def _item_of_project(run: Executor, data: Instance) -> Value:
     with run.aside(STEPS):
         try:
             result = invocation.enter(
-                run, found[0], (data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node
+                run, found[0], Call((data, Plain(size=Making("number", (), of="int64"))), {}, found[0].node)
             )
         except OutOfBudget:
             result = Unknown()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import library, library_family
 from torch_doctor.static.measuring import arguments
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import (
     CPU,
     GPU,
     NAMED,
+    Call,
     Const,
     Either,
     Lib,
@@ -24,7 +26,6 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Args, Keywords
 
 DEVICE = "device"
 """Begins the symbol of a device; then comes its type."""
@@ -56,9 +57,18 @@ def device_of(value: Value | None) -> str:
     return str(symbol[1]) if symbol and symbol[0] == DEVICE else ""
 
 
-def made(args: Args, keywords: Keywords) -> Plain:
+@library_family(
+    lambda name: (name.startswith("torch.cuda.") and name.endswith("is_available")) or name == "torch.cuda.device_count"
+)
+def available(_: Executor, name: str, __: Call) -> Plain:
+    """Whether there is a GPU: a test of it decides the same wherever it stands."""
+    return Plain(("flag", name))
+
+
+@library("torch.device")
+def made(_: Executor, __: str, call: Call) -> Plain:
     """What `torch.device` returns."""
-    name = device_of(args[0] if args else keywords.get("device", keywords.get("type")))
+    name = device_of(call.argument(0, "device", "type"))
     return Plain((DEVICE, name) if name else (DEVICE, "", fresh_symbol()))
 
 
@@ -79,29 +89,31 @@ def spoken_of(run: Executor, node: p.Node) -> bool:
     return known
 
 
-def moved_to(method: str, args: Args, keywords: Keywords) -> tuple[str, str]:
+def moved_to(method: str, call: Call) -> tuple[str, str]:
     """Where a move goes, and to which dtype; "" for what stays, or is not known."""
     if method != "to":
         return METHODS.get(method, ""), DTYPES.get(method, "")
-    given = [*args, *(keywords[name] for name in ("device", "dtype") if name in keywords)]
+    given = [*call.args, *(call.keywords[name] for name in ("device", "dtype") if name in call.keywords)]
     devices, dtypes = [device_of(value) for value in given], [dtype_of(value) for value in given]
     return next(filter(None, devices), ""), next(filter(None, dtypes), "")
 
 
-def goal(method: str, args: Args, keywords: Keywords) -> str | Value | None:
+def goal(method: str, call: Call) -> str | Value | None:
     """Where a move goes: CPU, GPU or NAMED, "" where that is not known, or the tensor to which it goes.
 
     None: it only converts, and the thing stays where it is.
     """
     if method == "type":
-        return _of_type(args[0] if args else keywords.get("dtype"))
+        return _of_type(call.argument(0, "dtype"))
     if method != "to":
         if method in METHODS:
             return CPU if method == "cpu" else GPU
-        return None if method in DTYPES or method in _STAYS else args[0] if method == "type_as" and args else ""
-    given = keywords.get("device", keywords.get("other", args[0] if args else None))
+        return (
+            None if method in DTYPES or method in _STAYS else call.args[0] if method == "type_as" and call.args else ""
+        )
+    given = call.keywords.get("device", call.argument(0, "other"))
     if given is None or (isinstance(given, Lib) and given.name.startswith("torch.")):
-        return None if "**" not in keywords else ""
+        return None if "**" not in call.keywords else ""
     return chosen(given)
 
 

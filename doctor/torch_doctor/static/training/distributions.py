@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import operators
-from torch_doctor.static.values import Distribution, Plain, Tensor, held
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.values import Call, Distribution, Plain, Tensor, held
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Args, Keywords, Value
+    from torch_doctor.static.values import Args, Value
 
 PACKAGE = "torch.distributions."
 COMPARES = "kl_divergence"
@@ -38,17 +38,16 @@ PARTS = frozenset(
 """Attributes that are tensors, computed of what the distribution was made of."""
 
 
-def made(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+@library_family(lambda name: name.startswith(PACKAGE), stage=Stage.ADAPTER)
+def made(run: Executor, name: str, call: Call) -> Value | None:
     """What a class or function of `torch.distributions` returns; None for what is neither a distribution nor a number."""
-    if not name.startswith(PACKAGE):
-        return None
-    values = (*args, *keywords.values())
+    values = call.values
     short = name.rpartition(".")[2]
     if short == COMPARES:
         return Tensor(operators.recorded(run, blend(value.flow for value in values)))
     if not short[:1].isupper() or ".constraints." in name or ".transforms." in name:
         return None
-    return run.own(Distribution(run.site(node), name, blend(value.flow for value in values), held(values)))
+    return run.own(Distribution(run.site(call.node), name, blend(value.flow for value in values), held(values)))
 
 
 def method(run: Executor, of: Distribution, name: str, args: Args) -> Value | None:

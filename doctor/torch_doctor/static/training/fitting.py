@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import PART
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
 from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
-    Args,
+    Call,
     Const,
-    Keywords,
     Lib,
     Plain,
     Sequence,
@@ -35,9 +35,9 @@ ROOTS = ("sklearn", "numpy")
 """The libraries that have such functions."""
 
 
-def built(name: str, args: Args, keywords: Keywords) -> Plain | None:
+def built(name: str, call: Call) -> Plain | None:
     """An estimator or splitter of a library; None for anything else."""
-    if name in fitting.ESTIMATORS or (name in fitting.COMPOSED and any(map(_estimates, (*args, *keywords.values())))):
+    if name in fitting.ESTIMATORS or (name in fitting.COMPOSED and any(map(_estimates, call.values))):
         return Plain((ESTIMATOR, fresh_symbol(), name))
     return Plain((SPLITTER, fresh_symbol(), name)) if name in fitting.SPLITTERS else None
 
@@ -48,30 +48,30 @@ def _estimates(value: Value, depth: int = DEEP) -> bool:
     return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR
 
 
-def method(run: Executor, func: Plain, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+def method(run: Executor, func: Plain, call: Call) -> Value | None:
     """A method of what is no tensor, where it fits, splits or chooses rows; None where it does nothing of the sort."""
     symbol = func.symbol
     if symbol[0] != ".":
         return None
     _, of, name = symbol
     if of[0] == ESTIMATOR:
-        return _estimated(run, of, name, args, keywords, node)
+        return _estimated(run, of, name, call)
     if of[0] == SPLITTER and name == "split":
-        given = args[0] if args else keywords.get("X", Plain())
-        event = splitting.made(run, of[2], (given,), node)
+        given = call.argument(0, "X") or Plain()
+        event = splitting.made(run, of[2], (given,), call.node)
         return splitting.with_rows(plain_from(()), frozenset((event.index,)))
     if name in fitting.CHOOSING:
-        share = keywords.get("frac")
+        share = call.keywords.get("frac")
         whole = name == "sample" and isinstance(share, Const) and share.value == 1
-        return None if whole else splitting.with_rows(plain_from((func, *args)), func.flow.rows | {PART})
-    return _statistic(run, func, splitting.stem(of), args, keywords, node) if name in fitting.STATISTICS else None
+        return None if whole else splitting.with_rows(plain_from((func, *call.args)), func.flow.rows | {PART})
+    return _statistic(run, func, splitting.stem(of), call) if name in fitting.STATISTICS else None
 
 
-def _estimated(run: Executor, of: Symbol, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
-    rows = args[0] if args else next(iter(keywords.values()), Plain())
+def _estimated(run: Executor, of: Symbol, name: str, call: Call) -> Value | None:
+    rows = call.argument(0) or next(iter(call.keywords.values()), Plain())
     state = run.state.fields
     if name in ("fit", "fit_transform"):
-        fit = _fitted(run, of[2], rows, node)
+        fit = _fitted(run, of[2], rows, call.node)
         run.heap.set(state, ("fitted", of), fit)
         if name == "fit":
             return Plain(of)
@@ -109,24 +109,24 @@ def _whole(run: Executor, rows: Value) -> bool:
 # --- statistics ---
 
 
-def statistic(run: Executor, of: Value, args: Args, keywords: Keywords, result: Value, node: p.Node) -> None:
+def statistic(run: Executor, of: Value, call: Call, result: Value) -> None:
     """Note that a tensor was computed of rows, as their mean or the like; `args` are those after the rows."""
-    if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(args, keywords):
-        run.rows.statistics[id(result)] = (result, run.site(node), splitting.root_of(run, of), run.text(node))
+    if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call):
+        run.rows.statistics[id(result)] = (result, run.site(call.node), splitting.root_of(run, of), run.text(call.node))
 
 
-def _statistic(
-    run: Executor, rows: Value, symbol: Symbol, args: Args, keywords: Keywords, node: p.Node
-) -> Value | None:
+def _statistic(run: Executor, rows: Value, symbol: Symbol, call: Call) -> Value | None:
     """The same for an array; None where it is over no rows, or over a part of them."""
-    if not splitting.are_rows(run, rows) or PART in rows.flow.rows or not _over_rows(args, keywords):
+    if not splitting.are_rows(run, rows) or PART in rows.flow.rows or not _over_rows(call):
         return None
-    return splitting.with_rows(plain_from((), (STATISTIC, run.site(node), symbol, run.text(node))), rows.flow.rows)
+    return splitting.with_rows(
+        plain_from((), (STATISTIC, run.site(call.node), symbol, run.text(call.node))), rows.flow.rows
+    )
 
 
-def _over_rows(args: Args, keywords: Keywords) -> bool:
+def _over_rows(call: Call) -> bool:
     """Whether a statistic is over rows: with no axis, or the first among them."""
-    axis = keywords.get("axis", keywords.get("dim", args[0] if args else None))
+    axis = call.keywords.get("axis", call.argument(0, "dim"))
     if axis is None or (isinstance(axis, Const) and axis.value in (None, 0)):
         return True
     return isinstance(axis, Sequence) and any(isinstance(i, Const) and i.value == 0 for i in axis.content.items)
@@ -170,16 +170,25 @@ def _in_symbol(symbol: Symbol, depth: int) -> tuple[Site, Symbol, str] | None:
     return None
 
 
-def of_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
-    """What a function of numpy, scipy or sklearn gives, where it is about rows; None where it is not."""
-    if name.startswith("sklearn."):
-        made = built(name, args, keywords)
-        if made is not None:
-            return made
-        if name in fitting.SPLITS and args and not run.modules_called and not any(isinstance(v, Lib) for v in args):
-            return splitting.arrays_split(run, name, args, node)
-        return None
-    short = name.rpartition(".")[2]
-    if name.startswith("numpy.") and short in fitting.STATISTICS and args and isinstance(args[0], (Plain, Unknown)):
-        return _statistic(run, args[0], splitting.root_of(run, args[0]), args[1:], keywords, node)
+@library_family(lambda name: name.startswith("sklearn."))
+def of_sklearn(run: Executor, name: str, call: Call) -> Value | None:
+    """What a class or function of sklearn gives, where it is about rows; None where it is not."""
+    made = built(name, call)
+    if made is not None:
+        return made
+    if (
+        name in fitting.SPLITS
+        and call.args
+        and not run.modules_called
+        and not any(isinstance(v, Lib) for v in call.args)
+    ):
+        return splitting.arrays_split(run, name, call)
+    return None
+
+
+@library_family(lambda name: name.startswith("numpy.") and name.rpartition(".")[2] in fitting.STATISTICS)
+def of_numpy(run: Executor, _: str, call: Call) -> Value | None:
+    """A statistic that numpy computes; None where it is not over rows."""
+    if call.args and isinstance(call.args[0], (Plain, Unknown)):
+        return _statistic(run, call.args[0], splitting.root_of(run, call.args[0]), call.with_args(call.args[1:]))
     return None

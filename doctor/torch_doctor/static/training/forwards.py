@@ -15,14 +15,15 @@ from torch_doctor.static.training import (
     built_in_forward,
     initialising,
     library_outputs,
+    loss_computing,
     memory,
     modes,
     module_parts,
+    normalising,
     pixels,
     places,
     plain_tensors,
     remembering,
-    tensors,
 )
 from torch_doctor.static.values import (
     NOWHERE,
@@ -30,12 +31,12 @@ from torch_doctor.static.values import (
     VOLATILE,
     Args,
     Bound,
+    Call,
     Const,
     Content,
     Either,
     Fact,
     FunctionValue,
-    Keywords,
     Lib,
     Mapping,
     Module,
@@ -60,28 +61,28 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, Tri
 
 
-def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+def call_module(run: Executor, module: Module, call: Call) -> Value:
     """Call a module; the outermost call is a `Forward` event."""
     run.spend()
     if module.layer in losses.LOSSES and (module.cls is None or module.cls.find("forward") is None):
-        return tensors.compute_loss(run, module.layer, args, keywords, node, name, module)
+        return loss_computing.compute_loss(run, module.layer, call, module)
     if run.modules_called:
-        built_in_forward.called(run, module, node)
-        return _inner(run, module, args, keywords, node)
-    if module.cls is None and any(isinstance(value, Optimizer) for value in (*args, *keywords.values())):
-        return outside.opaque(run, module, args, keywords, node, name)  # what gets an optimizer is no module
+        built_in_forward.called(run, module, call.node)
+        return _inner(run, module, call)
+    if module.cls is None and any(isinstance(value, Optimizer) for value in call.values):
+        return outside.opaque(run, module, call)  # what gets an optimizer is no module
     sensitive, mode = modes.mode_of(run, module)
     trainable = module_parts.trainable(run, module)
     if sensitive is False and trainable is False and not _has_frozen(run, module):
-        return _called(run, module, args, keywords, node, name)
-    values = [*args, *keywords.values()]
+        return _called(run, module, call)
+    values = call.values
     if run.shares.of:
-        memory.used(run, values, node)
+        memory.used(run, values, call.node)
     event: Forward = run.emit(
         Forward,
-        node,
+        call.node,
         module=module.id,
-        name=name or module.name,
+        name=call.name or module.name,
         class_name=module.class_name,
         sensitive=sensitive,
         training=mode,
@@ -93,7 +94,7 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
         autocast=autocasting.current(run),
         wrapped=bool(module.shell),
     )
-    output = _placed(run, _called(run, module, args, keywords, node, event.name), module, values)
+    output = _placed(run, _called(run, module, call.renamed(event.name)), module, values)
     flow = blend(value.flow for value in values)
     output = marked(run, output, event.index, flow, module, trainable)
     sensitive, mode = modes.mode_of(run, module)  # a custom module may have shown only now that it reads its mode
@@ -101,21 +102,21 @@ def call_module(run: Executor, module: Module, args: Args, keywords: Keywords, n
     return output
 
 
-def _called(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node, name: str) -> Value:
+def _called(run: Executor, module: Module, call: Call) -> Value:
     """Call a whole module; within, it is known where and as what it was called, and whether it moves its input itself."""
     before = run.scatters, run.outer_call, run.outer_arguments
-    run.scatters, run.outer_call = bool(module.shell), (run.site(node), name)
-    run.outer_arguments = (*args, *keywords.values())
+    run.scatters, run.outer_call = bool(module.shell), (run.site(call.node), call.name)
+    run.outer_arguments = call.values
     if module.cls is None and module.table is None and module.layer and module.layer not in CONTAINERS:
-        places.into_layer(run, module, args[0] if args else None, node)
+        places.into_layer(run, module, call.argument(0), call.node)
     run.raw = None
-    output = _outer(run, module, args, keywords, node)
-    pixels.called(run, module, name, node)
+    output = _outer(run, module, call)
+    pixels.called(run, module, call.name, call.node)
     run.scatters, run.outer_call, run.outer_arguments = before
     return output
 
 
-def _placed(run: Executor, output: Value, module: Module, given: list[Value]) -> Value:
+def _placed(run: Executor, output: Value, module: Module, given: Args) -> Value:
     """An output of which nobody knows where it is: it is where the module is."""
     if isinstance(output, (Tensor, Unknown)) and output.place is None:
         own: Value = module.fact(Fact.PLACE)
@@ -126,7 +127,7 @@ def _placed(run: Executor, output: Value, module: Module, given: list[Value]) ->
     return output
 
 
-def _input_fact(run: Executor, values: list[Value]) -> TensorFact:
+def _input_fact(run: Executor, values: Args) -> TensorFact:
     flow = blend(value.flow for value in values)
     first = next((value for value in values if not isinstance(value, (Const, Plain))), None)
     fact = run.fact(first) if first is not None else TensorFact()
@@ -181,44 +182,42 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
     return Unknown(flow, value.holds, place=value.place)
 
 
-def _outer(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def _outer(run: Executor, module: Module, call: Call) -> Value:
     """What a whole module returns to its caller."""
-    output = _inner(run, module, args, keywords, node)
-    plain_tensors.left(run, output, node)
+    output = _inner(run, module, call)
+    plain_tensors.left(run, output, call.node)
     return output
 
 
-def _inner(run: Executor, module: Module, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def _inner(run: Executor, module: Module, call: Call) -> Value:
     """What calling a module returns."""
     found = module.cls.find("forward") if module.cls is not None else None
     if found is not None and isinstance(found[0], FunctionValue):
-        return _followed(run, module, found[0], args, keywords, node)
+        return _followed(run, module, found[0], call)
     content = module_parts.listed(module)
     if module.layer == "torch.nn.Sequential" and content is not None:
-        return chained(run, module, content, args, keywords, node)
+        return chained(run, module, content, call)
     if module.table is not None:
-        output = layer_output(run, module, module.table, args, keywords, node)
+        output = layer_output(run, module, module.table, call)
         if run.constants:
-            initialising.ran(run, module, args, output)
+            initialising.ran(run, module, call.args, output)
         return output
-    values = [*args, *keywords.values()]
+    values = call.values
     pixels.met(run, module.layer, values[0] if values else None)
     flow = blend(value.flow for value in values)
     passed = Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
-    return library_outputs.library_output(run, module, passed, node) if module.cls is None else Unknown(passed)
+    return library_outputs.library_output(run, module, passed, call.node) if module.cls is None else Unknown(passed)
 
 
-def _followed(
-    run: Executor, module: Module, function: FunctionValue, args: Args, keywords: Keywords, node: p.Node
-) -> Value:
+def _followed(run: Executor, module: Module, function: FunctionValue, call: Call) -> Value:
     """Execute a project module's `forward`, once for all calls that look alike."""
-    values = (*args, *keywords.values())
+    values = call.values
     key = (
         module.id,
         run.heap.structure,
         run.grad,
         modes.current_mode(run, module),
-        tuple(keywords),
+        tuple(call.keywords),
         *map(_shape, values),
         *(_where(run, value) for value in (module, *values)),
     )
@@ -231,7 +230,7 @@ def _followed(
     run.modules_called.append(module)
     tests, run.mode_tests = run.mode_tests, 0
     outer, run.called_in = run.called_in, (run.arms, run.guards, number)
-    result = run.call(Bound(function, module), args, keywords, node)
+    result = run.call(Bound(function, module), call)
     run.called_in = outer
     run.mode_tests = tests
     run.modules_called.pop()
@@ -240,39 +239,39 @@ def _followed(
     return result
 
 
-def chained(run: Executor, module: Module, content: Content, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def chained(run: Executor, module: Module, content: Content, call: Call) -> Value:
     """Call the members of a `Sequential`, each with what the one before it returned."""
-    value: Value = args[0] if args else Unknown()
+    value: Value = call.argument(0) or Unknown()
     first = True
     run.modules_called.append(module)
     for item in content.items:
-        given = args if first else (value,)
-        value = run.call(item, given, keywords if first else {}, node)
+        given = call.args if first else (value,)
+        value = run.call(item, Call(given, call.keywords if first else {}, call.node))
         first = False
     if content.rest is not None:
-        value = run.call(content.rest, args if first else (value,), {}, node)
+        value = run.call(content.rest, Call(call.args if first else (value,), {}, call.node))
     run.modules_called.pop()
     return value
 
 
-def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def layer_output(run: Executor, module: Module, table: Layer, call: Call) -> Value:
     """What one of torch's layers returns, by its table entry; one that is given packed sequences packs what it returns."""
-    if args and unpacked(args[0]) is not args[0]:
-        return _packed(run, layer_output(run, module, table, (unpacked(args[0]), *args[1:]), keywords, node))
-    values = [*args, *keywords.values()]
+    if call.args and unpacked(call.args[0]) is not call.args[0]:
+        return _packed(run, layer_output(run, module, table, call.with_args((unpacked(call.args[0]), *call.args[1:]))))
+    values = call.values
     flow = blend(value.flow for value in values)
     grad = run.grad
     if table.parameters and grad is not False and module.fact(Fact.FROZEN) is not True:
         flow = replace(flow, graph=grad, modules=flow.modules | {module.id})
     else:
         flow = operators.recorded(run, flow)
-    first = args[0] if args else next(iter(keywords.values()), None)
+    first = call.argument(0) or next(iter(call.keywords.values()), None)
     short = module.layer.rpartition(".")[2]
     meta = None if first is None else making(f"nn.{short}", (first,), None, module)
     place = places.result(run, values[:1])
     if table.parameters:
-        plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), node)
-        places.into_layer(run, module, first, node)
+        plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), call.node)
+        places.into_layer(run, module, first, call.node)
         own = module.fact(Fact.PLACE)
         place = own if places.is_away(run, own) else place
     if table.parameters:
@@ -281,11 +280,11 @@ def layer_output(run: Executor, module: Module, table: Layer, args: Args, keywor
         if isinstance(first, Tensor):
             return pixels.behind(module, first).altered(flow=flow, meta=meta, place=place)
         return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)
-    made_at, made_by = _made(run, module, table, node)
+    made_at, made_by = _made(run, module, table, call.node)
     output = Tensor(flow, table.kind, made_at, made_by, meta=meta, place=place)
-    if short in tensors.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
+    if short in normalising.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
         dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
-        tensors.normalised(run, module.layer, first, dim, made_at)
+        normalising.normalised(run, module.layer, first, dim, made_at)
     if table.result == "tensor":
         return output
     state: Value = Tensor(flow)

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
-from torch_doctor.static.tables import frameworks, launchers
+from torch_doctor.static.library import Stage, library, library_family
+from torch_doctor.static.tables import frameworks, launchers, lightning, training
 from torch_doctor.static.training import construction, framework_loops, gradients, module_parts
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
     Bound,
+    Call,
     Content,
     Fact,
     FunctionValue,
-    Keywords,
     Module,
     Optimizer,
     Plain,
@@ -28,45 +28,60 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Owned, Stepped
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
 
 
-def framework_call(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
-    """Call something of a framework; None where the name is none of theirs."""
-    if name in frameworks.ENGINE_TRAINERS or name in frameworks.ENGINE_EVALUATORS:
-        run.emit(Owned, node, framework="ignite")
-        framework_loops.supervised(run, args, keywords, node, trains=name in frameworks.ENGINE_TRAINERS)
-        return run.own(Tool(run.site(node), "ignite.engine.Engine"))
-    if name in frameworks.ENGINE_STEPS:
-        run.emit(Owned, node, framework="ignite")
-        step = args[0] if args else keywords.get("process_function", NOTHING)
-        engine: Tool = run.own(Tool(run.site(node), name))
-        if isinstance(step, (FunctionValue, Bound)):
-            framework_loops.every_batch(run, node, lambda batch: run.call(step, (engine, batch), {}, node))
-        return engine
-    for framework in frameworks.FRAMEWORKS:
-        if name in framework.wraps:
-            position = framework.wraps[name]
-            return args[position] if position < len(args) else Unknown()
-    if name == "deepspeed.initialize":
-        model = keywords.get("model") or (args[1] if len(args) > 1 else Unknown())
-        optimizer = keywords.get("optimizer", Unknown())
-        return Sequence("tuple", Content((model, optimizer, Unknown(), Plain())))
+_ENGINES = {*frameworks.ENGINE_TRAINERS, *frameworks.ENGINE_EVALUATORS, *frameworks.ENGINE_STEPS}
+
+
+@library_family(frameworks.ENGINE_TRAINERS | frameworks.ENGINE_EVALUATORS, stage=Stage.ADAPTER)
+def supervised_engine(run: Executor, name: str, call: Call) -> Tool:
+    """An engine that trains or evaluates a model by itself."""
+    run.emit(Owned, call.node, framework="ignite")
+    framework_loops.supervised(run, call, trains=name in frameworks.ENGINE_TRAINERS)
+    return run.own(Tool(run.site(call.node), "ignite.engine.Engine"))
+
+
+@library_family(frameworks.ENGINE_STEPS, stage=Stage.ADAPTER)
+def engine(run: Executor, name: str, call: Call) -> Tool:
+    """An engine that calls the user's function for every batch."""
+    run.emit(Owned, call.node, framework="ignite")
+    step = call.argument(0, "process_function") or NOTHING
+    made: Tool = run.own(Tool(run.site(call.node), name))
+    if isinstance(step, (FunctionValue, Bound)):
+        framework_loops.every_batch(run, call.node, lambda batch: run.call(step, Call((made, batch), {}, call.node)))
+    return made
+
+
+@library_family({*frameworks.WRAPS} - {*training.OPTIMIZER_WRAPPERS}, stage=Stage.ADAPTER)
+def wrapped(_: Executor, name: str, call: Call) -> Value:
+    """What a framework returns wrapped stands for what it was given."""
+    return call.argument(frameworks.WRAPS[name]) or Unknown()
+
+
+@library("deepspeed.initialize")
+def deepspeed(_: Executor, __: str, call: Call) -> Sequence:
+    """The engine that deepspeed returns stands for the model."""
+    model = call.keywords.get("model") or call.argument(1) or Unknown()
+    optimizer = call.keywords.get("optimizer", Unknown())
+    return Sequence("tuple", Content((model, optimizer, Unknown(), Plain())))
+
+
+@library_family({*frameworks.OWNERS, *frameworks.FACTORIES} - _ENGINES, stage=Stage.ADAPTER)
+def owner_built(run: Executor, name: str, call: Call) -> Tool:
+    """Construct what owns the loop, or a part of it."""
     owner = frameworks.FACTORIES.get(name, name)
-    found = frameworks.OWNERS.get(owner)
-    if found is None:
-        return None
-    values = [*args, *keywords.values()]
-    tool: Tool = run.own(Tool(run.site(node), owner, held(values), args, dict(keywords)))
-    run.emit(Owned, node, framework=found.name)
-    if found.owns_gradients:
-        outside.hand_over(run, name, values, values, node)
+    framework = frameworks.OWNERS[owner]
+    values = call.values
+    tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
+    run.emit(Owned, call.node, framework=framework.name)
+    if framework.owns_gradients:
+        outside.hand_over(run, name, values, values, call.node)
     return tool
 
 
 def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
-    run: Executor, of: Tool, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
+    run: Executor, of: Tool, name: str, call: Call
 ) -> Value | None:
     """A method of a framework's object; None where the framework says nothing of it."""
     framework = frameworks.OWNERS.get(of.name)
@@ -74,37 +89,48 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
         return None
     launcher = launchers.LAUNCHER_METHODS.get(f"{of.name}.{name}")
     if launcher is not None:
-        launched = outside.launched(run, launcher, args, keywords, node)
+        launched = outside.launched(run, launcher, call)
         if launched is not None:
             return launched
     known = framework.methods.get(name)
     if known is None:
         if framework.owns_gradients:
-            return outside.opaque(run, of, args, keywords, node, f"{receiver}.{name}")
-        return Plain() if not args else Unknown(Flow(graph=None), held((*args, *keywords.values())))
+            return outside.opaque(run, of, call)
+        return Plain() if not call.args else Unknown(Flow(graph=None), held(call.values))
     position = known.of or 0
-    given = args[position] if position < len(args) else next(iter(keywords.values()), Unknown())
+    given = call.argument(position) or next(iter(call.keywords.values()), Unknown())
     if "loop" in known.acts:
-        for value in (*args, *keywords.values()):
-            if isinstance(value, Module) and framework is frameworks.LIGHTNING:
-                framework_loops.drive_lightning(run, value, node)
-        outside.hand_over(run, f"{receiver}.{name}", [of, *args, *keywords.values()], [], node)
+        for value in call.values:
+            if isinstance(value, Module) and framework is lightning.LIGHTNING:
+                framework_loops.drive_lightning(run, value, call.node)
+        outside.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
         return Unknown()
     if "backward" in known.acts:
         gradients.backward(
-            run, given, node, run.text_of_argument(node, position), through=f"{receiver}.{name}", keywords=keywords
+            run,
+            given,
+            Call((), call.keywords, call.node, run.text_of_argument(call.node, position)),
+            through=f"{call.receiver}.{name}",
         )
     if "clip" in known.acts:
-        gradients.clipped(run, f"{of.name}.{name}", args, keywords, node, managed=True)
+        gradients.clipped(run, f"{of.name}.{name}", call, managed=True)
     if "step" in known.acts:
         modules = module_parts.with_parts(run, frozenset(n for n in of.holds if isinstance(run.objects.get(n), Module)))
-        run.emit(Stepped, node, optimizer=0, name=receiver, modules=modules, whole=False, clears="clear" in known.acts)
+        run.emit(
+            Stepped,
+            call.node,
+            optimizer=0,
+            name=call.receiver,
+            modules=modules,
+            whole=False,
+            clears="clear" in known.acts,
+        )
     if "opaque" in known.acts:
-        return outside.opaque(run, of, args, keywords, node, f"{receiver}.{name}")
+        return outside.opaque(run, of, call)
     if known.returns == "same":
         return given
     if known.returns == "arguments":
-        return construction.arguments_again(run, args, node)
+        return construction.arguments_again(run, call)
     if known.returns == "nothing":
         return NOTHING
     if known.returns == "tensor":
@@ -112,21 +138,22 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
     return Unknown(Flow(graph=None))
 
 
-def owned_method(
-    run: Executor, of: Module, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
-) -> Value | None:
+def owned_method(run: Executor, of: Module, name: str, call: Call) -> Value | None:
     """A method that a framework gives its modules; None where it says nothing of it."""
-    if name in ("manual_backward", "backward") and args:
+    if name in ("manual_backward", "backward") and call.args:
         gradients.backward(
-            run, args[0], node, run.text_of_argument(node, 0), through=f"{receiver}.{name}", keywords=keywords
+            run,
+            call.args[0],
+            Call((), call.keywords, call.node, run.text_of_argument(call.node, 0)),
+            through=f"{call.receiver}.{name}",
         )
         return NOTHING
     if name == "step" and of.cls is None:  # a DeepSpeed engine
         run.emit(
             Stepped,
-            node,
+            call.node,
             optimizer=0,
-            name=receiver,
+            name=call.receiver,
             modules=module_parts.parts_of(run, of).owners,
             whole=False,
             clears=True,
@@ -137,8 +164,8 @@ def owned_method(
         if isinstance(known, Value):
             return known
         return run.own(Optimizer(None, "", module_parts.parts_of(run, of).owners, whole=False))
-    if name in frameworks.LIGHTNING_MANUAL:
-        return Unknown(Flow(graph=None)) if frameworks.LIGHTNING_MANUAL[name].returns != "nothing" else NOTHING
+    if name in lightning.LIGHTNING_MANUAL:
+        return Unknown(Flow(graph=None)) if lightning.LIGHTNING_MANUAL[name].returns != "nothing" else NOTHING
     if name in ("log", "log_dict", "print", "save_hyperparameters"):
         return NOTHING
     return None

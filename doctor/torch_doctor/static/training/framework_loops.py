@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.language import loops
-from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables import lightning
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import forwards, gradients, modes, module_parts, optimizer_methods, roles
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
     Bound,
+    Call,
     ClassValue,
     Const,
     Content,
     Fact,
     FunctionValue,
     Instance,
-    Keywords,
     Loader,
     Mapping,
     Module,
@@ -53,30 +52,30 @@ def every_batch(run: Executor, node: p.Node, step: Callable[[Value], Value], ove
     loops.iterate(run, node, node.at, course, lambda _: True, body)
 
 
-def supervised(run: Executor, args: Args, keywords: Keywords, node: p.Node, *, trains: bool) -> None:
+def supervised(run: Executor, call: Call, *, trains: bool) -> None:
     """What ignite's ready-made engines do for a batch."""
     names = ("model", "optimizer", "loss_fn") if trains else ("model",)
-    given = dict(zip(names, args, strict=False)) | keywords
+    given = dict(zip(names, call.args, strict=False)) | call.keywords
     model, optimizer, criterion = (given.get(name, Unknown()) for name in ("model", "optimizer", "loss_fn"))
     if not isinstance(model, Module):
         return
 
     def step(batch: Value) -> Value:
-        modes.set_mode(run, model, trains, node, "model")
+        modes.set_mode(run, model, trains, call.node, "model")
         if isinstance(optimizer, Optimizer):
-            run.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
+            run.emit(ZeroGrad, call.node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
         before = run.grad
         run.heap.set(run.state.fields, "grad", trains)
-        output = forwards.call_module(run, model, (batch,), {}, node, "model")
+        output = forwards.call_module(run, model, Call((batch,), {}, call.node, "model"))
         if trains:
-            loss = run.call(criterion, (output, batch), {}, node, "loss_fn")
-            gradients.backward(run, loss, node, "loss", through="ignite", keywords={})
+            loss = run.call(criterion, Call((output, batch), {}, call.node, "loss_fn"))
+            gradients.backward(run, loss, Call((), {}, call.node, "loss"), through="ignite")
             if isinstance(optimizer, Optimizer):
-                optimizer_methods.stepped(run, optimizer, node, "optimizer")
+                optimizer_methods.stepped(run, optimizer, call.node, "optimizer")
         run.heap.set(run.state.fields, "grad", before)
         return output
 
-    every_batch(run, node, step)
+    every_batch(run, call.node, step)
 
 
 def is_lightning(run: Executor, cls: ClassValue) -> bool:
@@ -90,7 +89,7 @@ def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
         return
     run.driven.add(module.id)
     run.emit(Owned, node, framework="lightning")
-    configured = _hook(run, module, "configure_optimizers", (), node)
+    configured = _hook(run, module, "configure_optimizers", Call((), {}, node))
     optimizers = _optimizers_in(configured) if configured is not None else []
     if optimizers:
         only = optimizers[0] if len(optimizers) == 1 else Sequence("list", Content(tuple(optimizers)))
@@ -100,7 +99,7 @@ def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
     modes.set_mode(run, module, training_=True, node=node, name=module.class_name)
 
     def train(batch: Value) -> Value:
-        loss = _hook(run, module, "training_step", (batch, Plain(("turn", "batch_idx"))), node) or NOTHING
+        loss = _hook(run, module, "training_step", Call((batch, Plain(("turn", "batch_idx"))), {}, node)) or NOTHING
         if isinstance(loss, Mapping):
             found = loss.fields.get(("key", "loss"))
             loss = found if isinstance(found, Value) else loss
@@ -116,7 +115,7 @@ def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
                 whole=optimizer.whole,
             )
         if loss.flow.forwards or loss.flow.graph is True:
-            gradients.backward(run, loss, node, "loss", through="lightning", keywords={})
+            gradients.backward(run, loss, Call((), {}, node, "loss"), through="lightning")
         for optimizer in optimizers:
             optimizer_methods.stepped(run, optimizer, node, "optimizer")
         return loss
@@ -126,18 +125,18 @@ def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
     before = run.grad
     run.heap.set(run.state.fields, "grad", value=False)
     modes.set_mode(run, module, training_=False, node=node, name=module.class_name)
-    for name in sorted(frameworks.LIGHTNING.evaluation_hooks):
+    for name in sorted(lightning.LIGHTNING.evaluation_hooks):
         if _has_hook(run, module, name):
 
             def evaluate(batch: Value, name: str = name) -> Value:
-                return _hook(run, module, name, (batch, Plain()), node) or NOTHING
+                return _hook(run, module, name, Call((batch, Plain()), {}, node)) or NOTHING
 
             every_batch(run, node, evaluate)
     run.heap.set(run.state.fields, "grad", before)
     modes.set_mode(run, module, training_=True, node=node, name=module.class_name)
-    for name in sorted(frameworks.LIGHTNING.hooks):
+    for name in sorted(lightning.LIGHTNING.hooks):
         if _has_hook(run, module, name):
-            _hook(run, module, name, (), node)
+            _hook(run, module, name, Call((), {}, node))
 
 
 def _has_hook(run: Executor, module: Module, name: str) -> bool:
@@ -145,12 +144,12 @@ def _has_hook(run: Executor, module: Module, name: str) -> bool:
     return found is not None and isinstance(found[0], FunctionValue)
 
 
-def _hook(run: Executor, module: Module, name: str, args: Args, node: p.Node) -> Value | None:
+def _hook(run: Executor, module: Module, name: str, call: Call) -> Value | None:
     found = module.cls.find(name) if module.cls is not None else None
     if found is None or not isinstance(found[0], FunctionValue):
         return None
     wanted = sum(parameter.kind == "plain" for parameter in found[0].node.parameters) - 1
-    return run.call(Bound(found[0], module), args[: max(wanted, 0)], {}, node)
+    return run.call(Bound(found[0], module), Call(call.args[: max(wanted, 0)], {}, call.node))
 
 
 def drive_trainer(run: Executor, thing: Instance, node: p.Node) -> None:
@@ -166,8 +165,8 @@ def drive_trainer(run: Executor, thing: Instance, node: p.Node) -> None:
     def step(batch: Value) -> Value:
         modes.set_mode(run, model, training_=True, node=node, name="model")
         run.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
-        loss = run.call(Bound(function, thing), (model, batch), {}, node)
-        gradients.backward(run, loss, node, "loss", through="transformers", keywords={})
+        loss = run.call(Bound(function, thing), Call((model, batch), {}, node))
+        gradients.backward(run, loss, Call((), {}, node, "loss"), through="transformers")
         optimizer_methods.stepped(run, optimizer, node, "optimizer")
         return loss
 

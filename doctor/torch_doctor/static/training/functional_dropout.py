@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.values import Args, Const, Keywords, Spread
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.values import Call, Const, Spread
 from torch_doctor.trace import FunctionalDropout
 
 if TYPE_CHECKING:
@@ -21,12 +22,16 @@ Source: https://docs.pytorch.org/docs/stable/nn.functional.html#dropout-function
 _TRAINING = 2
 
 
-def called(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> None:
+@library_family(ALWAYS_ON, stage=Stage.NOTE)
+def called(run: Executor, name: str, call: Call) -> None:
     """Write a dropout of a forward that nobody told the mode, unless a branch decides on it."""
     told = (
-        len(args) > _TRAINING or "training" in keywords or "**" in keywords or any(isinstance(a, Spread) for a in args)
+        len(call.args) > _TRAINING
+        or "training" in call.keywords
+        or "**" in call.keywords
+        or any(isinstance(a, Spread) for a in call.args)
     )
-    rate = keywords.get("p", args[1] if len(args) > 1 else None)
+    rate = call.argument(1, "p")
     never = isinstance(rate, Const) and not rate.value
     if (
         not run.modules_called
@@ -34,13 +39,13 @@ def called(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Nod
         or told
         or never
         or run.mode_tests
-        or (isinstance(node, p.Call) and any(_mode(part) for part in parts((node.args, node.keywords))))
+        or (isinstance(call.node, p.Call) and any(_mode(part) for part in parts((call.node.args, call.node.keywords))))
     ):
         return
     owner = run.modules_called[-1]
     run.emit(
         FunctionalDropout,
-        node,
+        call.node,
         function=name,
         owner=owner.id,
         owner_class=owner.class_name,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
 from torch_doctor.static.values import (
-    Args,
     Bound,
+    Call,
     Const,
     Context,
     FunctionValue,
-    Keywords,
     Plain,
     Value,
 )
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
 
 
-def enter_grad_mode(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(training.GRAD_MODES)
+def enter_grad_mode(run: Executor, name: str, call: Call) -> Value:
     """Make a grad-mode context; `set_grad_enabled` acts at once."""
     enabled = training.GRAD_MODES[name]
     switch = training.GRAD_MODE_SWITCH.get(name)
-    flag = args[0] if args else keywords.get(switch[0]) if switch else None
+    flag = call.argument(0, switch[0]) if switch else call.argument(0)
     if isinstance(flag, (FunctionValue, Bound)):  # torch.no_grad(function)
         return flag
     if switch is not None and flag is not None:
@@ -36,9 +37,9 @@ def enter_grad_mode(run: Executor, name: str, args: Args, keywords: Keywords, no
             assumed = run.decided(flag.symbol)
             enabled = assumed
     if name == "torch.set_grad_enabled":
-        before = run.set_grad(name, enabled, node)
-        return Context(name, enabled, run.site(node), previous=(before,))
-    return Context(name, enabled, run.site(node))
+        before = run.set_grad(name, enabled, call.node)
+        return Context(name, enabled, run.site(call.node), previous=(before,))
+    return Context(name, enabled, run.site(call.node))
 
 
 def grad_context(run: Executor, name: str, node: p.Node) -> Context | None:

@@ -6,14 +6,14 @@ import math
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
 from torch_doctor.static.training import autocasting, broadcasts, keeping, parameters
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
+    Call,
     Const,
     Fact,
-    Keywords,
     Lib,
     Module,
     Sequence,
@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import (
     Backward,
     Clipped,
+    FiniteChecked,
     Kind,
 )
 
@@ -36,18 +37,14 @@ if TYPE_CHECKING:
 def backward(
     run: Executor,
     value: Value,
-    node: p.Node,
-    name: str,
+    call: Call,
     *,
     through: str,
-    keywords: Keywords,
-    args: Args = (),
     context: bool = False,
 ) -> None:
-    """Write that gradients were computed; `args` are what `backward` got beside the loss."""
+    """Write that gradients were computed; `call` holds what `backward` got beside the loss, and the words for it."""
     flow = value.flow
-    retain = keywords.get("retain_graph", keywords.get("create_graph"))
-    inputs = keywords.get("inputs")
+    inputs = call.keywords.get("inputs")
     if flow.graph is not True:
         # That it works shows that autograd records, and that what went forward can be trained.
         if run.grad is None:
@@ -63,86 +60,101 @@ def backward(
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
     run.emit(
         Backward,
-        node,
-        name=name,
+        call.node,
+        name=call.name,
         through=through,
-        loss=run.fact(value, name),
+        loss=run.fact(value, call.name),
         modules=flow.modules,
         whole=not opaque,
         forwards=flow.forwards,
         retained=flow.retained,
-        retain_graph=bool(retain.value) if isinstance(retain, Const) else None if retain is not None else False,
+        retain_graph=call.flag("retain_graph", "create_graph", default=False),
         inputs_only=inputs is not None,
         context=context,
-        weighted=_weighted(args, keywords),
+        weighted=_weighted(call),
         scaled=flow.scaled,
         divided=flow.divided,
-        retained_at=_retained_at(run, keywords, node),
+        retained_at=_retained_at(run, call),
         autocast=autocasting.current(run),
     )
 
 
-def _retained_at(run: Executor, keywords: Keywords, node: p.Node) -> Site | None:
+def _retained_at(run: Executor, call: Call) -> Site | None:
     """Where the graph is kept for another pass."""
-    retain = keywords.get("retain_graph")
+    retain = call.keywords.get("retain_graph")
     if (
-        not (isinstance(retain, Const) and retain.value is True and isinstance(node, p.Call))
-        or "create_graph" in keywords
+        not (isinstance(retain, Const) and retain.value is True and isinstance(call.node, p.Call))
+        or "create_graph" in call.keywords
     ):
         return None
-    return next((run.site(value) for name, value in node.keywords if name == "retain_graph"), None)
+    return next((run.site(value) for name, value in call.node.keywords if name == "retain_graph"), None)
 
 
-def _weighted(args: Args, keywords: Keywords) -> Tri:
+def _weighted(call: Call) -> Tri:
     """Whether the gradient of each number of the loss is given."""
     given = [
-        *args[:1],
-        *(keywords[name] for name in ("gradient", "grad_tensors", "grad_outputs", "**") if name in keywords),
+        *call.args[:1],
+        *(call.keywords[name] for name in ("gradient", "grad_tensors", "grad_outputs", "**") if name in call.keywords),
     ]
     if not given:
         return False
     return None if all(isinstance(value, (Const, Unknown)) for value in given) else True
 
 
-def autograd_grad(run: Executor, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(training.AUTOGRAD_GRAD)
+def autograd_grad(run: Executor, _: str, call: Call) -> Value:
     """Compute gradients with `torch.autograd.grad`, which fills no `.grad`."""
-    value = args[0] if args else keywords.get("outputs", Unknown())
-    backward(run, value, node, run.text_of_argument(node, 0), through="autograd.grad", args=args[2:], keywords=keywords)
-    create = keywords.get("create_graph")
+    value = call.argument(0, "outputs") or Unknown()
+    backward(
+        run, value, call.with_args(call.args[2:]).renamed(run.text_of_argument(call.node, 0)), through="autograd.grad"
+    )
+    create = call.keywords.get("create_graph")
     flow = value.flow if create is not None else value.flow.cut()
     return Stream(Tensor(flow, made_by="gradient"))
 
 
-def backward_function(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family({*training.BACKWARDS, *training.DISTRIBUTED_BACKWARD})
+def backward_function(run: Executor, name: str, call: Call) -> Value:
     """Compute gradients with `torch.autograd.backward`, or its distributed form."""
     context = name in training.DISTRIBUTED_BACKWARD
     position = 1 if context else 0
-    value: Value = args[position] if position < len(args) else Unknown()
+    value: Value = call.argument(position) or Unknown()
     if isinstance(value, Sequence):
         value = Tensor(value.flow, Kind.LOSS)
     backward(
         run,
         value,
-        node,
-        run.text_of_argument(node, position),
+        call.with_args(call.args[position + 1 :]).renamed(run.text_of_argument(call.node, position)),
         through=name,
-        args=args[position + 1 :],
-        keywords=keywords,
         context=context,
     )
     return NOTHING
 
 
-def clipped(
-    run: Executor, function: str, args: Args, keywords: Keywords, node: p.Node, *, managed: bool = False
-) -> None:
+@library_family(training.SCALED_LOSSES)
+def scaled_loss(run: Executor, _: str, call: Call) -> Value | None:
+    """`amp.scale_loss(loss, optimizer)`: it skips the steps whose gradients overflow."""
+    if not call.args:
+        return None
+    run.emit(FiniteChecked, call.node, function=call.name)
+    return call.args[0]
+
+
+@library_family(training.CLIPS)
+def clip(run: Executor, name: str, call: Call) -> Tensor:
+    """A function that clips gradients, and returns their norm."""
+    clipped(run, name, call)
+    return Tensor()
+
+
+def clipped(run: Executor, function: str, call: Call, *, managed: bool = False) -> None:
     """Write that gradients were clipped, unless only their norm was asked for."""
-    limit = args[1] if len(args) > 1 else keywords.get("max_norm")
+    limit = call.argument(1, "max_norm")
     if (isinstance(limit, Const) and limit.value == math.inf) or (
         isinstance(limit, Lib) and limit.name.endswith(".inf")
     ):
         return
-    given = args[:1] or tuple(value for key, value in keywords.items() if key == "parameters")
+    given = call.args[:1] or tuple(value for key, value in call.keywords.items() if key == "parameters")
     modules, whole = parameters.parameters_in(run, given)
     fields = {"modules": modules, "whole": whole and bool(given), "managed": managed}
-    run.emit(Clipped, node, function=function, name=run.text(node), **fields)
+    run.emit(Clipped, call.node, function=function, name=run.text(call.node), **fields)

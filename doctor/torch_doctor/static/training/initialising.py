@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Args, Const, Fact, Keywords, Module, Params, Value
+from torch_doctor.static.values import Args, Call, Const, Fact, Module, Params, Value
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
@@ -38,18 +39,19 @@ class Constant:
         self.value = value
 
 
-def initialised(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> None:
+@library_family(lambda name: name.startswith(INIT), stage=Stage.NOTE)
+def initialised(run: Executor, name: str, call: Call) -> None:
     """One of the functions of `torch.nn.init` is called."""
-    given = args[0] if args else keywords.get("tensor")
-    shown = node.args[0] if isinstance(node, p.Call) and node.args else None
-    value = args[1] if len(args) > 1 else keywords.get("val")
-    _set(run, given, shown, name.removeprefix(INIT), value, node)
+    given = call.argument(0, "tensor")
+    shown = call.node.args[0] if isinstance(call.node, p.Call) and call.node.args else None
+    value = call.argument(1, "val")
+    _set(run, given, shown, name.removeprefix(INIT), value, call.node)
 
 
-def changed(run: Executor, of: Params, method: str, args: Args, node: p.Node) -> None:
+def changed(run: Executor, of: Params, method: str, call: Call) -> None:
     """Parameters are changed in place by one of their methods."""
-    shown = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
-    _set(run, of, shown, method, args[0] if args else None, node)
+    shown = call.node.func.value if isinstance(call.node, p.Call) and isinstance(call.node.func, p.Attribute) else None
+    _set(run, of, shown, method, call.argument(0), call.node)
 
 
 def _set(run: Executor, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import models
-from torch_doctor.static.values import MISSING, Const, Either, Fact, Module, Tensor, Unknown, Value
+from torch_doctor.static.values import MISSING, Call, Const, Either, Fact, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -50,6 +50,6 @@ def _of_classifier(run: Executor, module: Module, head: tuple[str, int], flow: F
 def _called(run: Executor, module: Module, last: Value, flow: Flow, node: p.Node) -> Value:
     """What the layer returns for features of the library's."""
     run.modules_called.append(module)
-    value = run.call(last, (Unknown(flow),), {}, node)
+    value = run.call(last, Call((Unknown(flow),), {}, node))
     run.modules_called.pop()
     return value

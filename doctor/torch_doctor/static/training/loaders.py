@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.tables import data
+from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
 from torch_doctor.static.training import devices, rows, splitting, workers
 from torch_doctor.static.values import (
-    Args,
     Bound,
+    Call,
     ClassValue,
     Const,
     Either,
@@ -40,13 +41,14 @@ SHUFFLE = 3
 """The place of `shuffle` among the arguments of `DistributedSampler`."""
 
 
-def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(training.loader_of)
+def loader_built(run: Executor, name: str, call: Call) -> Value:
     """Construct a data loader."""
-    loader: Loader = run.own(Loader(run.site(node), name))
+    loader: Loader = run.own(Loader(run.site(call.node), name))
     run.loads = True
     parameters = data.LOADER_PARAMETERS.get(name)
-    given = dict(zip(parameters or ("dataset",), args, strict=False)) | keywords
-    open_ = "**" in keywords or any(isinstance(value, Spread) for value in args)
+    given = dict(zip(parameters or ("dataset",), call.args, strict=False)) | call.keywords
+    open_ = "**" in call.keywords or any(isinstance(value, Spread) for value in call.args)
     for key, value in given.items():
         loader.fields[key] = value
     dataset = given.get("dataset")
@@ -57,10 +59,10 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
     own = not _is_none(given.get("collate_fn"))
     run.emit(
         LoaderBuilt,
-        node,
+        call.node,
         loader=loader.id,
         name=name,
-        dataset=rows.describe(run, dataset, node),
+        dataset=rows.describe(run, dataset, call.node),
         shuffle=_said(given.get("shuffle"), default=None if parameters is None or open_ else False),
         explicit="shuffle" in given,
         sampled=_sampled(given, open_=parameters is None or open_),
@@ -77,8 +79,8 @@ def loader_built(run: Executor, name: str, args: Args, keywords: Keywords, node:
         persistent=_said(given.get("persistent_workers"), default=None if parameters is None or open_ else False),
         places=_places(run, dataset, given.get("collate_fn")),
     )
-    _moves(run, loader, dataset, node)
-    workers.told(run, loader, dataset, node)
+    _moves(run, loader, dataset, call.node)
+    workers.told(run, loader, dataset, call.node)
     return loader
 
 

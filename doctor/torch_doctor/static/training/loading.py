@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.training import initialising, snapshots
-from torch_doctor.static.values import Args, Const, Fact, Keywords, Module, Object, Plain, Value
+from torch_doctor.static.values import Call, Const, Fact, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
 
 if TYPE_CHECKING:
@@ -30,21 +30,23 @@ class LoadReport:
         self.told = False
 
 
-def loaded(run: Executor, of: Object, args: Args, keywords: Keywords, node: p.Node, receiver: str) -> Value:
+def loaded(run: Executor, of: Object, call: Call) -> Value:
     """Write that a state is loaded into a module or an optimizer."""
-    state = args[0] if args else keywords.get("state_dict")
+    state = call.argument(0, "state_dict")
     if isinstance(of, Module):
         run.heap.set(of.facts, Fact.WEIGHTS_GIVEN, value=True)
         states = snapshots.NONE if state is None else snapshots.states_in(run, state)
-        run.emit(Loaded, node, module=of.id, name=receiver, states=states.taken, only=states.only)
+        run.emit(Loaded, call.node, module=of.id, name=call.receiver, states=states.taken, only=states.only)
         initialising.loaded(run, of)
     else:
-        run.emit(OptimizerRestored, node, optimizer=of.id)
+        run.emit(OptimizerRestored, call.node, optimizer=of.id)
     result = Plain()
     if _is_torchs(of):
-        run.load_reports[id(result)] = LoadReport(result, run.site(node), of, receiver)
+        run.load_reports[id(result)] = LoadReport(result, run.site(call.node), of, call.receiver)
         if isinstance(state, Const) and isinstance(state.value, str):
-            run.emit(LoadMisused, node, name=receiver, path=run.text_of_argument(node, 0) or repr(state.value))
+            run.emit(
+                LoadMisused, call.node, name=call.receiver, path=run.text_of_argument(call.node, 0) or repr(state.value)
+            )
     return result
 
 

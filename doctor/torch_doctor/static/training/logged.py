@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables.sinks import SINKS
 from torch_doctor.static.training import keeping
-from torch_doctor.static.values import Args, Const, Keywords, Mapping, Sequence, Value
+from torch_doctor.static.values import Call, Const, Mapping, Sequence, Value
 from torch_doctor.trace import Logged
 
 if TYPE_CHECKING:
@@ -16,36 +17,37 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
 
 
-def logged(run: Executor, sink: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> None:
+@library_family(SINKS, stage=Stage.NOTE)
+def logged(run: Executor, sink: str, call: Call) -> None:
     """Write which values with a graph a sink is given, each at the place where the call names it."""
     use = SINKS.get(sink)
-    for value, at in _given(args, keywords, node):
+    for value, at in _given(call):
         if value.flow.graph is not False and value.flow.forwards:
             run.emit(
                 Logged,
                 at,
                 value=run.fact(keeping.gone_backward(run, value), run.text(at)),
                 sink=sink,
-                name=spelling,
+                name=call.name,
                 keeps=use == "keeps",
                 needs_number=use == "number",
             )
 
 
-def _given(args: Args, keywords: Keywords, node: p.Node) -> Iterator[tuple[Value, p.Node]]:
+def _given(call: Call) -> Iterator[tuple[Value, p.Node]]:
     """The arguments of a call, those in a dict, list or tuple one by one, each with its place."""
-    if not isinstance(node, p.Call) or any(isinstance(argument, p.Star) for argument in node.args):
-        yield from ((value, node) for value in (*args, *keywords.values()))
+    if not isinstance(call.node, p.Call) or any(isinstance(argument, p.Star) for argument in call.node.args):
+        yield from ((value, call.node) for value in call.values)
         return
-    for value, argument in zip(args, node.args, strict=False):
+    for value, argument in zip(call.args, call.node.args, strict=False):
         yield from _within(value, argument)
-    named = {name: expression for name, expression in node.keywords if name is not None}
-    others = [expression for name, expression in node.keywords if name is None]
-    for name, value in keywords.items():
+    named = {name: expression for name, expression in call.node.keywords if name is not None}
+    others = [expression for name, expression in call.node.keywords if name is None]
+    for name, value in call.keywords.items():
         if name in named:
             yield from _within(value, named[name])
         else:
-            yield from _within(value, _item(others, name) or node)
+            yield from _within(value, _item(others, name) or call.node)
 
 
 def _item(dicts: list[p.Expr], name: str) -> p.Expr | None:

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import operators
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MODULE_METHODS
 from torch_doctor.static.training import module_building
 from torch_doctor.static.values import (
-    Args,
+    Call,
     Const,
     Either,
     Fact,
-    Keywords,
     Module,
     Plain,
     Spread,
@@ -31,34 +31,35 @@ if TYPE_CHECKING:
 _BATCH = (Source.LOADER, Source.DATA)
 
 
-def build_loss(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value:
+@library_family(losses.CLASSES)
+def build_loss(run: Executor, name: str, call: Call) -> Value:
     """Construct a loss; one that is given a batch returns what was meant, the loss of that batch."""
     takes = losses.CONSTRUCTORS.get(name)
     settings = [
-        (value, run.text_of_argument(node, place))
-        for place, value in enumerate(args)
+        (value, run.text_of_argument(call.node, place))
+        for place, value in enumerate(call.args)
         if takes is None or place not in takes
     ]
-    weights = [value for place, value in enumerate(args) if takes is not None and place in takes]
+    weights = [value for place, value in enumerate(call.args) if takes is not None and place in takes]
     called = {losses.LOSSES[name].input_name, losses.LOSSES[name].target_name, "input", "target"}
-    settings += [(value, key) for key, value in keywords.items() if key in called]
+    settings += [(value, key) for key, value in call.keywords.items() if key in called]
     given = [(value, text) for value, text in settings if _of_batch(value)]
     doubtful = [value for value, _ in settings if isinstance(value, (Unknown, Tensor, Either)) and not _of_batch(value)]
     if doubtful and not given and any(map(_of_batch, weights)):
         given = [(value, "") for value in weights if _of_batch(value)]  # beside what a model computed stands no flag
     event: LossBuilt = run.emit(
         LossBuilt,
-        node,
+        call.node,
         loss=name,
-        name=spelling,
+        name=call.name,
         given=tuple(run.fact(value, text) for value, text in given),
         doubtful=len(doubtful),
     )
     if given:
-        flow = operators.recorded(run, blend(value.flow for value in (*args, *keywords.values())))
-        return Tensor(flow, Kind.LOSS, run.site(node), name, (), scalar=True)
-    module = module_building.build_layer(run, name, args, keywords, node)
-    if doubtful and not any(isinstance(value, Spread) for value in args):
+        flow = operators.recorded(run, blend(value.flow for value in call.values))
+        return Tensor(flow, Kind.LOSS, run.site(call.node), name, (), scalar=True)
+    module = module_building.build_layer(run, name, call)
+    if doubtful and not any(isinstance(value, Spread) for value in call.args):
         module.facts[Fact.DOUBTFUL] = event  # not logged: the module is new
     return module
 

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import memory as table
 from torch_doctor.static.training import splitting
-from torch_doctor.static.values import Content, Instance, Plain, Sequence, Symbol, Tensor, Tool, Value, fresh_symbol
+from torch_doctor.static.values import (
+    Call,
+    Content,
+    Instance,
+    Plain,
+    Sequence,
+    Symbol,
+    Tensor,
+    Tool,
+    Value,
+    fresh_symbol,
+)
 from torch_doctor.trace import MemoryChanged
 
 if TYPE_CHECKING:
@@ -14,7 +26,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Args, Keywords
     from torch_doctor.trace import Scope, Site
 
 DEEP = 3
@@ -56,14 +67,14 @@ def symbol_of(name: str) -> Symbol | None:
     return ("array", fresh_symbol()) if name in table.ARRAYS else None
 
 
-def shared(run: Executor, name: str, args: Args, keywords: Keywords, made: Value, node: p.Node) -> None:
+def shared(run: Executor, name: str, call: Call, made: Value) -> None:
     """A tensor is made of an array: `from_numpy` takes its memory, `as_tensor` does where nothing is converted."""
-    given = args[0] if args else None
+    given = call.argument(0)
     if not isinstance(given, Plain) or not isinstance(made, Tensor) or run.modules_called:
         return
-    if name not in table.SHARING or (name != "torch.from_numpy" and (keywords or given.symbol[0] != "array")):
+    if name not in table.SHARING or (name != "torch.from_numpy" and (call.keywords or given.symbol[0] != "array")):
         return
-    share = Share(len(run.shares.of), given.symbol, run.site(node), run.scope)
+    share = Share(len(run.shares.of), given.symbol, run.site(call.node), run.scope)
     run.shares.of[id(made)] = (made, share)
     run.shares.arrays.setdefault(given.symbol, []).append(share)
 
@@ -73,6 +84,15 @@ def viewed(run: Executor, name: str, of: Value, made: Value) -> None:
     known = run.shares.of.get(id(of))
     if known is not None and name in table.VIEWS:
         run.shares.of[id(made)] = (made, known[1])
+
+
+@library_family(lambda name: not name.startswith("builtins."), stage=Stage.ANY)
+def changed_by_function(run: Executor, name: str, call: Call) -> None:
+    """A function that changes its first argument, or one that writes to its `out`."""
+    if run.shares.arrays:
+        holder = call.argument(0) if name in table.CHANGING_FIRST else call.keywords.get("out")
+        if holder is not None:
+            changed(run, holder, run.text_of_argument(call.node, 0) if call.args else "out", call.node)
 
 
 def changed(run: Executor, holder: Value, name: str, node: p.Node) -> bool:

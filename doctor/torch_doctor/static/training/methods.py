@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.training import (
@@ -12,21 +12,21 @@ from torch_doctor.static.training import (
     module_methods,
     optimizer_methods,
     parameters,
-    tensors,
+    tensor_methods,
 )
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
+    Call,
     Const,
     Distribution,
     Either,
     Grads,
     Instance,
-    Keywords,
     Loader,
     Mapping,
     Method,
     Module,
+    Number,
     Optimizer,
     ParameterValue,
     Params,
@@ -37,58 +37,56 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    Zero,
     plain_from,
     summary,
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
+    from collections.abc import Callable
+    from typing import Final
+
     from torch_doctor.static.executor import Executor
 
 
-def call_method(
-    run: Executor, of: Value, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str
-) -> Value:  # noqa: C901, PLR0911, PLR0912 - one line per sort of receiver
+def call_method(run: Executor, of: Value, name: str, call: Call) -> Value:
     """Call a method of something whose class is not the project's."""
-    if isinstance(of, Either):
-        return summary(call_method(run, option, name, args, keywords, node, spelling) for _, option in of.options)
-    receiver = spelling.rpartition(".")[0] or spelling
-    if isinstance(of, Optimizer):
-        return optimizer_methods.optimizer_method(run, of, name, args, keywords, node, receiver)
-    if isinstance(of, Module):
-        return module_methods.module_method(run, of, name, args, keywords, node, receiver)
-    if isinstance(of, (Tensor, ParameterValue)):
-        return tensors.tensor_method(run, of, name, args, keywords, node, receiver)
-    if isinstance(of, Params):
-        return parameters.params_method(run, of, name, args, keywords, node)
-    if isinstance(of, Grads):
-        return parameters.grads_method(run, of, name, args, node, receiver)
-    if isinstance(of, Sequence):
-        return container_methods.sequence_method(run, of, name, args, keywords, node, receiver)
-    if isinstance(of, Mapping):
-        return container_methods.mapping_method(run, of, name, args, keywords, node)
-    if isinstance(of, Distribution) and (found := distributions.method(run, of, name, args)) is not None:
-        return found
-    if isinstance(of, Tool):
-        if args or keywords:
-            _may_be_set(run, of)
-        return optimizer_methods.tool_method(run, of, name, args, keywords, node, receiver)
-    if isinstance(of, (Const, Plain)):
-        return plain_from((of, *args))
-    if isinstance(of, Loader):
-        return (
-            containers.element_of(run, of)
-            if name in ("__next__", "next")
-            else Plain()
-            if name == "__len__"
-            else Unknown()
-        )
-    if isinstance(of, Stream) and of.bar:
-        logged.logged(run, f"tqdm.tqdm.{name}", args, keywords, node, spelling)
-        return Plain()
-    if isinstance(of, Instance):
-        return _inherited(run, of, name, args, keywords, node, spelling)
-    return outside.opaque(run, Method(of, name), args, keywords, node, spelling)
+    return METHODS.get(of.__class__, _opaque)(run, of, name, call)
+
+
+def _opaque(run: Executor, of: Value, name: str, call: Call) -> Value:
+    return outside.opaque(run, Method(of, name), call)
+
+
+def _of_any(run: Executor, of: Either, name: str, call: Call) -> Value:
+    return summary(call_method(run, option, name, call) for _, option in of.options)
+
+
+def _of_distribution(run: Executor, of: Distribution, name: str, call: Call) -> Value:
+    return distributions.method(run, of, name, call.args) or _of_tool(run, of, name, call)
+
+
+def _of_tool(run: Executor, of: Tool, name: str, call: Call) -> Value:
+    if call.args or call.keywords:
+        _may_be_set(run, of)
+    return optimizer_methods.tool_method(run, of, name, call)
+
+
+def _of_plain(_: Executor, of: Value, __: str, call: Call) -> Value:
+    return plain_from((of, *call.args))
+
+
+def _of_loader(run: Executor, of: Loader, name: str, _: Call) -> Value:
+    if name in ("__next__", "next"):
+        return containers.element_of(run, of)
+    return Plain() if name == "__len__" else Unknown()
+
+
+def _of_stream(run: Executor, of: Stream, name: str, call: Call) -> Value:
+    if not of.bar:
+        return _opaque(run, of, name, call)
+    logged.logged(run, f"tqdm.tqdm.{name}", call)
+    return Plain()
 
 
 def _may_be_set(run: Executor, thing: Tool, depth: int = 3) -> None:
@@ -100,9 +98,30 @@ def _may_be_set(run: Executor, thing: Tool, depth: int = 3) -> None:
             _may_be_set(run, value, depth - 1)
 
 
-def _inherited(
-    run: Executor, of: Instance, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str
-) -> Value:
+def _inherited(run: Executor, of: Instance, name: str, call: Call) -> Value:
     if name == "__init__":
         return NOTHING
-    return outside.opaque(run, Method(of, name), args, keywords, node, spelling)
+    return outside.opaque(run, Method(of, name), call)
+
+
+METHODS: Final[dict[type[Value], Callable[[Executor, Any, str, Call], Value]]] = {
+    Either: _of_any,
+    Optimizer: optimizer_methods.optimizer_method,
+    Module: module_methods.module_method,
+    Tensor: tensor_methods.tensor_method,
+    ParameterValue: tensor_methods.tensor_method,
+    Params: parameters.params_method,
+    Grads: parameters.grads_method,
+    Sequence: container_methods.sequence_method,
+    Mapping: container_methods.mapping_method,
+    Distribution: _of_distribution,
+    Tool: _of_tool,
+    Const: _of_plain,
+    Zero: _of_plain,
+    Plain: _of_plain,
+    Number: _of_plain,
+    Loader: _of_loader,
+    Stream: _of_stream,
+    Instance: _inherited,
+}
+"""What a method of a value of each type does."""

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import frameworks, layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import built_in_forward, mode_methods, modes, module_parts, sharing, unused_layers
 from torch_doctor.static.values import (
     NEW,
     NOWHERE,
-    Args,
+    Call,
     ClassValue,
     Const,
     Content,
     Fact,
     FunctionValue,
-    Keywords,
     Mapping,
     Module,
     Object,
@@ -74,7 +74,7 @@ def _may_be_module(library: str) -> bool:
     return first not in ("torch", "builtins") and first not in sys.stdlib_module_names
 
 
-def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords, node: p.Node) -> Value:
+def build_module(run: Executor, cls: ClassValue, call: Call) -> Value:
     """Construct a project module: run its constructor, then say what became of it."""
     names = [canonical(name) for name in cls.libraries()]
     layer = next(
@@ -85,8 +85,8 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     sensitive: Tri = False if own_base else (known.sensitive if known else None)
     table = layers.LAYERS.get(layer)
     if table is not None:
-        sensitive = _cares(run, table, (), {})
-    module: Module = run.own(Module(run.site(node), cls=cls, layer=layer, table=table, sensitive=sensitive))
+        sensitive = _cares(run, table, Call((), {}, call.node))
+    module: Module = run.own(Module(run.site(call.node), cls=cls, layer=layer, table=table, sensitive=sensitive))
     module.facts[Fact.MODE] = (0, True)
     if own_base:
         module.facts[Fact.PLACE] = NEW
@@ -96,14 +96,14 @@ def build_module(run: Executor, cls: ClassValue, args: Args, keywords: Keywords,
     if not runs_own or guessed or (init is not None and _is_stub(init[0])):
         module.facts[Fact.INITIALISED] = True
     if layer in LISTS and not runs_own:
-        _fill_list(run, module, args, keywords)
+        _fill_list(run, module, call)
     run.building.append(module)
     run.dead_end = False
-    instances.initialise(run, module, cls, args, keywords, node)
+    instances.initialise(run, module, cls, call)
     run.building.pop()
     built_in_forward.layer(run, module)
     if not run.dead_end:  # a constructor that raises builds nothing
-        _report_built(run, module, cls, node)
+        _report_built(run, module, cls, call.node)
     return module
 
 
@@ -186,25 +186,27 @@ def _matters(run: Executor, member: Object) -> Tri:
     return True
 
 
-def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Module:
+@library_family({*layers.LAYERS, *layers.CONTAINERS, *layers.PARAMETER_CONTAINERS})
+def build_layer(run: Executor, name: str, call: Call) -> Module:
     """Construct a module of torch's own."""
     lists = name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS
     table = None if lists else layers.LAYERS.get(name)
-    sensitive = False if table is None else _cares(run, table, args, keywords)
+    sensitive = False if table is None else _cares(run, table, call)
+    settings = dict(call.keywords)
     module: Module = run.own(
-        Module(run.site(node), layer=name, table=table, sensitive=sensitive, given=args, settings=dict(keywords))
+        Module(run.site(call.node), layer=name, table=table, sensitive=sensitive, given=call.args, settings=settings)
     )
     module.facts[Fact.MODE] = (0, True)
-    module.facts[Fact.PLACE] = NOWHERE if {"device", "**"} & set(keywords) else NEW
+    module.facts[Fact.PLACE] = NOWHERE if {"device", "**"} & set(call.keywords) else NEW
     module.facts[Fact.INITIALISED] = True
     built_in_forward.layer(run, module)
     if lists:
-        _fill_list(run, module, args, keywords)
-        sharing.put_together(run, (*args, *keywords.values()), node)
+        _fill_list(run, module, call)
+        sharing.put_together(run, call.values, call.node)
     if not run.building and not run.modules_called and name not in losses.LOSSES:
         run.emit(
             ModuleBuilt,
-            node,
+            call.node,
             module=module.id,
             class_name=name,
             sensitive=modes.mode_of(run, module)[0],
@@ -216,19 +218,19 @@ def build_layer(run: Executor, name: str, args: Args, keywords: Keywords, node: 
     return module
 
 
-def _cares(run: Executor, table: layers.Layer, args: Args, keywords: Keywords) -> Tri:
+def _cares(run: Executor, table: layers.Layer, call: Call) -> Tri:
     """Whether training changes what a layer does."""
-    return table.mode if isinstance(table.mode, bool) else _decides(run, table.mode, args, keywords)
+    return table.mode if isinstance(table.mode, bool) else _decides(run, table.mode, call)
 
 
-def _decides(run: Executor, argument: layers.Argument, args: Args, keywords: Keywords) -> Tri:
+def _decides(run: Executor, argument: layers.Argument, call: Call) -> Tri:
     """Whether a constructor argument makes a layer care about the mode."""
-    value = keywords.get(argument.name)
-    if value is None and argument.position < len(args):
-        value = args[argument.position]
+    value = call.keywords.get(argument.name)
+    if value is None and argument.position < len(call.args):
+        value = call.args[argument.position]
     answer: Tri
     if value is None:
-        answer = None if "**" in keywords else argument.default > argument.above
+        answer = None if "**" in call.keywords else argument.default > argument.above
     elif isinstance(value, Module):
         answer = modes.mode_of(run, value)[0]
     elif isinstance(value, Const):
@@ -238,7 +240,7 @@ def _decides(run: Executor, argument: layers.Argument, args: Args, keywords: Key
         answer = None if isinstance(value, Unknown) else True if argument.above == 0 and _likely(argument) else None
     if argument.beside is None or answer is False:
         return answer
-    beside = _decides(run, argument.beside, args, keywords)
+    beside = _decides(run, argument.beside, call)
     return False if beside is False else None if beside is None or answer is None else True
 
 
@@ -247,8 +249,8 @@ def _likely(argument: layers.Argument) -> bool:
     return argument.name == "p"
 
 
-def _fill_list(run: Executor, module: Module, args: Args, keywords: Keywords) -> None:
-    values = [*args, *keywords.values()]
+def _fill_list(run: Executor, module: Module, call: Call) -> None:
+    values = call.values
     items: list[Value] = []
     rest: list[Value] = []
     for value in values:

@@ -23,12 +23,11 @@ from torch_doctor.static.training import (
 )
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
     Bound,
+    Call,
     Either,
     Fact,
     FunctionValue,
-    Keywords,
     Method,
     Optimizer,
     Plain,
@@ -51,37 +50,35 @@ if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
 
 
-def optimizer_method(
-    run: Executor, of: Optimizer, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
-) -> Value:
+def optimizer_method(run: Executor, of: Optimizer, name: str, call: Call) -> Value:
     """Call a method of an optimizer."""
     if name == "step":
-        closure = args[0] if args else keywords.get("closure", NOTHING)
+        closure = call.argument(0, "closure") or NOTHING
         called: Value = NOTHING
         given = isinstance(closure, (FunctionValue, Bound))
         if given:
-            called = run.call(closure, (), {}, node)
-        stepped(run, of, node, receiver, closure=given)
+            called = run.call(closure, Call((), {}, call.node))
+        stepped(run, of, call.node, call.receiver, closure=given)
         return called
     if name == "zero_grad":
-        run.emit(ZeroGrad, node, target=of.id, name=receiver, modules=of.modules, whole=of.whole)
+        run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=of.modules, whole=of.whole)
         return NOTHING
     if name == "add_param_group":
-        modules, whole = parameters.parameters_in(run, args)
+        modules, whole = parameters.parameters_in(run, call.args)
         run.heap.set(of.facts, Fact.TAKEN, of.modules | modules)
         run.heap.set(of.facts, Fact.COMPLETE, of.whole and whole)
         return NOTHING
     if name == "state_dict":
-        return checkpoints.state_dict(run, node, checkpoints.OPTIMIZER_STATE)
+        return checkpoints.state_dict(run, call.node, checkpoints.OPTIMIZER_STATE)
     if name == "load_state_dict":
-        return loading.loaded(run, of, args, keywords, node, receiver)
+        return loading.loaded(run, of, call)
     if name in ("train", "eval"):
         return NOTHING
     if name == "backward":  # a wrapper that runs it: optimizer.backward(loss)
-        for value in args[:1]:
-            gradients.backward(run, value, node, run.text(node), through=name, keywords={})
+        for value in call.args[:1]:
+            gradients.backward(run, value, Call((), {}, call.node, run.text(call.node)), through=name)
         return NOTHING
-    return outside.opaque(run, Method(of, name), args, keywords, node, receiver)
+    return outside.opaque(run, Method(of, name), call.renamed(call.receiver))
 
 
 def _scaled(run: Executor, loss: Value) -> Value:
@@ -99,56 +96,56 @@ def stepped(run: Executor, of: Optimizer, node: p.Node, name: str, **more: int) 
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)
 
 
-def tool_method(
-    run: Executor, of: Tool, name: str, args: Args, keywords: Keywords, node: p.Node, receiver: str
-) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
+def tool_method(run: Executor, of: Tool, name: str, call: Call) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
     """A method of an object of a library class."""
-    optimizer = next((v for v in args if isinstance(v, Optimizer)), None)
+    optimizer = next((v for v in call.args if isinstance(v, Optimizer)), None)
     if of.name in training.SCALERS:
         if name == "scale":
-            return _scaled(run, args[0]) if args else Unknown()
+            return _scaled(run, call.args[0]) if call.args else Unknown()
         if name == "step" and optimizer is not None:
-            stepped(run, optimizer, node, run.text_of_argument(node, 0), scaled=True, scaler=of.id)
+            stepped(run, optimizer, call.node, run.text_of_argument(call.node, 0), scaled=True, scaler=of.id)
             return NOTHING
         if name == "unscale_" and optimizer is not None:
-            run.emit(Unscaled, node, scaler=of.id, optimizer=optimizer.id)
+            run.emit(Unscaled, call.node, scaler=of.id, optimizer=optimizer.id)
             return NOTHING
         if name == "state_dict":
-            return checkpoints.state_dict(run, node, checkpoints.SCALER_STATE)
+            return checkpoints.state_dict(run, call.node, checkpoints.SCALER_STATE)
         if name == "update":
-            run.emit(ScalerUpdated, node, scaler=of.id)
+            run.emit(ScalerUpdated, call.node, scaler=of.id)
             return NOTHING
         if name in ("step", "unscale_"):
-            result = outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")
+            result = outside.opaque(run, Method(of, name), call)
             if name == "unscale_":
-                run.emit(Unscaled, node, scaler=of.id, optimizer=0)
-            elif args:
-                modules, _ = parameters.parameters_in(run, args[:1])
-                text = run.text_of_argument(node, 0)
+                run.emit(Unscaled, call.node, scaler=of.id, optimizer=0)
+            elif call.args:
+                modules, _ = parameters.parameters_in(run, call.args[:1])
+                text = run.text_of_argument(call.node, 0)
                 given = {"scaled": True, "scaler": of.id, "whole": False}
-                run.emit(Stepped, node, optimizer=0, name=text, modules=modules, **given)
+                run.emit(Stepped, call.node, optimizer=0, name=text, modules=modules, **given)
             return result
         return Plain()
     if training.scheduler_of(of.name) or "scheduler" in of.name:
         if name in ("step", "step_update"):
             owner = construction.optimizer_in(run, of.holds)
-            explicit = bool(args or keywords)
-            sums.steered(run, (*args, *keywords.values()), node)
-            run.emit(SchedulerStepped, node, scheduler=of.id, optimizer=owner, name=receiver, explicit=explicit)
+            explicit = bool(call.args or call.keywords)
+            sums.steered(run, call.values, call.node)
+            run.emit(
+                SchedulerStepped, call.node, scheduler=of.id, optimizer=owner, name=call.receiver, explicit=explicit
+            )
             return NOTHING
         if name == "state_dict":
-            return checkpoints.state_dict(run, node, checkpoints.SCHEDULER_STATE)
+            return checkpoints.state_dict(run, call.node, checkpoints.SCHEDULER_STATE)
         return Plain()
-    settings.method(run, of, name, node)
-    framed = framework_calls.framework_method(run, of, name, args, keywords, node, receiver)
+    settings.method(run, of, name, call.node)
+    framed = framework_calls.framework_method(run, of, name, call)
     if framed is not None:
         return framed
     if of.name == "contextlib.ExitStack" and name == "enter_context":
-        return args[0] if args else Unknown()
+        return call.argument(0) or Unknown()
     library = canonical(of.name)
     if libraries.harmless(library) or libraries.harmless(f"{library}.{name}"):
-        values = [*args, *keywords.values()]
-        logged.logged(run, f"{library}.{name}", args, keywords, node, f"{receiver}.{name}")
+        values = call.values
+        logged.logged(run, f"{library}.{name}", call)
         flow = blend(value.flow for value in values).cut()
         return Unknown(flow, of.holds) if flow.forwards else Plain()
-    return outside.opaque(run, Method(of, name), args, keywords, node, f"{receiver}.{name}")
+    return outside.opaque(run, Method(of, name), call)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.tables import outdated
-from torch_doctor.static.values import Const, Either, Lib, Value
+from torch_doctor.static.library import Stage, library, library_family
+from torch_doctor.static.tables import losses, outdated, training
+from torch_doctor.static.values import Call, Const, Either, Lib, Value
 from torch_doctor.trace import OutdatedUsed
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
     from torch_doctor.static.tables.outdated import Outdated
-    from torch_doctor.static.values import Keywords
 
 
 def named(run: Executor, value: Value, node: p.Expr) -> None:
@@ -48,11 +48,29 @@ def of_module(run: Executor, name: str, node: p.Node) -> None:
         _tell(run, known, f"torch.nn.Module.{name}", node)
 
 
-def given(run: Executor, api: str, table: dict[str, Outdated], keywords: Keywords, node: p.Node) -> None:
+@library_family(losses.LOSSES, stage=Stage.NOTE)
+def loss(run: Executor, name: str, call: Call) -> None:
+    """A loss may be given settings that torch has replaced."""
+    given(run, name, outdated.OF_LOSSES, call)
+
+
+@library("torch.autograd.Variable", stage=Stage.NOTE)
+def variable(run: Executor, name: str, call: Call) -> None:
+    """`Variable` may be given settings that torch has dropped."""
+    given(run, name, outdated.OF_VARIABLES, call)
+
+
+@library_family(lambda name: name.startswith("torch.") and training.scheduler_of(name), stage=Stage.NOTE)
+def scheduler(run: Executor, name: str, call: Call) -> None:
+    """A scheduler of torch's may be given settings that torch has dropped."""
+    given(run, name, outdated.OF_SCHEDULERS, call)
+
+
+def given(run: Executor, api: str, table: dict[str, Outdated], call: Call) -> None:
     """Something of torch is called with these arguments; those that are as they are by default say nothing."""
-    for name, value in keywords.items():
+    for name, value in call.keywords.items():
         if name in table and not (isinstance(value, Const) and value.value is None):
-            _tell(run, table[name], f"{api}({name}=)", node, f"{name}=")
+            _tell(run, table[name], f"{api}({name}=)", call.node, f"{name}=")
 
 
 def _tell(run: Executor, known: Outdated, api: str, node: p.Node, name: str = "") -> None:

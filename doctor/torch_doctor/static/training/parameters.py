@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
+from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import functions
 from torch_doctor.static.training import built_in_forward, initialising, module_parts, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
-    Args,
+    Call,
     Const,
     Either,
     Fact,
     Grads,
-    Keywords,
     Lib,
     Mapping,
     Module,
@@ -75,10 +75,16 @@ def parameters_in(run: Executor, values: Any) -> tuple[frozenset[int], bool]:  #
     return module_parts.with_parts(run, frozenset(found)), whole
 
 
-def params_method(run: Executor, of: Params, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library("torch.nn.Parameter")
+def parameter(run: Executor, _: str, call: Call) -> Value:
+    """A parameter that is built by hand."""
+    return run.own(ParameterValue(run.site(call.node), declared=True))
+
+
+def params_method(run: Executor, of: Params, name: str, call: Call) -> Value:
     """Call a method of parameters."""
     if name == "requires_grad_":
-        flag = args[0] if args else Const(value=True)
+        flag = call.argument(0) or Const(value=True)
         frozen = not flag.value if isinstance(flag, Const) else None
         for number in of.modules:
             thing = run.objects.get(number)
@@ -87,30 +93,32 @@ def params_method(run: Executor, of: Params, name: str, args: Args, keywords: Ke
         return of
     if name.endswith("_") and not name.startswith("_"):
         built_in_forward.weights_given(run, of)
-        initialising.changed(run, of, name, args, node)
-        changed_by_hand(run, of.modules, (*args, *keywords.values()), node)
+        initialising.changed(run, of, name, call)
+        changed_by_hand(run, of.modules, call.values, call.node)
         return of
     if name in ("keys", "items", "values", "copy"):
         return of
     if name.startswith("register_"):
-        for value in args:
-            outside.call_back(run, value, node)
+        for value in call.args:
+            outside.call_back(run, value, call.node)
         return Plain()
     known = functions.METHODS.get(name)
     if known is not None:
-        return tensors.computed(run, name, known, (of, *args), keywords, node, dims=len(args) + len(keywords))
+        return tensors.computed(run, name, known, call.with_first(of), dims=len(call.args) + len(call.keywords))
     return Unknown(Flow(graph=None, modules=of.modules), of.modules)
 
 
-def grads_method(run: Executor, of: Grads, name: str, args: Args, node: p.Node, receiver: str) -> Value:
+def grads_method(run: Executor, of: Grads, name: str, call: Call) -> Value:
     """Call a method of gradients."""
-    if name == "zero_" or (name in ("fill_", "mul_") and args and isinstance(args[0], Const) and args[0].value == 0):
-        run.emit(ZeroGrad, node, target=0, name=receiver, modules=of.modules, whole=True)
+    if name == "zero_" or (
+        name in ("fill_", "mul_") and call.args and isinstance(call.args[0], Const) and call.args[0].value == 0
+    ):
+        run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=of.modules, whole=True)
         return of
     if name in ("detach_", "requires_grad_"):
         return of
     if name.endswith("_"):
-        gradients_changed(run, of, node)
+        gradients_changed(run, of, call.node)
         return of
     known = functions.METHODS.get(name)
     return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)
@@ -144,16 +152,24 @@ def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) ->
     return False
 
 
+@library_family(lambda name: name.startswith("torch.distributed."), stage=Stage.NOTE)
+def reduced(run: Executor, _: str, call: Call) -> None:
+    """Gradients become those of all processes."""
+    if call.args and isinstance(call.args[0], Grads):
+        gradients_changed(run, call.args[0], call.node)
+
+
 def gradients_changed(run: Executor, of: Grads, node: p.Node) -> None:
     """Write that gradients were changed in place: clipped, normalised, unscaled or made noisy."""
     run.emit(Clipped, node, function="", name=run.text(node), modules=of.modules, manual=True)
 
 
-def moved(of: ParameterValue, name: str, args: Args, keywords: Keywords) -> Tensor:
+def moved(of: ParameterValue, name: str, call: Call) -> Tensor:
     """What a move makes of a parameter."""
-    given = (*args, *keywords.values())
+    given = call.values
     typed = (
-        any(isinstance(value, Lib) and value.name.startswith("torch.") for value in given) and "device" not in keywords
+        any(isinstance(value, Lib) and value.name.startswith("torch.") for value in given)
+        and "device" not in call.keywords
     )
     away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
     if of.made is None and any(_is_device_of_tensor(value) for value in given):

@@ -8,12 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import pixels as table
+from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
-    Args,
+    Call,
     Const,
-    Keywords,
     Lib,
     Meta,
     Module,
@@ -57,24 +58,28 @@ def place_of(value: Value) -> Site | None:
     return symbol[1] if symbol[0] == PIXELS else None
 
 
-def _draws_bytes(args: Args, keywords: Keywords) -> bool:
+def _draws_bytes(call: Call) -> bool:
     """Whether numbers from 0 to 255 are drawn, as bytes."""
-    kind = keywords.get("dtype")
-    high = keywords.get("high", args[1] if len(args) > 1 else None)
+    kind = call.keywords.get("dtype")
+    high = call.argument(1, "high")
     named = isinstance(kind, Lib) and kind.name in ("torch.uint8", "numpy.uint8")
     return named and isinstance(high, Const) and high.value in (table.BYTES - 1, table.BYTES)
 
 
-def of_library(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+@library_family(
+    {*table.READERS, *table.PICTURES, *table.TENSOR_READERS, *table.DRAWS, *table.KEEPING}
+    - {*torch_functions.FUNCTIONS}
+)
+def of_library(run: Executor, name: str, call: Call) -> Value | None:
     """What reads a picture, or leaves one as it is; None for anything else."""
     if name in table.READERS or name in table.PICTURES:
-        return Plain(_symbol(run.site(node)))
+        return Plain(_symbol(run.site(call.node)))
     if name in table.TENSOR_READERS:
-        return tensor(run.site(node))
-    if name in table.DRAWS and _draws_bytes(args, keywords):
-        return Plain(_symbol(run.site(node)))
-    place = place_of(args[0]) if args and name in table.KEEPING else None
-    return plain_from(args[:1], _symbol(place)) if place is not None else None
+        return tensor(run.site(call.node))
+    if name in table.DRAWS and _draws_bytes(call):
+        return Plain(_symbol(run.site(call.node)))
+    place = place_of(call.args[0]) if call.args and name in table.KEEPING else None
+    return plain_from(call.args[:1], _symbol(place)) if place is not None else None
 
 
 def method(func: Plain, name: str) -> Value | None:
@@ -91,11 +96,11 @@ def tensor(site: Site, dtype: str = "uint8") -> Tensor:
     return Tensor(Flow(source=Source.DATA), Kind.PIXELS, site, meta=Meta(dtype, None))
 
 
-def made(run: Executor, name: str, args: Args, keywords: Keywords, result: Value, node: p.Node) -> Value:
+def made(run: Executor, name: str, call: Call, result: Value) -> Value:
     """A tensor that a function of torch made: of the numbers of a picture."""
-    place = place_of(args[0]) if args and name in table.TENSORS else None
-    if table.DRAWS.get(name) and _draws_bytes(args, keywords):
-        place = run.site(node)
+    place = place_of(call.args[0]) if call.args and name in table.TENSORS else None
+    if table.DRAWS.get(name) and _draws_bytes(call):
+        place = run.site(call.node)
     if place is None or not isinstance(result, Tensor):
         return result
     return result.altered(kind=Kind.PIXELS, made_at=place, trail=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import devices, module_parts
 from torch_doctor.static.values import (
@@ -12,6 +13,7 @@ from torch_doctor.static.values import (
     IN_MEMORY,
     NAMED,
     NOWHERE,
+    Call,
     Either,
     Fact,
     Module,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Args, Conditions, Keywords, Made
+    from torch_doctor.static.values import Conditions, Made
     from torch_doctor.trace import Site
 
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
@@ -50,6 +52,12 @@ _AWAY = (GPU, NAMED)
 
 
 # --- where things are ---
+
+
+@library_family(DEFAULTS, stage=Stage.NOTE)
+def default_set(run: Executor, _: str, __: Call) -> None:
+    """What nobody moves may be where the model is from here on."""
+    run.default_device = True
 
 
 def of(value: Value | None) -> Value:
@@ -114,23 +122,21 @@ def part(place: Value | None) -> Value | None:
     return Place(place.device, place.how, place.site, sized=True, loaders=place.loaders)
 
 
-def of_computed(
-    run: Executor, name: str, values: Args, keywords: Keywords, node: p.Node, *, made: bool, scalar: bool
-) -> Value | None:
+def of_computed(run: Executor, name: str, call: Call, *, made: bool, scalar: bool) -> Value | None:
     """Where a function of torch puts its result: of what it is given, or `made` there where it is told, or beside another."""
-    everything = [*values, *keywords.values()]
+    everything = call.values
     if not made:
-        together(run, name, everything, node)
+        together(run, name, everything, call.node)
         return result(run, everything, scalar=scalar)
-    if "device" in keywords:
-        goal = devices.chosen(keywords["device"])
+    if "device" in call.keywords:
+        goal = devices.chosen(call.keywords["device"])
         if isinstance(goal, Value):
             return of(goal)
         if goal == GPU and run.moves is not None:
-            run.moves.note(run, node)
-        return Place(goal, "moved", run.site(node), sized=True) if goal else None
+            run.moves.note(run, call.node)
+        return Place(goal, "moved", run.site(call.node), sized=True) if goal else None
     beside = name.endswith("_like") or name.startswith("new_")
-    return of(values[0]) if beside and values else None
+    return of(call.args[0]) if beside and call.args else None
 
 
 # --- who moves them ---
@@ -156,32 +162,32 @@ def _asks_for_gpu(symbol: object) -> bool:
     return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
 
 
-def moved(run: Executor, value: Value, method: str, args: Args, keywords: Keywords, node: p.Node) -> Value | None:
+def moved(run: Executor, value: Value, method: str, call: Call) -> Value | None:
     """Where the result of a move is; the move is remembered, for the case that nobody takes it."""
     before = of(value)
-    goal = devices.goal(method, args, keywords)
+    goal = devices.goal(method, call)
     if goal is None:
         return before
     if isinstance(goal, Value):
         return of(goal)
     if goal == GPU and run.moves is not None:
-        run.moves.note(run, node)
+        run.moves.note(run, call.node)
     if goal in _AWAY:
-        run.moved = (node, value)
+        run.moved = (call.node, value)
         if isinstance(before, Place):
             run.sent_away |= before.loaders
     if not goal:
         return None
     sized = isinstance(value, Tensor) or (isinstance(before, Place) and before.sized)
-    return Place(goal, "moved", run.site(node), sized=sized)
+    return Place(goal, "moved", run.site(call.node), sized=sized)
 
 
-def module_moved(run: Executor, module: Module, method: str, args: Args, keywords: Keywords, node: p.Node) -> None:
+def module_moved(run: Executor, module: Module, method: str, call: Call) -> None:
     """A module moves in place, with all that is in it."""
-    goal = devices.goal(method, args, keywords)
+    goal = devices.goal(method, call)
     if goal is None:
         return
-    place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(node))
+    place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(call.node))
     inside = module_parts.parts_of(run, module)
     if inside.opaque or any(isinstance(name, UnknownName) for name in module.fields):  # any other may be a part of it
         lost_sight(run, (number for number, thing in run.objects.items() if isinstance(thing, Module)), ())

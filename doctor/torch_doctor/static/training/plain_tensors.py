@@ -9,13 +9,12 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import devices, module_building, places
 from torch_doctor.static.values import (
     GPU,
-    Args,
+    Call,
     ClassValue,
     Const,
     Either,
     Fact,
     Home,
-    Keywords,
     Lib,
     Made,
     Module,
@@ -58,23 +57,23 @@ _MOVERS = ("_apply", "to", "cuda", "__setattr__")
 # --- where tensors come from ---
 
 
-def of_factory(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Made | None:
+def of_factory(run: Executor, name: str, call: Call) -> Made | None:
     """What is known of a tensor that a function of torch makes of numbers alone; None where it is put on some device."""
     short = name.rpartition(".")[2]
     maker = run.building[-1].id if run.building else 0
-    given = (*args, *keywords.values())
+    given = call.values
     brought = short in _SHARING or short == "from_numpy" or any(value.flow.cuts for value in given)
     births = (
-        (run.site(node),) if run.modules_called and not brought else ()
+        (run.site(call.node),) if run.modules_called and not brought else ()
     )  # data from elsewhere is no work of forward's
-    if {"device", "out", "**"} & set(keywords) or short.endswith("_like"):
+    if {"device", "out", "**"} & set(call.keywords) or short.endswith("_like"):
         return None
     options = [option for value in given for option in _options(value)]
     if any(isinstance(option, (Tensor, Unknown) if short in _SHARING else Tensor) for option in options):
         return None
-    first = args[0] if args else keywords.get("size", keywords.get("data"))
+    first = call.argument(0, "size", "data")
     if short == "randint":  # its size comes after the bounds
-        first = next((value for value in given if isinstance(value, Sequence)), keywords.get("size", first))
+        first = next((value for value in given if isinstance(value, Sequence)), call.keywords.get("size", first))
     if short in _ALWAYS_SIZED:
         return Made(maker, sized=True, births=births)
     if first is None:
@@ -115,7 +114,7 @@ def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
     if not found:
         return None
     if name in _TO_OTHERS and not (values[1:] and all(map(_is_type, values[1:]))):
-        goal = devices.goal(name, values[1:], {})
+        goal = devices.goal(name, Call(values[1:], {}, node))
         return _made(goal) if isinstance(goal, Value) else None  # `.to(x.device)`: it is where `x` is
     if foreign and run.modules_called:
         for made in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values import Either, Lib, Method, Tensor, UnknownAttribute
+from torch_doctor.static.values import Call, Either, Lib, Method, Tensor, UnknownAttribute
 from torch_doctor.trace import ValueRead
 
 if TYPE_CHECKING:
@@ -18,15 +18,15 @@ FUNCTIONS = frozenset(f"builtins.{name}" for name in ("float", "int", "print", "
 FORMATTED = "format"
 
 
-def called(run: Executor, func: Value, args: Args, node: p.Node) -> None:
+def called(run: Executor, func: Value, call: Call) -> None:
     """Write that a call reads a tensor that a forward computed."""
     if isinstance(func, (Method, UnknownAttribute)):
         if func.name in METHODS and (isinstance(func, UnknownAttribute) or _is_tensor(func.of)):
-            _told(run, func.of, func.name, node)
+            _told(run, func.of, func.name, call.node)
         elif func.name == FORMATTED:
-            formatted(run, args, node)
+            formatted(run, call.args, call.node)
     elif isinstance(func, Lib) and func.name in FUNCTIONS:
-        _first(run, args, func.name.rpartition(".")[2], node)
+        _first(run, call.args, func.name.rpartition(".")[2], call.node)
 
 
 def formatted(run: Executor, values: Args, node: p.Node) -> None:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import losses
-from torch_doctor.static.values import Const, Value
+from torch_doctor.static.values import Call, Const, Value
 
 if TYPE_CHECKING:
-    from torch_doctor.static.values import Args, Keywords, Module
+    from torch_doctor.static.values import Module
 
 _BEFORE = 2  # a function's settings come after input and target
 
 
-def reduction_of(name: str, args: Args, keywords: Keywords, module: Module | None) -> str:
+def reduction_of(name: str, call: Call, module: Module | None) -> str:
     """The `reduction` that a loss has ("mean", "sum", "batchmean", "none"), of its settings or its default; "" if not known."""
     if module is not None and module.cls is not None:
         return ""  # its own constructor decides
-    given, named = (args[_BEFORE:], keywords) if module is None else (module.given, module.settings)
+    given, named = (call.args[_BEFORE:], call.keywords) if module is None else (module.given, module.settings)
     order = losses.SETTINGS.get(name, ())
     if "**" in named or len(given) > len(order):
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
@@ -12,6 +13,7 @@ from torch_doctor.static.training import augmenting, datasets, splitting
 from torch_doctor.static.values import (
     Args,
     Bound,
+    Call,
     ClassValue,
     Const,
     Content,
@@ -45,15 +47,16 @@ if TYPE_CHECKING:
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 
 
-def drawn(run: Executor, name: str, node: p.Node) -> None:
+@library_family(data.draws, stage=Stage.NOTE)
+def drawn(run: Executor, name: str, call: Call) -> None:
     """Note that a library's function draws random numbers, and whether it puts something in random order."""
     run.draws += 1
     if run.drawing is not None:
-        run.drawing.library(run, name, node)
+        run.drawing.library(run, name, call.node)
     if not name.startswith("random."):  # which gives one number at a time, and no rows
         run.reorders += 1
     if name in data.REORDERING:
-        reordered(run, node)
+        reordered(run, call.node)
 
 
 def reordered(run: Executor, node: p.Node) -> None:
@@ -63,18 +66,21 @@ def reordered(run: Executor, node: p.Node) -> None:
         run.emit(Reordered, node)
 
 
-def split(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node) -> Value:
+@library_family(data.SPLITS)
+def split(run: Executor, name: str, call: Call) -> Value:
     """What `random_split` returns: as many subsets as it is given lengths."""
-    whole = args[0] if args else keywords.get("dataset", Unknown())
-    splitting.dataset_split(run, name, whole, node)
-    lengths = args[1] if len(args) > 1 else keywords.get("lengths")
+    whole = call.argument(0, "dataset") or Unknown()
+    splitting.dataset_split(run, name, whole, call.node)
+    lengths = call.argument(1, "lengths")
     content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
     count = len(content.items) if content.rest is None else 0
-    items: tuple[Value, ...] = tuple(_subset(run, whole, node, part) for part in range(count))
+    items: tuple[Value, ...] = tuple(_subset(run, whole, call.node, part) for part in range(count))
     for part, length in zip(items, content.items, strict=False):
         if isinstance(part, Tool) and isinstance(length, Const) and type(length.value) is int:
             part.facts[Fact.LENGTH] = length
-    return run.own(Sequence("list", Content(items, None if count else _subset(run, whole, node, None)), run.site(node)))
+    return run.own(
+        Sequence("list", Content(items, None if count else _subset(run, whole, call.node, None)), run.site(call.node))
+    )
 
 
 def _subset(run: Executor, whole: Value, node: p.Node, part: int | None) -> Tool:
@@ -84,9 +90,9 @@ def _subset(run: Executor, whole: Value, node: p.Node, part: int | None) -> Tool
     return made
 
 
-def remember_arguments(run: Executor, thing: Instance, args: Args, keywords: Keywords, before: tuple[int, int]) -> None:
+def remember_arguments(run: Executor, thing: Instance, call: Call, before: tuple[int, int]) -> None:
     """Keep what an object of a project class was built with, and whether its constructor drew random numbers."""
-    thing.facts[Fact.ARGUMENTS] = (args, keywords)
+    thing.facts[Fact.ARGUMENTS] = (call.args, call.keywords)
     thing.facts[Fact.DREW] = run.draws > before[0] or run.reorders > before[1]
     thing.facts[Fact.REORDERED] = run.reorders > before[1]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import settings
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Args, Const, Keywords, Lib, Tool, Value
+from torch_doctor.static.values import Call, Const, Lib, Tool, Value
 from torch_doctor.trace import FiniteChecked, Seeded, SettingSet, Tri
 
 if TYPE_CHECKING:
@@ -28,11 +29,11 @@ def item_set(run: Executor, holder: Lib, key: Value, new: Value, node: p.Node) -
         run.emit(SettingSet, node, setting=key.value, name=str(key.value), value=value)
 
 
-def seeded(run: Executor, func: Value, spelling: str, keywords: Keywords, node: p.Node) -> None:
+def seeded(run: Executor, func: Value, call: Call) -> None:
     """A call that gives a seed, or may do so: by whatever library, what does it or what is given says so."""
-    name = func.name if isinstance(func, Lib) else spelling
-    if "seed" in name.lower() or "seed" in spelling.lower() or any("seed" in each for each in keywords):
-        run.emit(Seeded, node, function=name)
+    name = func.name if isinstance(func, Lib) else call.name
+    if "seed" in name.lower() or "seed" in call.name.lower() or any("seed" in each for each in call.keywords):
+        run.emit(Seeded, call.node, function=name)
 
 
 def checked(run: Executor, func: Value, spelling: str, node: p.Node) -> None:
@@ -42,15 +43,13 @@ def checked(run: Executor, func: Value, spelling: str, node: p.Node) -> None:
         run.emit(FiniteChecked, node, function=spelling)
 
 
-def called(run: Executor, name: str, args: Args, keywords: Keywords, node: p.Node, spelling: str) -> Value | None:
-    """A function or context that switches something; None for all others."""
+@library_family({*settings.SWITCHES, *settings.CONTEXTS})
+def called(run: Executor, name: str, call: Call) -> Tool:
+    """A function or context that switches something."""
     if name in settings.SWITCHES:
-        given = args[0] if args else keywords.get(settings.SWITCHES[name])
-        value = _truth(given) if given is not None else None
-        run.emit(SettingSet, node, setting=settings.ANOMALY, name=spelling, value=value)
-    elif name not in settings.CONTEXTS:
-        return None
-    tool: Tool = run.own(Tool(run.site(node), name, args=args, keywords=keywords))
+        value = call.flag(settings.SWITCHES[name], position=0)
+        run.emit(SettingSet, call.node, setting=settings.ANOMALY, name=call.name, value=value)
+    tool: Tool = run.own(Tool(run.site(call.node), name, args=call.args, keywords=call.keywords))
     return tool
 
 

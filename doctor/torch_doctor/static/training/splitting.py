@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import PART
-from torch_doctor.static.tables import fitting
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.tables import data, fitting
 from torch_doctor.static.values import (
     Args,
+    Call,
     Const,
     Content,
     Instance,
@@ -123,17 +125,24 @@ def _fits(run: Executor, rows: frozenset[int]) -> frozenset[int]:
     return frozenset(event.index for event in run.trace.at(*rows - {PART}) if isinstance(event, Fitted))
 
 
-def arrays_split(run: Executor, name: str, args: Args, node: p.Node) -> Value:
+def arrays_split(run: Executor, name: str, call: Call) -> Value:
     """What `train_test_split` returns: two parts of every array."""
-    event = made(run, name, args, node)
-    parts = [with_rows(plain_from((value,)), rows_in(value) | {event.index}) for value in args for _ in range(2)]
-    return run.own(Sequence("list", Content(tuple(parts)), run.site(node)))
+    event = made(run, name, call.args, call.node)
+    parts = [with_rows(plain_from((value,)), rows_in(value) | {event.index}) for value in call.args for _ in range(2)]
+    return run.own(Sequence("list", Content(tuple(parts)), run.site(call.node)))
 
 
 def dataset_split(run: Executor, name: str, whole: Value, node: p.Node) -> None:
     """A dataset is split into subsets."""
     if not run.modules_called:
         made(run, name, (whole,), node)
+
+
+@library_family(data.SUBSETS, stage=Stage.NOTE)
+def subset(run: Executor, _: str, call: Call) -> None:
+    """`Subset(dataset, indices)`."""
+    if len(call.args) > 1:
+        indexed(run, call.args[0], call.args[1])
 
 
 def indexed(run: Executor, of: Value, indices: Value) -> None:

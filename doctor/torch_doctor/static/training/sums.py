@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static import windows
-from torch_doctor.static.flow import NONE
+from torch_doctor.static.flow import NONE, Flow
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables.functions import ALIKE
-from torch_doctor.static.values import Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero
+from torch_doctor.static.tables.libraries import MEANS
+from torch_doctor.static.values import Call, Const, Number, Plain, Sequence, Tensor, Unknown, Value, Zero, plain_from
 from torch_doctor.trace import Averaged, LossCalled, Meaned, Steered, Summed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.flow import Flow
+
+
+_NAMED = (p.Name, p.Attribute)
 
 
 def started(run: Executor, value: Value, node: p.Node) -> Value:
@@ -78,6 +82,16 @@ def divided(run: Executor, operands: tuple[Value, ...], node: p.Node) -> None:
         added, means = operands[0].flow.sums, operands[0].flow.means
         if added or length:
             run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)
+
+
+@library_family(MEANS, stage=Stage.ADAPTER)
+def mean(run: Executor, _: str, call: Call) -> Value | None:
+    """A function that averages numbers, which all count as much; None where these are no means over batches."""
+    by_name = isinstance(call.node, p.Call) and bool(call.node.args) and isinstance(call.node.args[0], _NAMED)
+    if not call.args or not by_name or "weights" in call.keywords:
+        return None
+    average = averaged(run, call.args[0], call.node)
+    return None if average is None else plain_from(call.values, flow=Flow(sums=frozenset((average,))))
 
 
 def averaged(run: Executor, values: Value, node: p.Node) -> int | None:

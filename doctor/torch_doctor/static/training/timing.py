@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.tables import functions, losses, training
+from torch_doctor.static.library import library_family
+from torch_doctor.static.tables import functions, losses, torch_functions, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import devices
 from torch_doctor.static.values import (
     Bound,
+    Call,
     ClassValue,
     Const,
     Either,
@@ -30,7 +32,7 @@ from torch_doctor.trace import ClockRead, Timed
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Args, Keywords
+    from torch_doctor.static.values import Args
 
 CLOCKS = frozenset(f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic") for unit in ("", "_ns"))
 CLOCK = "clock"
@@ -41,10 +43,11 @@ WAITING = frozenset(
 """Methods and functions that return tensors and wait for those that they are given."""
 
 
-def read(run: Executor, node: p.Node) -> Plain:
+@library_family(CLOCKS)
+def read(run: Executor, _: str, call: Call) -> Plain:
     """A clock is read."""
     run.clocks = True
-    event = run.emit(ClockRead, node)
+    event = run.emit(ClockRead, call.node)
     return Plain((CLOCK, event.index, run.waits, run.copies))
 
 
@@ -57,7 +60,7 @@ def difference(run: Executor, left: Value, right: Value, node: p.Node) -> None:
     run.emit(Timed, node, first=first[1], last=last[1], waits=waits, copies=copies)
 
 
-def called(run: Executor, func: Value, given: tuple[Args, Keywords], before: int) -> None:
+def called(run: Executor, func: Value, call: Call, before: int) -> None:
     """Count a call that may wait for the GPU; a forward of which that was seen once does so each time."""
     if isinstance(func, Module):
         if run.waits != before:
@@ -67,7 +70,7 @@ def called(run: Executor, func: Value, given: tuple[Args, Keywords], before: int
         return
     if isinstance(func, (Method, UnknownAttribute)) and func.name in MOVES and not isinstance(func.of, Module):
         run.copies += 1
-    if _may_wait(func, (*given[0], *given[1].values())):
+    if _may_wait(func, call.values):
         run.waits += 1
 
 
@@ -86,7 +89,7 @@ def _may_wait(func: Value, values: Args) -> bool:  # noqa: PLR0911 - one line pe
         return not (func.name in ("to", "cuda") and not func.of.flow.forwards)
     if isinstance(func, Lib):
         name = canonical(func.name)
-        known = functions.FUNCTIONS.get(name)
+        known = torch_functions.FUNCTIONS.get(name)
         if known is not None:
             return known.result == "plain" or name.rpartition(".")[2] in WAITING
         if name in losses.LOSSES or name in training.GRAD_MODES or name in training.AUTOCASTS or name in CLOCKS:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
@@ -12,8 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import gradients, keeping, module_parts, places, rows, tensors
 from torch_doctor.static.values import (
     NOTHING,
-    Args,
-    Keywords,
+    Call,
     Module,
     Plain,
     Tensor,
@@ -28,69 +28,113 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
+    from collections.abc import Callable
+
     from torch_doctor.static.executor import Executor
 
 
-def method_of_unknown(
-    run: Executor, of: UnknownAttribute, args: Args, keywords: Keywords, node: p.Node, spelling: str
-) -> Value:  # noqa: PLR0911 - one branch per protocol
+OfUnknown: TypeAlias = "Callable[[Executor, UnknownAttribute, Call], Value | None]"
+_METHODS: dict[str, OfUnknown] = {}
+
+
+def method_of_unknown(run: Executor, of: UnknownAttribute, call: Call) -> Value:
     """A method of something that is not known, when its name tells what it must be."""
+    if of.name in REORDERING_METHODS:
+        rows.reordered(run, call.node)
+    method = _METHODS.get(of.name)
+    result = method(run, of, call) if method is not None else None
+    if result is None and (of.name in MOVES or of.name in functions.METHODS):
+        result = _of_tensor(run, of, call)
+    return _opaque(run, of, call) if result is None else result
+
+
+@handles(_METHODS, "backward")
+def _backward(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
+    owner = of.of
+    if not call.args:
+        gradients.backward(run, owner, call.renamed(call.receiver), through="backward")
+        return NOTHING
+    loss = call.args[0]
+    if not isinstance(loss, (Tensor, Unknown)) or not loss.flow.forwards or owner.flow.forwards:
+        return None
+    given = Call((), call.keywords, call.node, run.text_of_argument(call.node, 0))
+    gradients.backward(run, loss, given, through=call.name)
+    return NOTHING
+
+
+@handles(_METHODS, "zero_grad")
+def _zero_grad(run: Executor, of: UnknownAttribute, call: Call) -> Value:
+    run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
+    run.cleared.add(of.of.symbol)
+    return NOTHING
+
+
+@handles(_METHODS, "step")
+def _step(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
+    if call.values or of.of.symbol not in run.cleared:
+        return None  # else it is an optimizer, which has gradients to clear
+    outside.hand_over(run, call.name, (of.of,), (), call.node)
+    run.emit(Stepped, call.node, optimizer=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
+    return NOTHING
+
+
+@handles(_METHODS, "append", "add", "appendleft")
+def _append(run: Executor, _: UnknownAttribute, call: Call) -> None:
+    if call.args and call.args[0].flow.graph is True:  # where it goes is out of sight
+        keeping.keep_item(run, call.args[0], frozenset(), call.node, call.receiver, bounded=True)
+
+
+def _modules_in(run: Executor, owner: Unknown) -> frozenset[int]:
+    """The modules that it holds, with their parts."""
+    held = frozenset(number for number in owner.holds if isinstance(run.objects.get(number), Module))
+    return module_parts.with_parts(run, held)
+
+
+def _of_tensor(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
+    """A method that a tensor has; None where it may as well be another's."""
     name, owner = of.name, of.of
-    receiver = spelling.rpartition(".")[0] or spelling
     known = functions.METHODS.get(name)
-    if name in REORDERING_METHODS:
-        rows.reordered(run, node)
-    if name == "backward" and not args:
-        gradients.backward(run, owner, node, receiver, through="backward", keywords=keywords)
-        return NOTHING
-    if (
-        name == "backward"
-        and isinstance(args[0], (Tensor, Unknown))
-        and args[0].flow.forwards
-        and not owner.flow.forwards
-    ):
-        gradients.backward(run, args[0], node, run.text_of_argument(node, 0), through=spelling, keywords=keywords)
-        return NOTHING
-    if name == "zero_grad":
-        modules = module_parts.with_parts(
-            run, frozenset(n for n in owner.holds if isinstance(run.objects.get(n), Module))
-        )
-        run.emit(ZeroGrad, node, target=0, name=receiver, modules=modules, whole=False)
-        run.cleared.add(owner.symbol)
-        return NOTHING
-    if name == "step" and not args and not keywords and owner.symbol in run.cleared:  # an optimizer, then
-        outside.hand_over(run, spelling, [owner], [], node)
-        modules = frozenset(n for n in owner.holds if isinstance(run.objects.get(n), Module))
-        run.emit(Stepped, node, optimizer=0, name=receiver, modules=module_parts.with_parts(run, modules), whole=False)
-        return NOTHING
-    if name in ("append", "add", "appendleft") and args and args[0].flow.graph is True:
-        keeping.keep_item(run, args[0], frozenset(), node, receiver, bounded=True)  # where it goes is out of sight
-    if name in MOVES or (known is not None and owner.flow.source.value != "unknown"):
-        if known is not None and known.result == "plain":
-            return Plain()
-        place = places.moved(run, owner, name, args, keywords, node) if name in MOVES else None
-        if known is not None and known.kind is not None and owner.flow.forwards:
-            return tensors.computed(run, name, known, (owner, *args), keywords, node, dims=len(args) + len(keywords))
-        flow = owner.flow if known is None or known.graph else owner.flow.cut()
-        if name not in MOVES and known is not None and known.result == "tensor" and known.scalar is False:
-            place = places.result(run, (owner,))
-        return Unknown(flow, owner.holds, place=place)
-    if known is not None and (owner.flow.forwards or owner.flow.graph is True):
-        return tensors.computed(run, name, known, (owner, *args), keywords, node, dims=len(args) + len(keywords))
-    if known is not None and known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
+    if name in MOVES or owner.flow.source.value != "unknown":
+        return _of_surely_tensor(run, of, known, call)
+    if known is None:
+        return None
+    if owner.flow.forwards or owner.flow.graph is True:
+        return _computed(run, of, known, call)
+    if known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
         return Plain()
-    if known is not None and not known.graph and name == "detach":
+    if not known.graph and name == "detach":
         return Unknown(owner.flow.cut(), owner.holds, place=owner.place)
-    values = [*args, *keywords.values()]
-    if not values and known is None:
-        if name == "step" and not owner.holds:
-            run.emit(Escaped, node, to=spelling)  # what steps is out of sight: something does
-        outside.hand_over(run, spelling, [owner], [], node)
-        return Unknown(
-            owner.flow if owner.flow.forwards else Flow(graph=None), owner.holds, (".()", owner.symbol, name)
-        )
-    result = outside.opaque(run, of, args, keywords, node, spelling)
+    return None
+
+
+def _of_surely_tensor(run: Executor, of: UnknownAttribute, known: functions.Function | None, call: Call) -> Value:
+    name, owner = of.name, of.of
+    if known is not None and known.result == "plain":
+        return Plain()
+    place = places.moved(run, owner, name, call) if name in MOVES else None
+    if known is not None and known.kind is not None and owner.flow.forwards:
+        return _computed(run, of, known, call)
+    flow = owner.flow if known is None or known.graph else owner.flow.cut()
+    if name not in MOVES and known is not None and known.result == "tensor" and known.scalar is False:
+        place = places.result(run, (owner,))
+    return Unknown(flow, owner.holds, place=place)
+
+
+def _computed(run: Executor, of: UnknownAttribute, known: functions.Function, call: Call) -> Value:
+    dims = len(call.args) + len(call.keywords)
+    return tensors.computed(run, of.name, known, call.with_first(of.of), dims=dims)
+
+
+def _opaque(run: Executor, of: UnknownAttribute, call: Call) -> Value:
+    """A method of which the name tells nothing."""
+    owner = of.of
+    if not call.values and of.name not in functions.METHODS:
+        if of.name == "step" and not owner.holds:
+            run.emit(Escaped, call.node, to=call.name)  # what steps is out of sight: something does
+        outside.hand_over(run, call.name, (owner,), (), call.node)
+        flow = owner.flow if owner.flow.forwards else Flow(graph=None)
+        return Unknown(flow, owner.holds, (".()", owner.symbol, of.name))
+    result = outside.opaque(run, of, call)
     if owner.flow.forwards and isinstance(result, Unknown):
         return Unknown(blend((result.flow, owner.flow)), result.holds | owner.holds)
     return result

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables.datasets import PARTS
 from torch_doctor.static.values import (
-    Args,
+    Call,
     ClassValue,
     Const,
     Fact,
@@ -63,11 +64,10 @@ class Draws:
             self.generators.setdefault(of, run.site(node))
 
 
-def generator(run: Executor, name: str, node: p.Node) -> Plain | None:
-    """A generator of its own; None for anything else."""
-    if name not in GENERATORS:
-        return None
-    return Plain((GENERATOR, run.site(node), latest(), fresh_symbol(), run.text(node)))
+@library_family(GENERATORS, stage=Stage.ADAPTER)
+def generator(run: Executor, _: str, call: Call) -> Plain:
+    """A generator of its own."""
+    return Plain((GENERATOR, run.site(call.node), latest(), fresh_symbol(), run.text(call.node)))
 
 
 def drawn(run: Executor, func: Value, node: p.Node) -> None:
@@ -77,12 +77,12 @@ def drawn(run: Executor, func: Value, node: p.Node) -> None:
         run.drawing.method(run, symbol[1], symbol[2], node)
 
 
-def seeding(run: Executor, func: Value, args: Args, node: p.Node) -> None:
+def seeding(run: Executor, func: Value, call: Call) -> None:
     """A function is called while a worker is set up: noted where it gives it a seed, and whether that is a constant."""
     root = SEEDS.get(func.name) if isinstance(func, Lib) else None
     if root is not None and run.seeding is not None:
-        constant = bool(args) and isinstance(args[0], Const)
-        run.seeding[root] = (run.site(node), run.text(node)) if constant else None
+        constant = bool(call.args) and isinstance(call.args[0], Const)
+        run.seeding[root] = (run.site(call.node), run.text(call.node)) if constant else None
 
 
 def told(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> None:
@@ -118,7 +118,7 @@ def _seeds(run: Executor, setup: Value, node: p.Node) -> dict[str, tuple[Site, s
     found: dict[str, tuple[Site, str] | None] = {}
     with run.aside(STEPS), run.override(seeding=found):
         try:
-            run.call(setup, (Plain(),), {}, node)
+            run.call(setup, Call((Plain(),), {}, node))
         except OutOfBudget:
             found.clear()
     return found

@@ -1,5 +1,6 @@
 """The abstract values: what is known of each thing a script computes with."""
 
+from torch_doctor.static.values.call import Call
 from torch_doctor.static.values.callables import Bound, FunctionValue, Method, Partial, Super, Suspended
 from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
@@ -86,6 +87,7 @@ __all__ = [
     "Args",
     "Autocast",
     "Bound",
+    "Call",
     "ClassValue",
     "Conditions",
     "Const",

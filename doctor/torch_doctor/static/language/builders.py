@@ -1,0 +1,108 @@
+"""Builds the containers of Python and of `collections`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import containers, streams
+from torch_doctor.static.library import library
+from torch_doctor.static.values import (
+    Args,
+    Call,
+    Const,
+    Content,
+    Lib,
+    Mapping,
+    Params,
+    Partial,
+    Plain,
+    Sequence,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+@library(*(f"builtins.{name}" for name in ("list", "tuple", "set", "frozenset", "sorted", "reversed")))
+def sequence(run: Executor, name: str, call: Call) -> Value:
+    """A list, tuple or set of the items of something."""
+    name = name.removeprefix("builtins.")
+    kind = name if name in ("tuple", "set") else "list"
+    if not call.args:
+        return run.own(Sequence(kind, Content(), run.site(call.node), run.frame.what))
+    if isinstance(call.args[0], Params):
+        return call.args[0]
+    stream = streams.stream_of(run, call.args[0])
+    content = stream.content or Content((), stream.item)
+    return run.own(Sequence(kind, content, run.site(call.node), run.frame.what))
+
+
+@library("builtins.dict", "collections.OrderedDict")
+def mapping(run: Executor, _: str, call: Call) -> Mapping:
+    """A dict."""
+    return dictionary(run, call)
+
+
+@library("collections.defaultdict")
+def with_default(run: Executor, _: str, call: Call) -> Mapping:
+    """A dict whose items a factory makes."""
+    return dictionary(run, call.with_args(call.args[1:]), call.args[:1])
+
+
+@library("collections.Counter")
+def counter(run: Executor, _: str, call: Call) -> Mapping:
+    """A dict of numbers."""
+    return dictionary(run, call, call.args[:1])
+
+
+@library("copy.copy")
+def copied(run: Executor, _: str, call: Call) -> Value | None:
+    """`copy.copy(dictionary)`."""
+    if not call.args or not isinstance(call.args[0], Mapping):
+        return None
+    return dictionary(run, Call(call.args[:1], {}, call.node))
+
+
+@library("functools.partial")
+def partial(_: Executor, __: str, call: Call) -> Value | None:
+    """A function with some of its arguments."""
+    return Partial(call.args[0], call.args[1:], call.keywords) if call.args else None
+
+
+@library("collections.deque")
+def deque(run: Executor, _: str, call: Call) -> Value:
+    """Make a `collections.deque`."""
+    content = containers.content_of(run, call.args[0]) if call.args else Content()
+    bounded = "maxlen" in call.keywords or len(call.args) > 1
+    return run.own(Sequence("deque", content, run.site(call.node), run.frame.what, bounded=bounded))
+
+
+def dictionary(run: Executor, call: Call, factory: Args = ()) -> Mapping:
+    """Make a dict, or one of `collections`; `factory` is what a `defaultdict` was given."""
+    mapping: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
+    for value in call.args:
+        if isinstance(value, Mapping):
+            mapping.fields.update(value.fields)
+        elif isinstance(value, Sequence):
+            for item in value.content.all():
+                if (
+                    isinstance(item, Sequence)
+                    and len(item.content.items) == 2
+                    and isinstance(item.content.items[0], Const)
+                ):  # noqa: PLR2004 - key and value
+                    mapping.fields["key", item.content.items[0].value] = item.content.items[1]
+                else:
+                    mapping.fields["rest"] = containers.element_of(run, item)
+    for key, value in call.keywords.items():
+        mapping.fields["key", key] = value
+    if factory and isinstance(factory[0], Lib) and factory[0].name in ("builtins.list", "builtins.dict"):
+        empty = (
+            Sequence("list", Content(), run.site(call.node))
+            if factory[0].name.endswith("list")
+            else Mapping(run.site(call.node))
+        )
+        mapping.fields["rest"] = run.own(empty)
+    elif factory:
+        mapping.fields["rest"] = Plain()
+    return mapping

@@ -1,0 +1,146 @@
+"""What assigning an item does to each sort of holder."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.language import invocation, operators
+from torch_doctor.static.tables.methods import MOVES
+from torch_doctor.static.tables.shapes import ALLOCATORS
+from torch_doctor.static.training import (
+    keeping,
+    module_parts,
+    places,
+    plain_tensors,
+)
+from torch_doctor.static.values import (
+    ANY_NAME,
+    Call,
+    Const,
+    Content,
+    Fact,
+    FunctionValue,
+    Instance,
+    Mapping,
+    Module,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    UnknownAttribute,
+    Value,
+    hashable,
+    join,
+    summary,
+)
+from torch_doctor.static.values.shapes import Making
+from torch_doctor.trace import (
+    Kind,
+)
+from torch_doctor.trace.words import Retention
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Final
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node, target: p.Index) -> None:
+    """Assign an item."""
+    setter = HOLDERS.get(holder.__class__)
+    if setter is not None:
+        setter(run, holder, run.resolve(key), new, target, node)
+
+
+def _of_mapping(run: Executor, holder: Mapping, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
+    if isinstance(key, Const) and hashable(key.value):
+        run.heap.set(holder.fields, ("key", key.value), new)
+        return
+    old = holder.fields.get("rest")
+    carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
+    kept = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
+    run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
+    for name, item in list(holder.fields.items()):
+        if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)) and item.place is not None:
+            run.heap.set(holder.fields, name, places.out_of_sight(item))
+    _note(run, holder, node)
+
+
+def _of_sequence(run: Executor, holder: Sequence, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+    content = holder.content
+    if isinstance(key, Const) and isinstance(key.value, int) and -len(content.items) <= key.value < len(content.items):
+        items = list(content.items)
+        items[key.value] = new
+        run.heap.set(holder.fields, "items", Content(tuple(items), content.rest))
+    else:
+        everything = (*content.all(), new)
+        known = tuple(map(places.out_of_sight, content.items))
+        run.heap.set(holder.fields, "items", Content(known, summary(everything)))
+    _note(run, holder, node)
+
+
+def _of_module(run: Executor, holder: Module, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+    module_parts.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node)
+    if module_parts.listed(holder) is not None:
+        module_parts.add_to_list(run, holder, (new,), node)
+
+
+def _of_instance(run: Executor, holder: Instance, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+    found = holder.cls.find("__setitem__")
+    if found is not None and isinstance(found[0], FunctionValue):
+        invocation.enter(run, found[0], Call((holder, key, new), {}, node))
+
+
+def _of_unknown(run: Executor, holder: Unknown, _: Value, new: Value, __: p.Index, node: p.Node) -> None:
+    places.disturbed(run, holder)
+    if run.modules_called:
+        plain_tensors.left(run, new, node)
+
+
+def written_into(run: Executor, holder: Tensor, new: Value) -> Tensor:
+    """What a tensor is when some of its elements have been overwritten, `holder[key] = new`, which autograd records.
+
+    One that was only allocated means what is put there; where old and new numbers mean different things, nobody knows.
+    """
+    flow = operators.recorded(run, blend((holder.flow, new.flow)))
+    flow = replace(flow, means=holder.flow.means, sums=holder.flow.sums)  # what a row is, the whole is not
+    fresh = (
+        holder.kind is Kind.UNKNOWN and holder.flow.graph is False and not holder.flow.forwards and _allocated(holder)
+    )
+    kind = new.kind if isinstance(new, Tensor) else Kind.UNKNOWN
+    if flow == holder.flow and (kind is holder.kind or isinstance(new, (Const, Plain))):
+        return holder
+    if fresh and isinstance(new, Tensor):
+        return holder.altered(flow=flow, kind=kind, made_at=new.made_at, made_by=new.made_by, trail=new.trail)
+    if kind is not holder.kind:
+        return holder.altered(flow=flow, kind=Kind.UNKNOWN, made_at=None, made_by="", trail=())
+    return holder.with_flow(flow)
+
+
+def _allocated(tensor: Tensor) -> bool:
+    """Whether its numbers are those that it was allocated with."""
+    made = tensor.meta
+    while isinstance(made, Making) and made.name in MOVES and made.args and isinstance(made.args[0], Tensor):
+        made = made.args[0].meta
+    return isinstance(made, Making) and made.name in ALLOCATORS
+
+
+def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:
+    site = run.site(node)
+    if site not in holder.fact(Fact.FILLED):
+        run.heap.set(holder.facts, Fact.FILLED, (*holder.fact(Fact.FILLED), site))
+
+
+HOLDERS: Final[dict[type[Value], Callable[[Executor, Any, Value, Value, p.Index, p.Node], None]]] = {
+    Mapping: _of_mapping,
+    Sequence: _of_sequence,
+    Module: _of_module,
+    Instance: _of_instance,
+    Unknown: _of_unknown,
+    UnknownAttribute: _of_unknown,
+}
+"""What assigning an item of a value of each type does."""

@@ -1,0 +1,102 @@
+"""Calls Python's functions over what can be iterated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.iteration import PASSES, UNROLLED
+from torch_doctor.static.language import operators, streams
+from torch_doctor.static.library import library
+from torch_doctor.static.training import sums
+from torch_doctor.static.values import (
+    COUNTER,
+    NOTHING,
+    Call,
+    Const,
+    Content,
+    Params,
+    Plain,
+    Stream,
+    Tensor,
+    Unknown,
+    Value,
+    plain_from,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+@library("builtins.iter")
+def iterator(run: Executor, _: str, call: Call) -> Value:
+    """`iter(items)`."""
+    return streams.stream_of(run, call.argument(0) or NOTHING)
+
+
+@library("builtins.range")
+def counted(_: Executor, __: str, call: Call) -> Value:
+    """`range(start, stop, step)`."""
+    args = call.args
+    numbers = [value.value for value in args if isinstance(value, Const) and isinstance(value.value, int)]
+    if numbers and len(numbers) == len(args) and len(args) <= 3:  # noqa: PLR2004 - start, stop, step
+        try:
+            counted = range(*numbers)
+        except ValueError:
+            return Stream(Plain())
+        if len(counted) <= PASSES:
+            return Stream(Plain(), Content(tuple(Const(number) for number in counted)))
+    from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
+    return Stream(Plain((COUNTER, None)) if from_zero else Plain())
+
+
+@library("builtins.map", "builtins.filter")
+def mapped(run: Executor, name: str, call: Call) -> Value:
+    """`map(function, items)` and `filter(function, items)`."""
+    run.rows.samples += 1
+    result = _mapped(run, name.removeprefix("builtins."), call)
+    run.rows.samples -= 1
+    return result
+
+
+def _mapped(run: Executor, name: str, call: Call) -> Value:
+    function, *iterables = call.args
+    if not iterables:
+        return Unknown()
+    stream = streams.stream_of(run, iterables[0])
+    if name == "filter":
+        if isinstance(iterables[0], Params):
+            return iterables[0]
+        return Stream(stream.item, None, stream.loader)
+    if (
+        stream.content is not None
+        and stream.content.rest is None
+        and len(iterables) == 1
+        and len(stream.content.items) <= UNROLLED
+    ):
+        items = tuple(run.call(function, Call((item,), {}, call.node)) for item in stream.content.items)
+        return Stream(summary(items) if items else Unknown(), Content(items))
+    return Stream(
+        run.call(function, Call(tuple(streams.stream_of(run, iterable).item for iterable in iterables), {}, call.node))
+    )
+
+
+@library("builtins.sum", "builtins.max", "builtins.min")
+def reduced(run: Executor, name: str, call: Call) -> Value:
+    """The sum, the largest or the smallest of several values."""
+    name = name.removeprefix("builtins.")
+    if name != "sum" and len(call.args) > 1:
+        values: tuple[Value, ...] = call.args
+    else:
+        stream = streams.stream_of(run, call.args[0]) if call.args else Stream(Plain())
+        values = stream.content.all() if stream.content is not None else (stream.item,)
+    if not values or all(isinstance(value, (Const, Plain)) for value in values):
+        made = plain_from(values)
+        return sums.summed_up(run, call.args[0], values, made, call.node) if name == "sum" and values else made
+    result: Value = values[0]
+    for value in values[1:]:
+        result = operators.operate(run, "+", (result, value), call.node)
+    if isinstance(result, Params):
+        return Tensor(Flow(graph=run.grad, modules=result.modules))
+    return sums.summed_up(run, call.args[0], values, result, call.node) if name == "sum" else result

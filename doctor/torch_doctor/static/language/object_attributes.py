@@ -1,0 +1,165 @@
+"""What is found under a name on objects of classes, on classes, and on `super()`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import invocation
+from torch_doctor.static.tables import layers, models
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
+from torch_doctor.static.training import (
+    modes,
+    module_parts,
+    plain_tensors,
+)
+from torch_doctor.static.values import (
+    Bound,
+    Call,
+    ClassValue,
+    Const,
+    Fact,
+    FunctionValue,
+    Instance,
+    Lib,
+    Method,
+    Module,
+    ParameterValue,
+    Params,
+    Plain,
+    Super,
+    Unknown,
+    Value,
+    fresh_symbol,
+    held,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+def of_class(run: Executor, value: ClassValue, name: str, _: p.Node) -> Value:
+    """Take an attribute of a class."""
+    if name == "__name__":
+        return Const(value.name)
+    found = value.find(name)
+    if found is None:
+        for base in value.mro():
+            if isinstance(base, Lib):
+                return Lib(f"{base.name}.{name}")
+        return Unknown()
+    attribute = found[0]
+    if isinstance(attribute, FunctionValue) and attribute.style == "class":
+        return Bound(attribute, value)
+    return attribute
+
+
+def of_super(run: Executor, value: Super, name: str, node: p.Node) -> Value:
+    """Take an attribute of `super()`."""
+    thing = value.self
+    cls = thing.cls if isinstance(thing, (Instance, Module)) else thing if isinstance(thing, ClassValue) else None
+    if cls is None:
+        return Unknown()
+    # What comes after a library's class is taken for the library's.
+    found = cls.find(name, after=value.cls) if isinstance(value.cls, ClassValue) else None
+    if found is not None and isinstance(thing, Module) and _module_before(cls, found[1], value.cls):
+        own = name == "__init__" or name in MODULE_METHODS
+        found = None if own else found
+    if found is not None:
+        return _bound(run, found[0], thing, node)
+    if isinstance(thing, Module):
+        return Method(thing, f"super.{name}")
+    return Method(thing, name)
+
+
+def _module_before(cls: ClassValue, found: ClassValue, after: Value) -> bool:
+    """Whether `nn.Module` itself stands before the class `found` in the order in which `super()` looks."""
+    order = cls.mro()
+    between = order[order.index(after) + 1 : order.index(found)] if after in order else ()
+    return any(isinstance(base, Lib) and canonical(base.name) in layers.MODULE_BASES for base in between)
+
+
+def _bound(run: Executor, attribute: Value, thing: Value, node: p.Node) -> Value:
+    if isinstance(attribute, FunctionValue):
+        if attribute.style == "static":
+            return attribute
+        if attribute.style == "property":
+            return invocation.enter(run, attribute, Call((thing,), {}, node))
+        if attribute.style == "class" and isinstance(thing, (Instance, Module)) and thing.cls is not None:
+            return Bound(attribute, thing.cls)
+        return Bound(attribute, thing)
+    return attribute
+
+
+def of_instance(run: Executor, value: Instance, name: str, node: p.Node) -> Value:
+    """Take an attribute of an object of a class of the project."""
+    found = value.fields.get(name)
+    if isinstance(found, Value):
+        return run.resolve(found)
+    inherited = value.cls.find(name)
+    if inherited is not None:
+        return _bound(run, inherited[0], value, node)
+    if name == "__class__":
+        return value.cls
+    if name == "__dict__":
+        return Plain()
+    if value.cls.opaque_base() or value.cls.libraries():
+        return Method(value, name)
+    return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))
+
+
+def of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value:
+    """Take an attribute of a module: its own, its class's, or one that torch gives it."""
+    if name == "module" and value.shell:
+        inner = run.objects.get(value.id)
+        return inner if isinstance(inner, Module) else value
+    found = value.fields.get(name)
+    if isinstance(found, ParameterValue) and found.fact(Fact.HOME) is not None:
+        plain_tensors.read(run, found, node)
+    if isinstance(found, Value):
+        return run.resolve(found)
+    if name == "training":
+        return _training(run, value)
+    inherited = value.cls.find(name) if value.cls is not None else None
+    if inherited is not None:
+        return _bound(run, inherited[0], value, node)
+    return _of_torch(run, value, name) or _part(run, value, name)
+
+
+def _training(run: Executor, value: Module) -> Value:
+    """Whether the module is in training mode."""
+    mode = modes.current_mode(run, value)
+    if value.cls is not None:
+        run.heap.set(value.facts, Fact.READS_MODE, value=True)
+    return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
+
+
+def _of_torch(run: Executor, value: Module, name: str) -> Value | None:
+    """What torch gives every module, or its layers; None where the name is none of theirs."""
+    if name == "__call__" or (name == "module" and value.cls is None):  # the way to what DataParallel wraps
+        return value
+    if name in MODULE_METHODS or (name in ENGINE_METHODS and value.cls is None):
+        return Method(value, name)
+    if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
+        known = value.table is not None  # else it stands for any of several
+        return Params(frozenset((value.id,)), whole=known, bias=name != "weight", single=True)
+    if name.startswith(("weight_", "bias_")) and value.table is not None and value.table.parameters:
+        return Params(frozenset((value.id,)), bias=True, single=True)  # one of several, `weight_ih_l0`
+    if name == "__class__":
+        return value.cls or Unknown()
+    content = module_parts.listed(value)
+    if content is not None and name.isdigit() and int(name) < len(content.items):
+        return content.items[int(name)]
+    return None
+
+
+def _part(run: Executor, value: Module, name: str) -> Value:
+    """A part of a module that was not built in sight."""
+    head = models.classifier_head(value.layer) if value.cls is None else None
+    if value.cls is None and (not value.layer or (head is not None and head[0] == name)):
+        return module_parts.part_of(run, value, name)
+    if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):
+        return Method(value, name)
+    return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))

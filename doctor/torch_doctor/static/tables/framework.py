@@ -1,0 +1,54 @@
+"""What is said of a framework that owns the training loop, or a part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Act: TypeAlias = Literal[
+    "forward",
+    "loss",
+    "backward",
+    "clip",
+    "step",
+    "scheduler",
+    "clear",
+    "train",
+    "eval",
+    "loop",
+    "prepare",
+    "gather",
+    "opaque",
+]
+"""What a method does to the contract; loop: it runs all of it, on its own terms; opaque: it may do any of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """What a call on an object of a framework does, beyond what its arguments say."""
+
+    acts: tuple[Act, ...] = ()
+    of: int | None = None  # the position of what it acts on: a loss, parameters
+    returns: Literal["nothing", "same", "arguments", "tensor", "context", "unknown"] = "unknown"
+    # same: the one argument; arguments: all of them in order, alone where alone; context: a context manager
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """What is known of one framework."""
+
+    name: str
+    module_bases: frozenset[str] = frozenset()  # modules whose steps the framework calls
+    hooks: frozenset[str] = frozenset()  # methods of those that it calls while training or evaluating
+    training_hooks: frozenset[str] = frozenset()  # in training mode, with gradients, its result is the loss
+    evaluation_hooks: frozenset[str] = frozenset()  # in evaluation mode, without gradients
+    owners: frozenset[str] = frozenset()  # classes that run the loop on what they are given; may be subclassed
+    override_hooks: frozenset[str] = frozenset()  # methods of the owners that users override and the loop calls
+    methods: dict[str, Method] = field(default_factory=dict)  # of the owners
+    factories: dict[str, str] = field(default_factory=dict)  # function -> owner that it returns
+    wraps: dict[str, int] = field(default_factory=dict)  # function -> position of what is returned wrapped
+    owns_mode: bool = False  # it switches training and evaluation mode itself
+    owns_gradients: bool = False  # it clears, runs backward and steps itself
+
+
+LOOP = Method(("loop",))

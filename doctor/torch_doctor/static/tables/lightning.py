@@ -1,0 +1,83 @@
+"""Lightning and Fabric."""
+
+from __future__ import annotations
+
+from torch_doctor.static.tables import words
+from torch_doctor.static.tables.framework import LOOP, Framework, Method
+
+# https://lightning.ai/docs/pytorch/stable/common/lightning_module.html
+LIGHTNING = Framework(
+    name="lightning",
+    module_bases=frozenset({"lightning.LightningModule", "lightning.LightningDataModule"}),
+    hooks=frozenset(
+        {
+            *words(
+                """
+                configure_optimizers configure_model prepare_data setup teardown train_dataloader val_dataloader
+                test_dataloader predict_dataloader optimizer_step optimizer_zero_grad backward lr_scheduler_step
+                configure_gradient_clipping transfer_batch_to_device on_before_optimizer_step training_step_end
+                validation_step_end test_step_end training_epoch_end validation_epoch_end test_epoch_end
+                on_train_start on_train_end on_train_epoch_start on_train_epoch_end on_validation_start
+                on_validation_end on_validation_epoch_start on_validation_epoch_end on_test_start on_test_end
+                on_test_epoch_start on_test_epoch_end on_fit_start on_fit_end on_train_batch_start
+                on_train_batch_end on_validation_batch_start on_validation_batch_end on_before_backward
+                on_after_backward on_before_zero_grad on_save_checkpoint on_load_checkpoint on_validation_model_eval
+                on_validation_model_train on_predict_start on_predict_epoch_end
+                """
+            ),
+        }
+    ),
+    training_hooks=frozenset({"training_step"}),
+    evaluation_hooks=frozenset({"validation_step", "test_step", "predict_step"}),
+    owners=frozenset({"lightning.Trainer"}),
+    methods=dict.fromkeys(("fit", "validate", "test", "predict", "tune"), LOOP),
+    owns_mode=True,
+    owns_gradients=True,  # but for modules that set self.automatic_optimization = False
+)
+LIGHTNING_MANUAL = {
+    "optimizers": Method(returns="unknown"),
+    "lr_schedulers": Method(returns="unknown"),
+    "manual_backward": Method(("backward",), of=0, returns="nothing"),
+    "toggle_optimizer": Method(returns="nothing"),
+    "untoggle_optimizer": Method(returns="nothing"),
+    "clip_gradients": Method(("clip",), returns="nothing"),
+    "log": Method(returns="nothing"),
+    "log_dict": Method(returns="nothing"),
+    "print": Method(returns="nothing"),
+    "save_hyperparameters": Method(returns="nothing"),
+    "all_gather": Method(("gather",), of=0, returns="tensor"),
+}
+"""What a LightningModule calls on itself, with automatic_optimization = False above all."""
+
+# https://lightning.ai/docs/fabric/stable/api/fabric_methods.html
+FABRIC = Framework(
+    name="fabric",
+    owners=frozenset({"lightning.Fabric"}),
+    override_hooks=frozenset({"run"}),
+    methods={
+        "setup": Method(("prepare",), returns="arguments"),
+        "setup_module": Method(("prepare",), returns="same"),
+        "setup_optimizers": Method(("prepare",), returns="arguments"),
+        "setup_dataloaders": Method(("prepare",), returns="arguments"),
+        "backward": Method(("backward",), of=0, returns="nothing"),
+        "clip_gradients": Method(("clip",), of=0),
+        "autocast": Method(returns="context"),
+        "no_backward_sync": Method(returns="context"),
+        "init_module": Method(returns="context"),
+        "init_tensor": Method(returns="context"),
+        "rank_zero_first": Method(returns="context"),
+        "to_device": Method(returns="same"),
+        "all_gather": Method(("gather",), of=0, returns="tensor"),
+        "all_reduce": Method(("gather",), of=0, returns="tensor"),
+        "broadcast": Method(returns="same"),
+        "launch": Method(),  # calls its first argument, if it has one
+        "barrier": Method(returns="nothing"),
+        "print": Method(returns="nothing"),
+        "log": Method(returns="nothing"),
+        "log_dict": Method(returns="nothing"),
+        "seed_everything": Method(),
+        "save": Method(returns="nothing"),
+        "load": Method(),
+        "call": Method(("opaque",)),
+    },
+)

@@ -1,0 +1,112 @@
+"""What stands around a model: wrappers, averaged copies, and functions that call it.
+
+Sources: the documentation of each package named. All names are canonical (`canonical.canonical`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch_doctor.static.tables.training import Position
+
+# Wrappers ------------------------------------------------------------------------------------------------------------
+
+PARALLEL = frozenset(
+    (
+        "torch.nn.DataParallel",
+        "torch.nn.parallel.DistributedDataParallel",
+        "torch.distributed.fsdp.FullyShardedDataParallel",
+    )
+)
+"""Wrappers that train a module in several processes, or on several devices."""
+WRAPPERS: dict[str, Position] = {
+    "torch.nn.DataParallel": 0,
+    "torch.nn.parallel.DistributedDataParallel": 0,
+    "torch.nn.parallel.DistributedDataParallelCPU": 0,
+    "torch.distributed.fsdp.FullyShardedDataParallel": 0,
+    "torch.distributed.fsdp.fully_shard": 0,
+    "torch.distributed._composable.replicate": 0,
+    "torch.distributed.tensor.parallel.parallelize_module": 0,
+    "torch.distributed.algorithms._checkpoint.checkpoint_wrapper.checkpoint_wrapper": 0,
+    "torch.compile": 0,
+    "torch.jit.script": 0,
+    "torch.jit.trace": 0,
+    "torch.jit.freeze": 0,
+    "torch.jit.optimize_for_inference": 0,
+    "torch.fx.symbolic_trace": 0,
+    "torch.nn.SyncBatchNorm.convert_sync_batchnorm": 0,
+    "torch.nn.utils.weight_norm": 0,
+    "torch.nn.utils.remove_weight_norm": 0,
+    "torch.nn.utils.spectral_norm": 0,
+    "torch.nn.utils.remove_spectral_norm": 0,
+    "torch.nn.utils.parametrizations.weight_norm": 0,
+    "torch.nn.utils.parametrizations.spectral_norm": 0,
+    "torch.nn.utils.parametrizations.orthogonal": 0,
+    "torch.nn.utils.parametrize.register_parametrization": 0,
+    "torch.nn.utils.convert_conv2d_weight_memory_format": 0,
+    "torch.ao.quantization.prepare": 0,
+    "torch.ao.quantization.prepare_qat": 0,
+    "torch.ao.quantization.convert": 0,
+    "torch.ao.quantization.quantize_dynamic": 0,
+    "torch.quantization.prepare": 0,
+    "torch.quantization.prepare_qat": 0,
+    "torch.quantization.convert": 0,
+    "torch.quantization.quantize_dynamic": 0,
+    "torch.ao.quantization.QuantWrapper": 0,
+    "apex.parallel.DistributedDataParallel": 0,
+    "apex.parallel.convert_syncbn_model": 0,
+    "fairscale.nn.FullyShardedDataParallel": 0,
+    "fairscale.nn.data_parallel.ShardedDataParallel": 0,
+    "fairscale.nn.data_parallel.FullyShardedDataParallel": 0,
+    "torch_geometric.nn.DataParallel": 0,
+    "torch_geometric.nn.to_hetero": 0,
+    "torch_geometric.compile": 0,
+    "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel": 0,
+    "peft.get_peft_model": 0,
+    "peft.prepare_model_for_kbit_training": 0,
+    "peft.prepare_model_for_int8_training": 0,
+    "transformers.BetterTransformer.transform": 0,
+    "optimum.bettertransformer.BetterTransformer.transform": 0,
+    "torch2trt.torch2trt": 0,
+    "ray.train.torch.prepare_model": 0,
+    "opacus.validators.ModuleValidator.fix": 0,
+}
+"""Calls that return the module at this position, wrapped or changed in place: the same layers in the same mode (peft
+freezes most of its parameters and adds its own)."""
+
+COMPILERS = frozenset(
+    {
+        "torch.jit.script",
+        "torch.jit.trace",
+        "torch.jit.freeze",
+        "torch.jit.optimize_for_inference",
+        "torch.fx.symbolic_trace",
+        "torch2trt.torch2trt",
+    }
+)
+"""Those of the wrappers whose module runs compiled code, not Python's: hooks and overridden methods mean nothing to it."""
+
+APPLIED: dict[str, Position] = {
+    "torch.nn.parallel.data_parallel": 1,
+    "torch.utils.checkpoint.checkpoint": 1,
+    "torch.utils.checkpoint.checkpoint_sequential": 2,
+}
+"""Functions that call the module or function they get first, with what they get from this position on."""
+
+# Averaged copies -----------------------------------------------------------------------------------------------------
+
+AVERAGED: dict[str, Position] = {
+    "torch.optim.swa_utils.AveragedModel": 0,
+    "timm.utils.ModelEma": 0,
+    "timm.utils.ModelEmaV2": 0,
+    "timm.utils.ModelEmaV3": 0,
+    "timm.utils.model_ema.ModelEma": 0,
+    "timm.utils.model_ema.ModelEmaV2": 0,
+    "timm.utils.model_ema.ModelEmaV3": 0,
+    "ema_pytorch.EMA": 0,
+    "diffusers.training_utils.EMAModel": 0,
+}
+"""Averaged copies of the model at this position: modules of their own, which no optimizer trains."""
+BATCH_NORM_RECALIBRATION = frozenset({"torch.optim.swa_utils.update_bn"})
+"""Runs the model in training mode on purpose, without gradients, and restores its mode."""

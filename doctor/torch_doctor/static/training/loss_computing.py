@@ -1,0 +1,108 @@
+"""Computes losses, as the tables declare them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.language import operators
+from torch_doctor.static.library import library_family
+from torch_doctor.static.measuring import with_facts
+from torch_doctor.static.tables import losses
+from torch_doctor.static.training import (
+    lost_moves,
+    memory,
+    places,
+    plain_tensors,
+    sums,
+)
+from torch_doctor.static.training.reductions import reduction_of
+from torch_doctor.static.values import (
+    Call,
+    Either,
+    Meta,
+    Module,
+    Tensor,
+    Unknown,
+    Value,
+    either,
+)
+from torch_doctor.trace import (
+    Kind,
+    LossCalled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+@library_family(losses.FUNCTIONAL)
+def compute_loss(run: Executor, name: str, call: Call, module: Module | None = None) -> Value:
+    """Compute one of torch's losses."""
+    table = losses.LOSSES[name]
+    given = call.argument(table.input, table.input_name) or Unknown()
+    target: Value = Unknown()
+    if table.target is not None:
+        target = call.argument(table.target, table.target_name) or Unknown()
+    flow = operators.recorded(run, blend(value.flow for value in call.values))
+    if run.shares.of:
+        memory.used(run, (given, target), call.node)
+    plain_tensors.combined(run, name, (given, target), call.node)
+    if not name.endswith(("ctc_loss", "CTCLoss")):
+        places.together(run, name, (given, target), call.node, loss=True)
+    lost_moves.used(run, (given, target))
+    if flow.divided is not False:
+        flow = replace(flow, divided=False)
+    settings = module.settings if module is not None else call.keywords
+    reduction = reduction_of(name, call, module)
+    scalar = losses.SCALAR.get(reduction, None if "reduction" in settings else True)
+    if scalar is False and isinstance(given, Tensor) and given.scalar is True:
+        scalar = True
+    place = places.result(run, (given, target), scalar=scalar is not False)
+    meta = Meta("floating", ()) if scalar else None
+    output = Tensor(flow, Kind.LOSS, run.site(call.node), name, (), scalar, meta, place=place)
+    text = run.text_of_argument(call.node, table.input)
+    spelled_target = "" if table.target is None else run.text_of_argument(call.node, table.target)
+
+    def called(value: Value) -> bool:
+        run.emit(
+            LossCalled,
+            call.node,
+            loss=name,
+            name=call.name,
+            expects=table.expects,
+            input=with_facts(run.fact(value, text), value),
+            target=with_facts(run.fact(target, spelled_target), target),
+            output=run.fact(output),
+            reduction=reduction,
+        )
+        return True
+
+    _of_each_model(run, given, called, call.node)
+    return output.with_flow(sums.mean_loss(run, flow, reduction))
+
+
+def _of_each_model(run: Executor, value: Value, called: Callable[[Value], bool], node: p.Node) -> None:
+    """Call once, or, where a test chose between models that give other kinds of values, for each on its own path."""
+    if not isinstance(value, Either) or run.agreed(value) is not None:
+        called(value)
+        return
+    (_, first), *others = value.options
+    models = [option.flow.forwards for _, option in value.options]
+    apart = all(models) and sum(map(len, models)) == len(frozenset().union(*models))
+    decision = run.deciding(value)
+    if not apart or decision is None or not all(isinstance(option, Tensor) for _, option in value.options):
+        called(value)
+        return
+    symbol, arm = decision
+    rest = others[0][1] if len(others) == 1 else either(others)
+
+    def second() -> bool:
+        _of_each_model(run, rest, called, node)
+        return True
+
+    run.fork((({symbol: arm}, lambda: called(first)), ({symbol: not arm}, second)), node, symbol)

@@ -1,0 +1,142 @@
+"""Methods that give a module parts, or lead to those that it has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from torch_doctor.static.dispatch import handles
+from torch_doctor.static.iteration import WALKED
+from torch_doctor.static.language import containers, outside
+from torch_doctor.static.training import (
+    module_parts,
+    sharing,
+)
+from torch_doctor.static.values import (
+    ANY_NAME,
+    NOTHING,
+    Call,
+    Const,
+    Content,
+    Mapping,
+    Module,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    UnknownName,
+    Value,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.executor import Executor
+
+
+OfModule: TypeAlias = "Callable[[Executor, Module, str, Call], Value | None]"
+METHODS: dict[str, OfModule] = {}
+"""The methods that are modelled here, by name."""
+
+
+@handles(METHODS, "add_module", "register_module")
+def _add_module(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+    if len(call.args) < 2:  # noqa: PLR2004 - name and module
+        return None
+    key = call.args[0]
+    name = str(key.value) if isinstance(key, Const) else UnknownName.among(of)
+    module_parts.set_module_attribute(run, of, name, call.args[1], call.node)
+    return NOTHING
+
+
+@handles(METHODS, "register_parameter")
+def _register_parameter(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+    if len(call.args) < 2:  # noqa: PLR2004 - name and parameter
+        return None
+    key = call.args[0]
+    name = str(key.value) if isinstance(key, Const) else ANY_NAME
+    module_parts.set_module_attribute(run, of, name, call.args[1], call.node)
+    return NOTHING
+
+
+@handles(METHODS, "register_buffer")
+def _register_buffer(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+    if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and tensor
+        return None
+    buffer = call.args[1].at(None) if isinstance(call.args[1], Tensor) else call.args[1]
+    run.heap.set(of.fields, str(call.args[0].value), buffer)
+    return NOTHING
+
+
+def set_by_name(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+    """`super().__setattr__(name, value)`."""
+    if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and value
+        return None
+    module_parts.set_module_attribute(run, of, str(call.args[0].value), call.args[1], call.node)
+    return NOTHING
+
+
+@handles(METHODS, "append", "insert")
+def _append(run: Executor, of: Module, _: str, call: Call) -> Value:
+    module_parts.add_to_list(run, of, call.args[-1:], call.node)
+    return of
+
+
+@handles(METHODS, "extend")
+def _extend(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+    if not call.args:
+        return None
+    module_parts.add_to_list(run, of, containers.content_of(run, call.args[0]).all(), call.node)
+    sharing.put_together(run, call.args, call.node)
+    return of
+
+
+@handles(METHODS, "update")
+def _update(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+    if not call.args or not isinstance(call.args[0], Mapping):
+        return None
+    module_parts.add_to_list(run, of, call.args[0].values(), call.node)
+    return NOTHING
+
+
+@handles(METHODS, "apply")
+def _apply(run: Executor, of: Module, _: str, call: Call) -> Value:
+    if call.args:
+        _applied(run, of, call.args[0], call.node)
+    return of
+
+
+def _applied(run: Executor, of: Module, function: Value, node: p.Node) -> None:
+    """`module.apply(function)`: the function gets each part, where all are known and not too many."""
+    inside = module_parts.parts_of(run, of)
+    if inside.opaque or len(inside.parts) > WALKED:
+        outside.call_back(run, function, node, (module_parts.part_of(run, of, ANY_NAME),))
+        return
+    for part in inside.parts:
+        run.call(function, Call((part,), {}, node))
+
+
+@handles(METHODS, "children", "modules", "named_children", "named_modules", "items", "values", "keys")
+def _walked(run: Executor, of: Module, name: str, _: Call) -> Value:
+    """`children()`, `modules()` and their named forms."""
+    inside = module_parts.parts_of(run, of)
+    if name in ("modules", "named_modules"):
+        found: list[Value] = list(inside.parts)
+    else:
+        content = module_parts.listed(of)
+        found = list(content.all()) if content else [value for value in of.fields.values() if isinstance(value, Module)]
+    if name == "keys":
+        return Plain()
+    opaque = of.cls is None and not of.layer
+    exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
+    one: Value = (
+        summary(found) if found and not opaque else module_parts.part_of(run, of, ANY_NAME) if opaque else Unknown()
+    )
+    if isinstance(one, Unknown) and found:
+        one = module_parts.part_of(run, of, ANY_NAME)
+    if name.startswith("named") or name == "items":
+        if exact:
+            return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))
+        return Sequence("list", Content((), Sequence("tuple", Content((Plain(), one)))))
+    return Sequence("list", Content(tuple(found)) if exact else Content((), one))

@@ -1,0 +1,71 @@
+"""Methods of tensors, and of what carries one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import outside
+from torch_doctor.static.tables import functions
+from torch_doctor.static.tables.methods import MOVES
+from torch_doctor.static.training import (
+    cuts,
+    gradients,
+    initialising,
+    keeping,
+    parameters,
+    places,
+    tensors,
+)
+from torch_doctor.static.values import (
+    NOTHING,
+    Call,
+    Const,
+    Method,
+    ParameterValue,
+    Tensor,
+    Unknown,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+def tensor_method(run: Executor, of: Value, name: str, call: Call) -> Value:
+    """A method of a tensor, or of something that carries one."""
+    if name == "backward":
+        gradients.backward(run, of, call.renamed(call.receiver), through="backward")
+        return NOTHING
+    if name in ("requires_grad_", "retain_grad"):
+        on = call.argument(0, "requires_grad")
+        gathers = not (isinstance(on, Const) and not on.value)
+        if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
+            return cuts.leaf(run, of.flow, of, call.node, origin=of.made)
+        return of
+    if isinstance(of, ParameterValue):
+        if name.endswith("_") and not name.startswith("_"):
+            parameters.changed_by_hand(run, frozenset((of.id,)), call.args, call.node)
+            return of
+        if name in MOVES:
+            return parameters.moved(of, name, call)
+        of = Tensor(of.flow, made=None if of.declared else of.made)
+    known = functions.METHODS.get(name)
+    assert isinstance(of, (Tensor, Unknown))
+    if known is None:
+        return (
+            outside.opaque(run, Method(of, name), call.renamed(call.receiver))
+            if not isinstance(of, Tensor)
+            else Unknown(of.flow)
+        )
+    result = tensors.computed(run, name, known, call.with_first(of), dims=len(call.args) + len(call.keywords))
+    if known.in_place:
+        keeping.stored(run, result, call.node)
+    if name in MOVES and isinstance(result, (Tensor, Unknown)):
+        place = places.moved(run, of, name, call)
+        if isinstance(result, Unknown) and result is not of:
+            result = Unknown(result.flow, result.holds, place=place)
+        elif isinstance(result, Tensor) and result is not of and result.made is None:
+            result = result.at(place)
+    if run.straight:
+        initialising.computed(run, name, of, result)
+    return result

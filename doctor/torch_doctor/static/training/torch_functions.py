@@ -1,0 +1,79 @@
+"""Calls functions of torch that the tables know."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.language import narrowing
+from torch_doctor.static.library import library_family
+from torch_doctor.static.tables import functions, torch_functions
+from torch_doctor.static.training import (
+    cuts,
+    initialising,
+    memory,
+    pixels,
+    plain_tensors,
+    tensors,
+)
+from torch_doctor.static.values import (
+    PACKED,
+    VOLATILE,
+    Call,
+    Const,
+    Content,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    unpacked,
+)
+from torch_doctor.trace import (
+    Kind,
+    Source,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.executor import Executor
+
+
+@library_family(torch_functions.FUNCTIONS)
+def function(run: Executor, name: str, call: Call) -> Value:
+    """A function of torch that the tables know."""
+    result = call_function(run, name, torch_functions.FUNCTIONS[name], call.with_args(tuple(map(unpacked, call.args))))
+    if name in functions.PACKS:
+        return run.own(Sequence(PACKED, Content((result, Plain(), Plain(), Plain())), run.site(call.node)))
+    if name == "torch.is_tensor" and call.args:
+        narrowing.to_tensor(run, call.args[0], result, call.node)
+    return result
+
+
+def call_function(run: Executor, name: str, known: functions.Function, call: Call) -> Value:
+    """Call a function of torch that the tables know."""
+    needs = call.keywords.get("requires_grad")
+    if needs is not None and isinstance(needs, Const) and needs.value:
+        leading = call.argument(0)
+        flow = cuts.cut(run, blend(value.flow for value in call.args[:1]), leading, name, call.node)
+        if flow.source is Source.UNKNOWN and known.source is not None:
+            flow = replace(flow, source=known.source)
+        return cuts.leaf(run, flow, leading, call.node, origin=plain_tensors.of_factory(run, name, call))
+    made = plain_tensors.of_factory(run, name, call) if known.source is not None else None
+    short = name.rpartition(".")[2]
+    dims = len(call.args) + len(call.keywords) - 1
+    if short in functions.METHODS and functions.METHODS[short].scalar is not None:
+        dims = max(0, dims)
+    result = tensors.computed(run, short if short in ("log", "exp") else name, known, call, dims=dims)
+    result = pixels.made(run, name, call, result)
+    if isinstance(result, Tensor) and short in tensors.JOINING and (result.kind is Kind.UNKNOWN or not result.made_by):
+        result = result.altered(made_by=name)
+    if made is not None and isinstance(result, Tensor):
+        result = result.with_made(made)
+    if run.straight and call.args:
+        initialising.computed(run, name, call.args[0], result)
+    memory.shared(run, name, call, result)
+    volatile = call.keywords.get("volatile")
+    if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
+        return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)
+    return result

@@ -18,12 +18,10 @@ from torch_doctor.static.values import (
     Call,
     Either,
     FunctionValue,
-    Instance,
     Lib,
     Loader,
-    Mapping,
-    Method,
     Module,
+    Object,
     Optimizer,
     ParameterValue,
     Partial,
@@ -35,11 +33,13 @@ from torch_doctor.static.values import (
     Value,
     fresh_symbol,
     held,
+    leaves,
+    reachable,
 )
 from torch_doctor.trace import Escaped, Forward, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable
 
     from torch_doctor.static import program as p
     from torch_doctor.static.executor import Executor
@@ -81,8 +81,8 @@ def hand_over(run: Executor, to: str, holders: Args, values: Args, node: p.Node)
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     kept = frozenset[int]().union(*(value.flow.retained for value in values))
-    scalers = _scalers_in(holders) if run.scales else NONE
-    loaders = _loaders_in(holders) if run.loads else NONE
+    scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=run.scales)
+    loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=run.loads)
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, loaders)
     if optimizers or modules or forwards or kept or scalers or loaders:
@@ -158,48 +158,21 @@ def launched(run: Executor, launcher: launchers.Launcher, call: Call) -> Value |
     )
 
 
-def _scalers_in(values: Iterable[Value], depth: int = 2) -> frozenset[int]:
-    """The gradient scalers that someone who gets these values can reach."""
-    found: set[int] = set()
-    for value in values:
-        if isinstance(value, Tool) and value.name in training.SCALERS:
-            found.add(value.id)
-        elif isinstance(value, Method):
-            found |= _scalers_in((value.of,), depth)
-        elif isinstance(value, Bound):
-            found |= _scalers_in((value.self,), depth)
-        elif isinstance(value, (Instance, Module)) and depth:
-            found |= _scalers_in((each for each in value.fields.values() if isinstance(each, Value)), depth - 1)
-        elif isinstance(value, (Sequence, Mapping)) and depth:
-            inner = value.content.all() if isinstance(value, Sequence) else value.values()
-            found |= _scalers_in(inner, depth - 1)
-    return frozenset(found)
-
-
-def _loaders_in(values: Iterable[Value], depth: int = 2) -> frozenset[int]:
-    """The data loaders that someone who gets these values can reach."""
-    found: set[int] = set()
-    for value in values:
-        if isinstance(value, Loader):
-            found.add(value.id)
-        elif isinstance(value, (Method, Bound)):
-            found |= _loaders_in((value.of if isinstance(value, Method) else value.self,), depth)
-        elif isinstance(value, Either) and depth:
-            found |= _loaders_in((option for _, option in value.options), depth - 1)
-        elif isinstance(value, (Instance, Module)) and depth:
-            found |= _loaders_in((each for each in value.fields.values() if isinstance(each, Value)), depth - 1)
-        elif isinstance(value, (Sequence, Mapping)) and depth:
-            found |= _loaders_in(value.content.all() if isinstance(value, Sequence) else value.values(), depth - 1)
-    return frozenset(found)
-
-
 def _may_go_backward(value: Value) -> bool:
     """Whether a function that gets this value may call backward on it: a loss, or something that is not known."""
+    return any(map(_may_be_loss, leaves(value)))
+
+
+def _may_be_loss(value: Value) -> bool:
     if value.flow.graph is False:
         return False
     if isinstance(value, Tensor):
         return value.kind is Kind.LOSS or value.scalar is True
-    if isinstance(value, (Sequence, Mapping)):
-        values = value.content.all() if isinstance(value, Sequence) else value.values()
-        return any(_may_go_backward(item) for item in values)
     return isinstance(value, Unknown) and value.flow.source.value != "loader" and bool(value.flow.forwards)
+
+
+def _numbers(values: Args, wanted: Callable[[Object], bool], *, known: bool) -> frozenset[int]:
+    """The numbers of the wanted objects that someone who gets these values can reach, where any are known."""
+    if not known:
+        return NONE
+    return frozenset(each.id for each in reachable(values) if isinstance(each, Object) and wanted(each))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.values import Content, Either, Mapping, Sequence, Tensor, Unknown, Value, either
+from torch_doctor.static.values import Tensor, Unknown, Value, rebuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static.executor import Executor
@@ -19,29 +19,18 @@ def of_other_arguments(run: Executor, result: Value, before: Flow, now: Flow) ->
     changed = {name for name in _HISTORIES if getattr(before, name) != getattr(now, name)}
     if before.loader != now.loader or before.source is not now.source:
         changed.add("loader")
-    return _with(run, result, before, now, changed) if changed else result
+    if not changed:
+        return result
+    return rebuilt(result, lambda value: _with(value, before, now, changed), run.own)
 
 
-def _with(run: Executor, value: Value, before: Flow, now: Flow, changed: set[str]) -> Value:
-    if isinstance(value, Either):
-        return either((facts, _with(run, option, before, now, changed)) for facts, option in value.options)
-    if isinstance(value, Sequence):
-        content = value.content
-        items = tuple(_with(run, item, before, now, changed) for item in content.items)
-        rest = None if content.rest is None else _with(run, content.rest, before, now, changed)
-        return run.own(Sequence(value.kind, Content(items, rest), value.born, value.function))
-    if isinstance(value, Mapping):
-        mapping: Mapping = run.own(Mapping(value.born, value.function))
-        for key, item in value.fields.items():
-            mapping.fields[key] = _with(run, item, before, now, changed)
-        return mapping
-    if isinstance(value, Tensor):
-        flow = _moved(value.flow, before, now, changed)
-        return value if flow is value.flow else value.with_flow(flow)
-    if type(value) is Unknown:
-        flow = _moved(value.flow, before, now, changed)
-        return value if flow is value.flow else Unknown(flow, value.holds, place=value.place)
-    return value
+def _with(value: Value, before: Flow, now: Flow, changed: set[str]) -> Value:
+    if not isinstance(value, Tensor) and type(value) is not Unknown:
+        return value
+    flow = _moved(value.flow, before, now, changed)
+    if flow is value.flow:
+        return value
+    return value.with_flow(flow) if isinstance(value, Tensor) else Unknown(flow, value.holds, place=value.place)
 
 
 def _moved(flow: Flow, before: Flow, now: Flow, changed: set[str]) -> Flow:

@@ -65,7 +65,7 @@ from torch_doctor.static.values.value import (
     number_dtype,
     plain_from,
 )
-from torch_doctor.static.values.walking import leaves
+from torch_doctor.static.values.walking import leaves, reachable, rebuilt
 
 __all__ = [
     "ANY_NAME",
@@ -145,6 +145,8 @@ __all__ = [
     "leaves",
     "number_dtype",
     "plain_from",
+    "reachable",
+    "rebuilt",
     "summary",
     "unpacked",
 ]

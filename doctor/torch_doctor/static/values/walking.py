@@ -1,16 +1,18 @@
-"""The one walk through values that hold others."""
+"""The one walk through values that hold others, and the one way to build them anew."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values.containers import Mapping, Sequence
-from torch_doctor.static.values.value import Either
+from torch_doctor.static.values.callables import Bound, Method, Partial
+from torch_doctor.static.values.containers import Content, Mapping, Sequence
+from torch_doctor.static.values.joining import either
+from torch_doctor.static.values.objects import Instance, Module
+from torch_doctor.static.values.value import Either, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from torch_doctor.static.values.value import Value
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any, Final
 
 
 def leaves(*values: Value) -> Iterator[Value]:
@@ -22,15 +24,78 @@ def leaves(*values: Value) -> Iterator[Value]:
     waiting = list(reversed(values))
     while waiting:
         value = waiting.pop()
-        if isinstance(value, Sequence):
-            inner = value.content.all()
-        elif isinstance(value, Mapping):
-            inner = value.values()
-        elif isinstance(value, Either):
-            inner = tuple(option for _, option in value.options)
-        else:
+        inside = _CONTAINERS.get(value.__class__)
+        if inside is None:
             yield value
-            continue
-        if id(value) not in seen:
+        elif id(value) not in seen:
             seen.add(id(value))
-            waiting.extend(reversed(inner))
+            waiting.extend(reversed(inside(value)))
+
+
+def reachable(values: Iterable[Value], depth: int = 2) -> Iterator[Value]:
+    """What someone who gets these values can reach: what is in them, and what these hold, so many steps deep.
+
+    Each is looked at once, the nearest first.
+    """
+    seen: set[int] = set()
+    level = list(values)
+    for left in range(depth, -1, -1):
+        inner: list[Value] = []
+        for value in level:  # it grows: a method is no step away from its receiver
+            if id(value) in seen:
+                continue
+            seen.add(id(value))
+            yield value
+            if isinstance(value, (Method, Bound)):
+                level.append(value.of if isinstance(value, Method) else value.self)
+            elif left:
+                inside = _HOLDERS.get(value.__class__)
+                inner.extend(inside(value) if inside is not None else ())
+        level = inner
+
+
+def rebuilt(value: Value, change: Callable[[Value], Value], own: Callable[[Any], Any]) -> Value:
+    """The value with each of its leaves changed; `own` takes the containers that are made for it."""
+    if isinstance(value, Either):
+        return either((facts, rebuilt(option, change, own)) for facts, option in value.options)
+    if isinstance(value, Sequence):
+        content = value.content
+        items = tuple(rebuilt(item, change, own) for item in content.items)
+        rest = None if content.rest is None else rebuilt(content.rest, change, own)
+        made: Value = own(Sequence(value.kind, Content(items, rest), value.born, value.function))
+        return made
+    if isinstance(value, Mapping):
+        mapping: Mapping = own(Mapping(value.born, value.function))
+        for key, item in value.fields.items():
+            mapping.fields[key] = rebuilt(item, change, own)
+        return mapping
+    return change(value)
+
+
+def _in_sequence(value: Sequence) -> tuple[Value, ...]:
+    return value.content.all()
+
+
+def _in_options(value: Either) -> tuple[Value, ...]:
+    return tuple(option for _, option in value.options)
+
+
+def _in_partial(value: Partial) -> tuple[Value, ...]:
+    return (value.func, *value.args, *value.keywords.values())
+
+
+def _in_fields(value: Instance | Module) -> tuple[Value, ...]:
+    return tuple(field for field in value.fields.values() if isinstance(field, Value))
+
+
+_CONTAINERS: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
+    Sequence: _in_sequence,
+    Mapping: Mapping.values,
+    Either: _in_options,
+}
+_HOLDERS: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
+    **_CONTAINERS,
+    Partial: _in_partial,
+    Instance: _in_fields,
+    Module: _in_fields,
+}

@@ -23,11 +23,11 @@ from torch_doctor.trace import Escaped
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Trace
 
 
-def construct(executor: Executor, cls: ClassValue) -> Value:
+def construct(executor: Run, cls: ClassValue) -> Value:
     """Construct an object with arguments of which only the role is known."""
     found = cls.find("__init__")
     args: tuple[Value, ...] = ()
@@ -36,7 +36,7 @@ def construct(executor: Executor, cls: ClassValue) -> Value:
     return instances.instantiate(executor, cls, Call(args, {}, cls.node))
 
 
-def use_module(executor: Executor, module: Module) -> None:
+def use_module(executor: Run, module: Module) -> None:
     """Call a module that nobody in sight calls."""
     assert module.cls is not None
     if framework_loops.is_lightning(executor, module.cls):
@@ -49,7 +49,7 @@ def use_module(executor: Executor, module: Module) -> None:
         forwards.call_module(executor, module, Call(args, {}, module.cls.node, module.cls.name))
 
 
-def method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
+def method(executor: Run, cls: ClassValue, function: p.Function) -> None:
     """Run one method of a fresh object, as somebody out of sight may."""
     thing = construct(executor, cls)
     _forget(executor.trace)
@@ -63,7 +63,7 @@ def method(executor: Executor, cls: ClassValue, function: p.Function) -> None:
         enter(executor, attribute)
 
 
-def enter(executor: Executor, function: FunctionValue) -> None:
+def enter(executor: Run, function: FunctionValue) -> None:
     """Run a function whose callers are out of sight."""
     _outside(executor)
     args = _arguments(executor, function, skip=0)
@@ -72,7 +72,7 @@ def enter(executor: Executor, function: FunctionValue) -> None:
     _returned(executor, result, function.node)
 
 
-def _outside(executor: Executor) -> None:
+def _outside(executor: Run) -> None:
     """What the callers did with the modes is not known."""
     executor.heap.set(executor.state.fields, "grad", None)
     for thing in list(executor.objects.values()):
@@ -81,19 +81,19 @@ def _outside(executor: Executor) -> None:
     _moved(executor)
 
 
-def _moved(executor: Executor) -> None:
+def _moved(executor: Run) -> None:
     """Callers out of sight may have moved every module."""
     for thing in list(executor.objects.values()):
         if isinstance(thing, Module) and thing.fact(Fact.PLACE) is NEW:
             executor.heap.set(thing.facts, Fact.PLACE, NOWHERE)
 
 
-def _arguments(executor: Executor, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
+def _arguments(executor: Run, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
     plain = [parameter for parameter in function.node.parameters if parameter.kind == "plain"]
     return tuple(roles.argument_for(executor, parameter, function) for parameter in plain[skip:])
 
 
-def _returned(executor: Executor, value: Value, function: p.Function) -> None:
+def _returned(executor: Run, value: Value, function: p.Function) -> None:
     """What a function returns to callers out of sight is theirs to use."""
     flow = value.flow
     if flow.forwards or flow.retained:

@@ -1,14 +1,28 @@
-"""Tables of handlers, which the handlers themselves fill."""
+"""Which function handles which sort of node or value: tables that the modules of `language` fill when they are imported."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 K = TypeVar("K")
 H = TypeVar("H")
+
+STATEMENTS: Final[dict[type, Callable[..., bool]]] = {}
+"""What executing a statement does, by the class of its node; False where the path does not go on."""
+EXPRESSIONS: Final[dict[type, Callable[..., Any]]] = {}
+"""What an expression evaluates to, by the class of its node."""
+ATTRIBUTES: Final[dict[type, Callable[..., Any]]] = {}
+"""What taking an attribute gives, by the class of the value."""
+CALLS: Final[dict[type, Callable[..., Any]]] = {}
+"""What calling a value does, by its class."""
+VERBS: Final[dict[str, Callable[..., Any]]] = {}
+"""What a run can be asked for beside these, by the name of its method."""
 
 
 def handles(table: dict[K, H], *keys: K) -> Callable[[H], H]:
@@ -19,3 +33,12 @@ def handles(table: dict[K, H], *keys: K) -> Callable[[H], H]:
         return handler
 
     return enter
+
+
+@cache
+def load() -> None:
+    """Import all modules that fill these tables, or register handlers for libraries."""
+    for package in ("language", "training"):
+        path = import_module(f"torch_doctor.static.{package}").__path__
+        for module in pkgutil.iter_modules(path):
+            import_module(f"torch_doctor.static.{package}.{module.name}")

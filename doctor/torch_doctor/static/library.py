@@ -5,20 +5,20 @@ A handler gets the name and the call, and returns what the call returns, or None
 
 from __future__ import annotations
 
-import pkgutil
 from enum import IntEnum
 from functools import cache
-from importlib import import_module
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+from torch_doctor.static import dispatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
 
-Handler: TypeAlias = "Callable[[Executor, str, Call], Value | None]"
+Handler: TypeAlias = "Callable[[Run, str, Call], Value | None]"
 H = TypeVar("H", bound="Handler")
 
 
@@ -61,7 +61,7 @@ def library_family(family: Container[str] | Callable[[str], object], *, stage: S
     return register
 
 
-def called(run: Executor, name: str, call: Call) -> Value | None:
+def called(run: Run, name: str, call: Call) -> Value | None:
     """Call something of a library; None where nothing is known of it."""
     for _, handler in handlers_of(name):
         result = handler(run, name, call)
@@ -78,8 +78,5 @@ def handlers_of(name: str) -> tuple[tuple[Stage, Handler], ...]:
 
 @cache
 def _registered() -> list[tuple[tuple[Stage, str, int], Callable[[str], object], Handler]]:
-    for package in ("language", "training"):
-        path = import_module(f"torch_doctor.static.{package}").__path__
-        for module in pkgutil.iter_modules(path):
-            import_module(f"torch_doctor.static.{package}.{module.name}")
+    dispatch.load()
     return sorted(_HANDLERS, key=itemgetter(0))

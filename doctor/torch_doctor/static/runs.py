@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.static import alone, unreached
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import SECONDS, OutOfBudget, OutOfTime, Watchdog
-from torch_doctor.static.executor import Executor
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.machine import STEPS
+from torch_doctor.static.run import STEPS, Run
 from torch_doctor.static.training import framework_loops
 from torch_doctor.static.values import (
     ClassValue,
@@ -83,7 +82,7 @@ class _Witness:
         self._shared: dict[Path, Namespace] = {}
         self._objects: dict[int, Object] = {}
         self._last = Trace("")  # the newest
-        self._left = 0  # of STEPS_UNCALLED, in the current file
+        self._left = 0.0  # of STEPS_UNCALLED, in the current file
         self._watchdog = Watchdog()
         self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
         self._failures: list[Failure] = []
@@ -145,13 +144,13 @@ class _Witness:
         return namespace if namespace is not None and namespace.whole else None
 
     @contextmanager
-    def _executing(self, unit: Unit, *, outside: bool = False) -> Iterator[Executor]:
+    def _executing(self, unit: Unit, *, outside: bool = False) -> Iterator[Run]:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
         home = self._imported(unit.source.path) if outside else None
         trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
         steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
-        executor = Executor(trace, unit, self._imports, steps, self._shared, self._objects, home)
+        executor = Run(trace, unit, self._imports, steps, self._shared, self._objects, home)
         try:
             yield executor
         finally:
@@ -168,7 +167,7 @@ class _Witness:
         )
         return self._last
 
-    def _guarded(self, executor: Executor, run: Callable[[], object]) -> None:
+    def _guarded(self, executor: Run, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
         before, start, unit = executor.steps_left, time.process_time(), executor.main
         try:
@@ -203,6 +202,7 @@ class _Witness:
             return
         with self._executing(unit, outside=True) as executor:
             self._guarded(executor, executor.run)
+            executor.settle()
             begin = executor.heap.mark()
             self._left = _steps(unit, STEPS_UNCALLED)
             made = dict(executor.objects)
@@ -229,6 +229,7 @@ class _Witness:
         if calls:
             with self._executing(unit, outside=True) as executor:
                 self._guarded(executor, executor.run)
+                executor.settle()
                 trace = self._restarted(unit, executor)
                 self._guarded(executor, lambda: unreached.read(executor, calls))
             yield trace
@@ -253,19 +254,19 @@ class _Witness:
                     trace.reports_in = self._asked
                     yield trace
 
-    def _restarted(self, unit: Unit, executor: Executor) -> Trace:
+    def _restarted(self, unit: Unit, executor: Run) -> Trace:
         trace = self._trace(unit, outside=True)
         executor.restart(trace, max(self._left, LEAST_STEPS))
         return trace
 
-    def _alone(self, unit: Unit, executor: Executor, name: str) -> Iterator[Trace]:
+    def _alone(self, unit: Unit, executor: Run, name: str) -> Iterator[Trace]:
         trace = self._restarted(unit, executor)
         value = executor.home.fields.get(name)
         if isinstance(value, FunctionValue):
             self._guarded(executor, lambda: alone.enter(executor, value))
             yield trace
 
-    def _class_alone(self, unit: Unit, executor: Executor, name: str, cls: p.Class) -> Iterator[Trace]:
+    def _class_alone(self, unit: Unit, executor: Run, name: str, cls: p.Class) -> Iterator[Trace]:
         value = executor.home.fields.get(name)
         if not isinstance(value, ClassValue):
             return
@@ -299,7 +300,7 @@ def _steps(unit: Unit, budget: tuple[int, int]) -> int:
     return min(least + per_line * len(unit.source.lines), STEPS)
 
 
-def _lose(executor: Executor, reason: str) -> None:
+def _lose(executor: Run, reason: str) -> None:
     """Write that the run was given up and that everything is out of sight from here."""
     trace = executor.trace
     last = trace.events[-1] if trace.events else None

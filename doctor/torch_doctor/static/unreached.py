@@ -14,7 +14,7 @@ from torch_doctor.static.values import Args, Call, Keywords, Lib, Unknown
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
 
 _LAST = frozenset(name.rpartition(".")[2] for name in training.LOADS)
@@ -41,7 +41,7 @@ def reads(unit: Unit) -> list[p.Call]:
     )
 
 
-def read(run: Executor, calls: list[p.Call]) -> None:
+def read(run: Run, calls: list[p.Call]) -> None:
     """Write those of the calls that read a checkpoint; of what they are given only literals are known."""
     for call in calls:
         function = run.evaluate(call.func)
@@ -57,7 +57,7 @@ def _args(call: p.Call) -> Args:
     return tuple(Unknown() for _ in call.args)
 
 
-def _keywords(run: Executor, call: p.Call) -> Keywords:
+def _keywords(run: Run, call: p.Call) -> Keywords:
     def given() -> Iterator[tuple[str, object]]:
         for name, value in call.keywords:
             yield name or "**", run.evaluate(value) if isinstance(value, p.Const) else Unknown()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import operators, outside, targets
 from torch_doctor.static.training import (
@@ -28,22 +29,19 @@ from torch_doctor.static.values import (
 from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 
 
-def _assign(run: Executor, node: p.Assign) -> bool:
+def _assign(run: Run, node: p.Assign) -> bool:
     before = len(run.trace.events)
     called = overwriting.callee(run, node)
     old = run.resolve(run.evaluate(called)) if called is not None else None
     value = run.evaluate(node.value)
     if called is not None and old is not None:
         overwriting.overwritten(run, called, old, value, node)
-    if run.load_reports:
+    if run.of(loading.Reports).reports:
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
         outside.dropped(run, before, node.value)
@@ -56,7 +54,7 @@ def _assign(run: Executor, node: p.Assign) -> bool:
     return True
 
 
-def _concatenated(run: Executor, node: p.Assign, target: p.Name, value: Tensor) -> Value:
+def _concatenated(run: Run, node: p.Assign, target: p.Name, value: Tensor) -> Value:
     """`outputs = torch.cat([outputs, new])`: the name keeps what it had and more."""
     if run.modules_called or not isinstance(node.value, p.Call) or not _reads(node.value, target.id):
         return value
@@ -66,7 +64,7 @@ def _concatenated(run: Executor, node: p.Assign, target: p.Name, value: Tensor) 
     return keeping.keep(run, value, Retention.CONCATENATED, target.id, carried, node)
 
 
-def _augment(run: Executor, node: p.Augment) -> bool:
+def _augment(run: Run, node: p.Augment) -> bool:
     old = run.evaluate(node.target)
     value = run.evaluate(node.value)
     old = run.resolve(old)
@@ -78,7 +76,7 @@ def _augment(run: Executor, node: p.Augment) -> bool:
         return True
     if parameters.updates_by_hand(run, node, old, value):
         return True
-    if run.shares.arrays and not node.rebinds and memory.changed(run, old, run.text(node.target), node):
+    if run.of(memory.Shares).arrays and not node.rebinds and memory.changed(run, old, run.text(node.target), node):
         return True
     result = operators.operate(run, node.op, (old, value), node)
     if run.loop_depth and isinstance(result, Const) and not isinstance(result.value, str):
@@ -101,7 +99,9 @@ def _reads(node: p.Call, name: str) -> bool:
     return False
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.Assign: _assign,
-    p.Augment: _augment,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.Assign: _assign,
+        p.Augment: _augment,
+    }
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
 from torch_doctor.static.language import files, object_attributes
 from torch_doctor.static.measuring import making
@@ -59,14 +60,11 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Final
-
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def _of_either(run: Executor, value: Value, name: str, node: p.Node) -> Value:
+def _of_either(run: Run, value: Value, name: str, node: p.Node) -> Value:
     if not isinstance(value, Either):
         return run.attribute(value, name, node)
     options = [(facts, run.attribute(option, name, node)) for facts, option in value.options]
@@ -83,7 +81,7 @@ def _equal(value: Value, other: Value) -> bool:
     return type(value.value) is type(other.value) and value.value == other.value
 
 
-def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
+def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
     """Take an attribute of something that is not known, or of a sort that has none."""
     if isinstance(value, Unknown):
         known = functions.ATTRIBUTES.get(name)
@@ -99,17 +97,17 @@ def of_unknown(run: Executor, value: Value, name: str, node: p.Node) -> Value:
     return Unknown(value.flow, held((value,)))
 
 
-def _of_plain(run: Executor, value: Plain, name: str, node: p.Node) -> Value:
-    if run.load_reports and (meant := loading.meant(run, value, name, node)) is not value:
+def _of_plain(run: Run, value: Plain, name: str, node: p.Node) -> Value:
+    if run.of(loading.Reports).reports and (meant := loading.meant(run, value, name, node)) is not value:
         return run.attribute(meant, name, node)
     return plain_from((value,), (".", value.symbol, name))
 
 
-def _of_const(run: Executor, value: Const, name: str, _: p.Node) -> Value:
+def _of_const(run: Run, value: Const, name: str, _: p.Node) -> Value:
     return Method(value, name)
 
 
-def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
+def _of_tensor(run: Run, value: Tensor, name: str, node: p.Node) -> Value:
     known = functions.ATTRIBUTES.get(name)
     if known is None:
         return Method(value, name)
@@ -128,7 +126,7 @@ def _of_tensor(run: Executor, value: Tensor, name: str, node: p.Node) -> Value:
     return value.altered(flow=flow, kind=known.of(value.kind), meta=making(name, (value,)))
 
 
-def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node) -> Value:
+def _of_parameter(run: Run, value: ParameterValue, name: str, node: p.Node) -> Value:
     if name == "grad":
         return Grads(frozenset((value.id,)))
     if name == "data":
@@ -137,7 +135,7 @@ def _of_parameter(run: Executor, value: ParameterValue, name: str, node: p.Node)
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
 
-def _of_params(run: Executor, value: Params, name: str, node: p.Node) -> Value:
+def _of_params(run: Run, value: Params, name: str, node: p.Node) -> Value:
     if name == "grad":
         return Grads(value.modules)
     if name == "data":
@@ -151,29 +149,29 @@ def _of_params(run: Executor, value: Params, name: str, node: p.Node) -> Value:
     return Plain() if known is not None and known.result == "plain" else Method(value, name)
 
 
-def _of_grads(run: Executor, value: Grads, name: str, node: p.Node) -> Value:
+def _of_grads(run: Run, value: Grads, name: str, node: p.Node) -> Value:
     outdated.of_tensor(run, name, node)
     return value if name == "data" else Method(value, name)
 
 
-def _of_library(run: Executor, value: Lib, name: str, _: p.Node) -> Value:
+def _of_library(run: Run, value: Lib, name: str, _: p.Node) -> Value:
     if name == "__version__":
         return Plain((VERSION, value.name))
     return Lib(f"{value.name}.{name}")
 
 
-def _of_object(run: Executor, value: Value, name: str, _: p.Node) -> Value:
+def _of_object(run: Run, value: Value, name: str, _: p.Node) -> Value:
     return Method(value, name)
 
 
-def _of_sequence(run: Executor, value: Sequence, name: str, node: p.Node) -> Value:
+def _of_sequence(run: Run, value: Sequence, name: str, node: p.Node) -> Value:
     data = unpacked(value)
     if data is not value:
         return data if name == "data" else Plain() if name.endswith(("sizes", "indices")) else Method(value, name)
     return _of_object(run, value, name, node)
 
 
-def _of_optimizer(run: Executor, value: Optimizer, name: str, node: p.Node) -> Value:
+def _of_optimizer(run: Run, value: Optimizer, name: str, node: p.Node) -> Value:
     if name == "param_groups":
         group: Mapping = run.own(Mapping(run.site(node)))
         group.fields["key", "params"] = Params(value.modules, whole=value.whole)
@@ -187,60 +185,63 @@ def _of_optimizer(run: Executor, value: Optimizer, name: str, node: p.Node) -> V
     return Method(value, name) if name != "state" else Plain()
 
 
-def _of_stream(run: Executor, value: Stream, name: str, node: p.Node) -> Value:
+def _of_stream(run: Run, value: Stream, name: str, node: p.Node) -> Value:
     return Method(value, name) if value.bar and name in BAR_METHODS else of_unknown(run, value, name, node)
 
 
-def _of_loader(run: Executor, value: Loader, name: str, _: p.Node) -> Value:
+def _of_loader(run: Run, value: Loader, name: str, _: p.Node) -> Value:
     found = value.fields.get(name)
     return found if isinstance(found, Value) else Method(value, name)
 
 
-def _of_tool(run: Executor, value: Tool, name: str, node: p.Node) -> Value:
+def _of_tool(run: Run, value: Tool, name: str, node: p.Node) -> Value:
     found = value.fields.get(name)
     return found if isinstance(found, Value) else pixels.held(run, value, name, node) or Method(value, name)
 
 
-def _of_distribution(run: Executor, value: Distribution, name: str, node: p.Node) -> Value:
+def _of_distribution(run: Run, value: Distribution, name: str, node: p.Node) -> Value:
     return distributions.attribute(run, value, name) or _of_tool(run, value, name, node)
 
 
-def _of_namespace(run: Executor, value: Namespace, name: str, _: p.Node) -> Value:
+def _of_namespace(run: Run, value: Namespace, name: str, _: p.Node) -> Value:
     found = files.namespace_of(run, value, name)
     return found if isinstance(found, Value) else Unknown()
 
 
-def _of_package(run: Executor, value: Package, name: str, _: p.Node) -> Value:
+def _of_package(run: Run, value: Package, name: str, _: p.Node) -> Value:
     inner = run.imports.find(value.path / "__init__.py", name, level=1)
     return files.imported(run, inner) if inner is not None else Unknown()
 
 
-ATTRIBUTES: Final[dict[type[Value], Callable[[Executor, Any, str, p.Node], Value]]] = {
-    Either: _of_either,
-    Unknown: of_unknown,
-    UnknownAttribute: of_unknown,
-    Plain: _of_plain,
-    Stream: _of_stream,
-    Number: _of_plain,
-    Const: _of_const,
-    Tensor: _of_tensor,
-    ParameterValue: _of_parameter,
-    Params: _of_params,
-    Grads: _of_grads,
-    Lib: _of_library,
-    Sequence: _of_sequence,
-    Mapping: _of_object,
-    Optimizer: _of_optimizer,
-    Loader: _of_loader,
-    Tool: _of_tool,
-    Distribution: _of_distribution,
-    Namespace: _of_namespace,
-    Package: _of_package,
-    ClassValue: object_attributes.of_class,
-    Super: object_attributes.of_super,
-    Instance: object_attributes.of_instance,
-    Module: object_attributes.of_module,
-    Context: _of_object,
-    Partial: _of_object,
-    FunctionValue: _of_object,
-}
+dispatch.ATTRIBUTES.update(
+    {
+        Value: of_unknown,
+        Either: _of_either,
+        Unknown: of_unknown,
+        UnknownAttribute: of_unknown,
+        Plain: _of_plain,
+        Stream: _of_stream,
+        Number: _of_plain,
+        Const: _of_const,
+        Tensor: _of_tensor,
+        ParameterValue: _of_parameter,
+        Params: _of_params,
+        Grads: _of_grads,
+        Lib: _of_library,
+        Sequence: _of_sequence,
+        Mapping: _of_object,
+        Optimizer: _of_optimizer,
+        Loader: _of_loader,
+        Tool: _of_tool,
+        Distribution: _of_distribution,
+        Namespace: _of_namespace,
+        Package: _of_package,
+        ClassValue: object_attributes.of_class,
+        Super: object_attributes.of_super,
+        Instance: object_attributes.of_instance,
+        Module: object_attributes.of_module,
+        Context: _of_object,
+        Partial: _of_object,
+        FunctionValue: _of_object,
+    }
+)

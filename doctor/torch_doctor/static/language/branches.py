@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
 from torch_doctor.static.program.walking import moves_to_a_gpu
-from torch_doctor.static.training import functional_dropout, snapshots
+from torch_doctor.static.training import built_in_forward, functional_dropout, places, snapshots
 from torch_doctor.static.values import (
     Plain,
     Value,
@@ -18,9 +19,8 @@ from torch_doctor.trace import RunAsScript
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Final
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
 
@@ -33,11 +33,11 @@ MANY = 5
 class _Chain(NamedTuple):
     """A chain of `elif` under way: the steps that were left when it began, and the ways that were taken."""
 
-    left: int
+    left: float
     ways: int = 0
 
 
-def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
+def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     chain = chain or _Chain(run.steps_left)
     truth, yes, no, symbol = conditions.decide(run, node.test)
     if truth and run.frame.unit is run.main and _names_itself(node.test):
@@ -45,21 +45,21 @@ def _if(run: Executor, node: p.If, chain: _Chain | None = None) -> bool:
     frame, choice = run.frame, bool(node.other)
     outer, frame.record = frame.record, run.loop_depth if snapshots.keeps_a_record(run, node) else 0
     frame.chosen += choice
-    run.arms += 1
+    run.of(built_in_forward.Constructions).arms += 1
     asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
-    run.mode_tests += asked
-    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.default_device:
-        run.default_device = moves_to_a_gpu(node.body)  # the script says that it stays on the CPU
+    run.of(functional_dropout.ModeTests).count += asked
+    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.of(places.Meetings).default:
+        run.of(places.Meetings).default = moves_to_a_gpu(node.body)  # the script says that it stays on the CPU
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:
         arms = ((yes, lambda: _arm(run, node.body, chain)), (no, lambda: _otherwise(run, node.other, chain)))
         alive = run.fork(arms, node.test, symbol)
     frame.chosen -= choice
-    run.arms -= 1
+    run.of(built_in_forward.Constructions).arms -= 1
     frame.record = outer
     if not (asked and node.body and isinstance(node.body[-1], p.Return)):  # else what follows is the other way
-        run.mode_tests -= asked
+        run.of(functional_dropout.ModeTests).count -= asked
     return alive
 
 
@@ -70,15 +70,15 @@ def _names_itself(test: p.Expr) -> bool:
     )
 
 
-def _arm(run: Executor, body: tuple[p.Stmt, ...], chain: _Chain) -> bool:
+def _arm(run: Run, body: tuple[p.Stmt, ...], chain: _Chain) -> bool:
     """Execute one way; what it calls is not entered once the chain has taken its steps."""
-    if chain.ways < MANY or chain.left - run.steps_left < LONG or run.passing:
+    if chain.ways < MANY or chain.left - run.steps_left < LONG or run.position.passing:
         return run.block(body)
     with run.override(passing=True):
         return run.block(body)
 
 
-def _otherwise(run: Executor, other: tuple[p.Stmt, ...], chain: _Chain) -> bool:
+def _otherwise(run: Run, other: tuple[p.Stmt, ...], chain: _Chain) -> bool:
     """Execute the other way; an `elif` goes on with the chain."""
     if len(other) == 1 and isinstance(other[0], p.If):
         run.steps_left -= 1
@@ -88,7 +88,7 @@ def _otherwise(run: Executor, other: tuple[p.Stmt, ...], chain: _Chain) -> bool:
     return _arm(run, other, chain)
 
 
-def _try(run: Executor, node: p.Try) -> bool:
+def _try(run: Run, node: p.Try) -> bool:
     alive = run.block(node.body)
     if alive:
         alive = run.block(node.other)
@@ -112,18 +112,18 @@ def _try(run: Executor, node: p.Try) -> bool:
     return alive and final
 
 
-def _choice(run: Executor, node: p.Choice) -> Value:
+def _choice(run: Run, node: p.Choice) -> Value:
     truth, yes, no, symbol = conditions.decide(run, node.test)
     asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
-    run.mode_tests += asked
+    run.of(functional_dropout.ModeTests).count += asked
     run.frame.chosen += 1
     value = _chosen(run, node, truth, (yes, no), symbol)
     run.frame.chosen -= 1
-    run.mode_tests -= asked
+    run.of(functional_dropout.ModeTests).count -= asked
     return value
 
 
-def _chosen(run: Executor, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol: Any) -> Value:  # noqa: ANN401 - symbols nest
+def _chosen(run: Run, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol: Any) -> Value:  # noqa: ANN401 - symbols nest
     if truth is not None:
         return run.evaluate(node.then if truth else node.other)
     result: list[Value] = []
@@ -140,12 +140,16 @@ def _chosen(run: Executor, node: p.Choice, truth: Tri, facts: tuple[Any, Any], s
     return joined
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.If: _if,
-    p.Try: _try,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.If: _if,
+        p.Try: _try,
+    }
+)
 
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Choice: _choice,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Choice: _choice,
+    }
+)

@@ -21,11 +21,11 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 @library(*(f"builtins.{name}" for name in ("list", "tuple", "set", "frozenset", "sorted", "reversed")))
-def sequence(run: Executor, name: str, call: Call) -> Value:
+def sequence(run: Run, name: str, call: Call) -> Value:
     """A list, tuple or set of the items of something."""
     name = name.removeprefix("builtins.")
     kind = name if name in ("tuple", "set") else "list"
@@ -39,25 +39,25 @@ def sequence(run: Executor, name: str, call: Call) -> Value:
 
 
 @library("builtins.dict", "collections.OrderedDict")
-def mapping(run: Executor, _: str, call: Call) -> Mapping:
+def mapping(run: Run, _: str, call: Call) -> Mapping:
     """A dict."""
     return dictionary(run, call)
 
 
 @library("collections.defaultdict")
-def with_default(run: Executor, _: str, call: Call) -> Mapping:
+def with_default(run: Run, _: str, call: Call) -> Mapping:
     """A dict whose items a factory makes."""
     return dictionary(run, call.with_args(call.args[1:]), call.args[:1])
 
 
 @library("collections.Counter")
-def counter(run: Executor, _: str, call: Call) -> Mapping:
+def counter(run: Run, _: str, call: Call) -> Mapping:
     """A dict of numbers."""
     return dictionary(run, call, call.args[:1])
 
 
 @library("copy.copy")
-def copied(run: Executor, _: str, call: Call) -> Value | None:
+def copied(run: Run, _: str, call: Call) -> Value | None:
     """`copy.copy(dictionary)`."""
     if not call.args or not isinstance(call.args[0], Mapping):
         return None
@@ -65,20 +65,20 @@ def copied(run: Executor, _: str, call: Call) -> Value | None:
 
 
 @library("functools.partial")
-def partial(_: Executor, __: str, call: Call) -> Value | None:
+def partial(_: Run, __: str, call: Call) -> Value | None:
     """A function with some of its arguments."""
     return Partial(call.args[0], call.args[1:], call.keywords) if call.args else None
 
 
 @library("collections.deque")
-def deque(run: Executor, _: str, call: Call) -> Value:
+def deque(run: Run, _: str, call: Call) -> Value:
     """Make a `collections.deque`."""
     content = containers.content_of(run, call.args[0]) if call.args else Content()
     bounded = "maxlen" in call.keywords or len(call.args) > 1
     return run.own(Sequence("deque", content, run.site(call.node), run.frame.what, bounded=bounded))
 
 
-def dictionary(run: Executor, call: Call, factory: Args = ()) -> Mapping:
+def dictionary(run: Run, call: Call, factory: Args = ()) -> Mapping:
     """Make a dict, or one of `collections`; `factory` is what a `defaultdict` was given."""
     mapping: Mapping = run.own(Mapping(run.site(call.node), run.frame.what))
     for value in call.args:

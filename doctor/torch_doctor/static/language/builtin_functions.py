@@ -37,7 +37,7 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 _PLAIN = "id vars globals locals dir input open repr format any all hash callable"
@@ -47,7 +47,7 @@ _CONVERTED = {"int": "int64", "float": "floating"}
 
 
 @library("builtins.next")
-def next_item(run: Executor, _: str, call: Call) -> Value:
+def next_item(run: Run, _: str, call: Call) -> Value:
     """`next(iterator)`: of a loader's it takes a batch."""
     stream = streams.stream_of(run, _first(call))
     if stream.loader:
@@ -56,7 +56,7 @@ def next_item(run: Executor, _: str, call: Call) -> Value:
 
 
 @library("builtins.isinstance")
-def is_instance(run: Executor, _: str, call: Call) -> Value | None:
+def is_instance(run: Run, _: str, call: Call) -> Value | None:
     """`isinstance(value, cls)`."""
     if len(call.args) != 2:  # noqa: PLR2004 - its two arguments
         return None
@@ -64,7 +64,7 @@ def is_instance(run: Executor, _: str, call: Call) -> Value | None:
 
 
 @library("builtins.getattr", "builtins.hasattr")
-def get_attribute(run: Executor, name: str, call: Call) -> Value | None:
+def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     """`getattr(thing, name)` and `hasattr(thing, name)`."""
     if len(call.args) < 2:  # noqa: PLR2004 - its two arguments
         return None
@@ -76,7 +76,7 @@ def get_attribute(run: Executor, name: str, call: Call) -> Value | None:
 
 
 @library("builtins.setattr")
-def set_attribute(run: Executor, _: str, call: Call) -> Value | None:
+def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     """`setattr(thing, name, value)`."""
     if len(call.args) != 3:  # noqa: PLR2004 - its three arguments
         return None
@@ -88,7 +88,7 @@ def set_attribute(run: Executor, _: str, call: Call) -> Value | None:
 
 
 @library("builtins.len")
-def length(run: Executor, _: str, call: Call) -> Value:
+def length(run: Run, _: str, call: Call) -> Value:
     """`len(value)`."""
     first = _first(call)
     if isinstance(first, Sequence) and first.content.rest is None and not run.loop_depth:
@@ -99,13 +99,13 @@ def length(run: Executor, _: str, call: Call) -> Value:
 
 
 @library("builtins.type")
-def type_of(_: Executor, __: str, call: Call) -> Value | None:
+def type_of(_: Run, __: str, call: Call) -> Value | None:
     """`type(value)`; with three arguments it makes a class."""
     return narrowing.type_of(call.args[0]) if len(call.args) == 1 else None
 
 
 @library(*(f"builtins.{name}" for name in ("float", "int", "str", "bool", "abs", "round")))
-def converted(run: Executor, name: str, call: Call) -> Value:
+def converted(run: Run, name: str, call: Call) -> Value:
     """A number, string or truth value that is made of another value."""
     first, name = _first(call), name.removeprefix("builtins.")
     if isinstance(first, Const):
@@ -124,19 +124,19 @@ def converted(run: Executor, name: str, call: Call) -> Value:
 
 
 @library("builtins.super", "builtins.object")
-def opaque(_: Executor, __: str, ___: Call) -> Unknown:
+def opaque(_: Run, __: str, ___: Call) -> Unknown:
     """An object of which nothing is known."""
     return Unknown()
 
 
 @library("builtins.print")
-def printed(_: Executor, __: str, ___: Call) -> Const:
+def printed(_: Run, __: str, ___: Call) -> Const:
     """`print(value)`."""
     return NOTHING
 
 
 @library(*(f"builtins.{name}" for name in words(_PLAIN)))
-def plain(_: Executor, __: str, ___: Call) -> Plain:
+def plain(_: Run, __: str, ___: Call) -> Plain:
     """What holds no graph and nothing that trains."""
     return Plain()
 
@@ -145,7 +145,7 @@ def _first(call: Call) -> Value:
     return call.argument(0) or NOTHING
 
 
-def _has_attribute(run: Executor, thing: Value, name: str) -> Value:
+def _has_attribute(run: Run, thing: Value, name: str) -> Value:
     if isinstance(thing, Either):
         answers = [_has_attribute(run, option, name) for _, option in thing.options]
         return narrowing.deciding(thing, answers) or Plain()
@@ -164,7 +164,7 @@ def _has_attribute(run: Executor, thing: Value, name: str) -> Value:
     return Plain()
 
 
-def _is_empty(run: Executor, thing: Instance | Module) -> bool:
+def _is_empty(run: Run, thing: Instance | Module) -> bool:
     """Whether it is a module whose base was not initialised yet: it has no parameter, buffer or layer."""
     if not isinstance(thing, Module) or thing not in run.building or thing.cls is None:
         return False

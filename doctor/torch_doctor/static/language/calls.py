@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from torch_doctor.static import library
+from torch_doctor.static import dispatch, library
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, instances, invocation, outside
 from torch_doctor.static.tables.canonical import canonical
@@ -12,6 +12,7 @@ from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
+    augmenting,
     autocasting,
     fitting,
     forwards,
@@ -20,6 +21,7 @@ from torch_doctor.static.training import (
     memory,
     methods,
     named_forwards,
+    outdated,
     overwriting,
     pixels,
     reading,
@@ -62,14 +64,11 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from torch_doctor.static.executor import Executor
     from torch_doctor.static.frame import Frame
+    from torch_doctor.static.run import Run
 
 
-def evaluate_call(run: Executor, node: p.Call) -> Value:
+def evaluate_call(run: Run, node: p.Call) -> Value:
     """A call in the source."""
     run.spend()
     if isinstance(node.func, p.Name) and node.func.id == "super" and run.frame.holder("super") is None:
@@ -78,7 +77,7 @@ def evaluate_call(run: Executor, node: p.Call) -> Value:
     if isinstance(node.func, p.Attribute) and node.func.name == "forward":
         named_forwards.called(run, func, node)
     if isinstance(func, Lib) and func.name in _ASK_TYPES:
-        with run.override(only_types=True):
+        with run.of(outdated.Uses).override(types_alone=True):
             return _called(run, func, node)
     return _called(run, func, node)
 
@@ -86,7 +85,7 @@ def evaluate_call(run: Executor, node: p.Call) -> Value:
 _ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
 
 
-def _called(run: Executor, func: Value, node: p.Call) -> Value:
+def _called(run: Run, func: Value, node: p.Call) -> Value:
     args: list[Value] = []
     for argument in node.args:
         if isinstance(argument, p.Star):
@@ -111,17 +110,17 @@ def _called(run: Executor, func: Value, node: p.Call) -> Value:
         else:
             keywords["**"] = Unknown(value.flow, held((value,)))
     spelling = run.text(node.func)
-    before = run.waits
+    before = run.of(timing.Clocks).waits
     call = Call(tuple(args), keywords, node, spelling)
     result = run.resolve(run.call(func, call))
-    if run.clocks:
+    if run.of(timing.Clocks).read:
         timing.called(run, func, call, before)
     if run.loop_depth:
         reading.called(run, func, call)
     return result
 
 
-def _super(run: Executor, node: p.Call) -> Value:
+def _super(run: Run, node: p.Call) -> Value:
     frame: Frame | None = run.frame
     if len(node.args) >= 2:  # noqa: PLR2004 - super(Class, self)
         named = run.resolve(run.evaluate(node.args[0]))
@@ -140,34 +139,35 @@ def _super(run: Executor, node: p.Call) -> Value:
     return Super(frame.what.owner, frame.self)
 
 
-def call(run: Executor, func: Value, call: Call) -> Value:
+def call(run: Run, func: Value, call: Call) -> Value:
     """Call a value."""
     func = run.resolve(_watched(run, func, call))
-    return CALLS.get(func.__class__, outside.opaque)(run, func, call)
+    result: Value = dispatch.CALLS.get(func.__class__, outside.opaque)(run, func, call)
+    return result
 
 
-def _watched(run: Executor, func: Value, call: Call) -> Value:
+def _watched(run: Run, func: Value, call: Call) -> Value:
     """Tell those that watch calls of this one; what is called, where it is not what it seems."""
-    if run.overwritten:
+    if run.of(overwriting.Replaced).events:
         overwriting.called(run, func, call.node)
     settings.seeded(run, func, call)
     settings.checked(run, func, call.name, call.node)
-    if run.seeding is not None:
+    if run.of(workers.Drawing).seeds is not None:
         workers.seeding(run, func, call)
     if call.name.endswith(".set_epoch"):
         loaders.epoch_set(run, func, call.node)
-    return loading.meant(run, func, "", call.node) if run.load_reports else func
+    return loading.meant(run, func, "", call.node) if run.of(loading.Reports).reports else func
 
 
-def _plain(run: Executor, func: Const | Plain, call: Call) -> Value:
+def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     """A method of a number, a string or an array."""
     for value in call.values:
         outside.call_back(run, value, call.node)
     if call.method in REORDERING_METHODS:
         rows.reordered(run, call.node)
-    if run.drawing is not None:
+    if run.of(workers.Drawing).source is not None:
         workers.drawn(run, func, call.node)
-    if run.shares.arrays and call.method in CHANGING:
+    if run.of(memory.Shares).arrays and call.method in CHANGING:
         memory.changed(run, func, call.name.rpartition(".")[0], call.node)
     known = None
     if isinstance(func, Plain):
@@ -175,61 +175,62 @@ def _plain(run: Executor, func: Const | Plain, call: Call) -> Value:
     return known or plain_from((func, *call.args))
 
 
-def _bound(run: Executor, func: Bound, call: Call) -> Value:
+def _bound(run: Run, func: Bound, call: Call) -> Value:
     """A method of the project; a forward that is called by its name is one like any other."""
     if func.function.node.name == "forward" and isinstance(func.self, Module) and not run.modules_called:
         return forwards.call_module(run, func.self, call)
     return invocation.called(run, func.function, call.with_first(func.self))
 
 
-def _library(run: Executor, func: Lib, call: Call) -> Value:
+def _library(run: Run, func: Lib, call: Call) -> Value:
     name = canonical(func.name)
     if name in AUTOCASTS:
         return autocasting.context(func.name, call, run.site(call.node))
     return library.called(run, name, call) or outside.opaque(run, Lib(name), call)
 
 
-def _method(run: Executor, func: Method, call: Call) -> Value:
+def _method(run: Run, func: Method, call: Call) -> Value:
     if func.name in REORDERING_METHODS and not isinstance(func.of, Module):
         rows.reordered(run, call.node)
     return methods.call_method(run, func.of, func.name, call)
 
 
-def _partial(run: Executor, func: Partial, call: Call) -> Value:
+def _partial(run: Run, func: Partial, call: Call) -> Value:
     given = (*func.args, *call.args)
     return run.call(func.func, Call(given, {**func.keywords, **call.keywords}, call.node, call.name))
 
 
-def _instance(run: Executor, func: Instance, call: Call) -> Value:
+def _instance(run: Run, func: Instance, call: Call) -> Value:
     """An object of a class of the project, by its `__call__`."""
     found = func.cls.find("__call__")
     if found is None or not isinstance(found[0], FunctionValue):
         return outside.opaque(run, func, call)
-    draws = run.draws
+    draws = run.of(workers.Drawing).calls
     result = invocation.called(run, found[0], call.with_first(func))
-    if run.draws > draws:
+    if run.of(workers.Drawing).calls > draws:
         _apply(run, func)
     return result
 
 
-def _tool(run: Executor, func: Tool, call: Call) -> Value:
+def _tool(run: Run, func: Tool, call: Call) -> Value:
     """An object of a library's class."""
     _apply(run, func)
     return methods.call_method(run, func, "__call__", call)
 
 
-def _context(_: Executor, __: Context, call: Call) -> Value:
+def _context(_: Run, __: Context, call: Call) -> Value:
     """A grad mode that decorates a function by hand."""
     return call.argument(0) or Unknown()
 
 
-def _apply(run: Executor, transform: Value) -> None:
+def _apply(run: Run, transform: Value) -> None:
     """Note what an item of a data set is made with, where no branch leads around it."""
-    if run.applied is not None and run.fork_depth == run.applied[0]:
-        run.applied[1].append(transform)
+    applied = run.of(augmenting.Applied).transforms
+    if applied is not None and run.fork_depth == applied[0]:
+        applied[1].append(transform)
 
 
-def _any_of(run: Executor, func: Either, call: Call) -> Value:
+def _any_of(run: Run, func: Either, call: Call) -> Value:
     """Call each option on its own path."""
     (_, option), *others = func.options
     if not others:
@@ -252,27 +253,31 @@ def _any_of(run: Executor, func: Either, call: Call) -> Value:
     return joined
 
 
-CALLS: Final[dict[type[Value], Callable[[Executor, Any, Call], Value]]] = {
-    UnknownAttribute: unknown_methods.method_of_unknown,
-    Const: _plain,
-    Zero: _plain,
-    Plain: _plain,
-    Number: _plain,
-    FunctionValue: invocation.called,
-    Bound: _bound,
-    Module: forwards.call_module,
-    Lib: _library,
-    Method: _method,
-    ClassValue: instances.instantiate,
-    Partial: _partial,
-    Either: _any_of,
-    Instance: _instance,
-    Tool: _tool,
-    Distribution: _tool,
-    Context: _context,
-}
-"""What calling a value of each type does."""
+dispatch.CALLS.update(
+    {
+        UnknownAttribute: unknown_methods.method_of_unknown,
+        Const: _plain,
+        Zero: _plain,
+        Plain: _plain,
+        Number: _plain,
+        FunctionValue: invocation.called,
+        Bound: _bound,
+        Module: forwards.call_module,
+        Lib: _library,
+        Method: _method,
+        ClassValue: instances.instantiate,
+        Partial: _partial,
+        Either: _any_of,
+        Instance: _instance,
+        Tool: _tool,
+        Distribution: _tool,
+        Context: _context,
+    }
+)
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Call: evaluate_call,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Call: evaluate_call,
+    }
+)
+dispatch.VERBS["call"] = call

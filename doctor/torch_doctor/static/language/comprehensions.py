@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.frame import Frame
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.language import conditions, streams, targets
-from torch_doctor.static.training import sharing
+from torch_doctor.static.training import sharing, splitting
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -23,21 +24,18 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def _comprehension(run: Executor, node: p.Comprehension) -> Value:
+def _comprehension(run: Run, node: p.Comprehension) -> Value:
     outer = run.frame
     frame = inner_frame(run)
-    run.frame = frame
-    run.rows.samples += 1
+    run.position.frame = frame
+    run.of(splitting.Rows).samples += 1
     items: list[Value] = []
     exact = _clause(run, node, 0, items)
-    run.rows.samples -= 1
-    run.frame = outer
+    run.of(splitting.Rows).samples -= 1
+    run.position.frame = outer
     if node.kind == "dict":
         mapping: Mapping = run.own(Mapping(run.site(node), outer.what))
         for pair in items:
@@ -54,7 +52,7 @@ def _comprehension(run: Executor, node: p.Comprehension) -> Value:
     return run.own(Sequence(kind, content, run.site(node), outer.what))
 
 
-def _clause(run: Executor, node: p.Comprehension, depth: int, items: list[Value]) -> bool:
+def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> bool:
     """Run the clauses from `depth` on and collect the elements; True when these are exactly the items."""
     if depth == len(node.clauses):
         value = run.evaluate(node.element)
@@ -74,7 +72,7 @@ def _clause(run: Executor, node: p.Comprehension, depth: int, items: list[Value]
         run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over)
     for number in range(1, passes + 1):
         if loud:
-            run.scope = Scope(
+            run.position.scope = Scope(
                 ScopeKind.ITERATION, site, outer_scope, loop=number_of_loop, number=number, loop_kind=course.kind
             )
             run.emit(LoopIterated, site, loop=number_of_loop, number=number)
@@ -86,13 +84,13 @@ def _clause(run: Executor, node: p.Comprehension, depth: int, items: list[Value]
             skip |= truth is False
         if not skip:
             exact &= _clause(run, node, depth + 1, items)
-    run.scope = outer_scope
+    run.position.scope = outer_scope
     if loud:
         run.emit(LoopExited, site, loop=number_of_loop)
     return exact
 
 
-def inner_frame(run: Executor) -> Frame:
+def inner_frame(run: Run) -> Frame:
     """A frame for a comprehension's variables."""
     frame = Frame(run.frame.unit, run.frame.globals, run.frame)
     frame.what = run.frame.what
@@ -100,6 +98,8 @@ def inner_frame(run: Executor) -> Frame:
     return frame
 
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Comprehension: _comprehension,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Comprehension: _comprehension,
+    }
+)

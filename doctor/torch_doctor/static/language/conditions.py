@@ -5,11 +5,13 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, places, plain_tensors, sums
+from torch_doctor.static.training import cuts, places, plain_tensors, sums, timing
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -39,9 +41,9 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final
+    from typing import Any
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _NAMED = (FunctionValue, ClassValue)
 Decision = tuple[bool | None, dict[Symbol, bool], dict[Symbol, bool], Symbol | None]
@@ -75,7 +77,7 @@ def _is_first(value: Value) -> bool | None:
     return None
 
 
-def decide(run: Executor, node: p.Expr) -> Decision:
+def decide(run: Run, node: p.Expr) -> Decision:
     """Decide a test: the outcome (None: both), the facts in each arm, and the symbol that decides."""
     if isinstance(node, p.Logic):
         if node.op == "not":
@@ -93,8 +95,8 @@ def decide(run: Executor, node: p.Expr) -> Decision:
     return _decision(run, run.resolve(run.evaluate(node)))
 
 
-def _decision(run: Executor, value: Value, *, negated: bool = False) -> Decision:
-    run.waits += isinstance(value, Tensor)
+def _decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
+    run.of(timing.Clocks).waits += isinstance(value, Tensor)
     truth = truth_of(run, value)
     if truth is not None:
         return truth is not negated, {}, {}, None
@@ -104,13 +106,13 @@ def _decision(run: Executor, value: Value, *, negated: bool = False) -> Decision
     assumed = run.decided(symbol)
     if assumed is not None:
         return assumed is not negated, {}, {}, None
-    run.equals(symbol)
+    run.of(Decisions).equals(symbol)
     if negated:
         return None, {symbol: False}, {symbol: True}, _negated(symbol)
     return None, {symbol: True}, {symbol: False}, symbol
 
 
-def _connective(run: Executor, node: p.Logic) -> Decision:
+def _connective(run: Run, node: p.Logic) -> Decision:
     conjunction = node.op == "and"
     facts: dict[Symbol, bool] = {}
     single: Decision | None = None
@@ -137,7 +139,7 @@ def _connective(run: Executor, node: p.Logic) -> Decision:
     return (None, strong, weak, whole) if conjunction else (None, weak, strong, whole)
 
 
-def truth_of(run: Executor, value: Value) -> bool | None:  # noqa: PLR0911 - one line per sort of value
+def truth_of(run: Run, value: Value) -> bool | None:  # noqa: PLR0911 - one line per sort of value
     """Whether a value counts as true; None when that is not known."""
     if isinstance(value, Const):
         return bool(value.value)
@@ -155,7 +157,7 @@ def truth_of(run: Executor, value: Value) -> bool | None:  # noqa: PLR0911 - one
     return None if first is None else not first
 
 
-def _logic(run: Executor, node: p.Logic) -> Value:
+def _logic(run: Run, node: p.Logic) -> Value:
     if node.op == "not":
         truth, yes, _, _ = decide(run, node.operands[0])
         if truth is not None:
@@ -181,7 +183,7 @@ def _logic(run: Executor, node: p.Logic) -> Value:
     return summary([value for value in values if not (isinstance(value, Const) and value.value is None)] or values)
 
 
-def _compare(run: Executor, node: p.Compare) -> Value:
+def _compare(run: Run, node: p.Compare) -> Value:
     value, negated = _compared(run, node)
     if isinstance(value, Const):
         return Const(bool(value.value) is not negated)
@@ -197,7 +199,7 @@ def _is_named(value: Value, named: Value) -> Value:
     return Const(value=False) if isinstance(value, (Const, Module, Instance, Lib)) else Plain()
 
 
-def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
+def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
     """The outcome of the positive form of a comparison, and whether it is to be negated."""
     left, right = run.resolve(run.evaluate(node.left)), run.resolve(run.evaluate(node.right))
     op = _NEGATIVE.get(node.op, node.op)
@@ -233,7 +235,7 @@ def _compared(run: Executor, node: p.Compare) -> tuple[Value, bool]:
     return Plain(compound(op, symbol_of(left), symbol_of(right))), negated
 
 
-def _contains(run: Executor, item: Const, holder: Value) -> bool | None:
+def _contains(run: Run, item: Const, holder: Value) -> bool | None:
     if isinstance(holder, Sequence):
         content = holder.content
         if content.rest is None and all(isinstance(value, Const) for value in content.items):
@@ -266,7 +268,9 @@ def _never_none(value: Value) -> bool:
     return isinstance(value, (Object, Tensor, Params, Grads, FunctionValue, ClassValue, Tool, Optimizer, Lib))
 
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Compare: _compare,
-    p.Logic: _logic,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Compare: _compare,
+        p.Logic: _logic,
+    }
+)

@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def content_of(run: Executor, value: Value) -> Content:
+def content_of(run: Run, value: Value) -> Content:
     """What an iterable holds."""
     value = run.resolve(value)
     if isinstance(value, Sequence):
@@ -61,56 +61,56 @@ def content_of(run: Executor, value: Value) -> Content:
     return Content((), element_of(run, value))
 
 
-def element_of(run: Executor, value: Value) -> Value:
+def element_of(run: Run, value: Value) -> Value:
     """One item of something whose items are not told apart."""
     value = run.resolve(value)
     return ELEMENTS.get(value.__class__, _of_value)(run, value)
 
 
-def _of_value(_: Executor, value: Value) -> Value:
+def _of_value(_: Run, value: Value) -> Value:
     return Unknown(value.flow, held((value,)))
 
 
-def _of_unknown(_: Executor, value: Unknown) -> Value:
+def _of_unknown(_: Run, value: Unknown) -> Value:
     return Unknown(value.flow, held((value,)), place=places.part(value.place))
 
 
-def _of_tensor(_: Executor, value: Tensor) -> Value:
+def _of_tensor(_: Run, value: Tensor) -> Value:
     row = making("unbind", (value,))
     return value.altered(scalar=None, meta=row, made=None, place=place_of_row(value))
 
 
-def _of_params(run: Executor, value: Params) -> Value:
+def _of_params(run: Run, value: Params) -> Value:
     one = Params(value.modules, whole=value.whole, single=True)
     return run.own(Sequence("tuple", Content((Plain(), one)))) if value.named else one
 
 
-def _of_tool(run: Executor, value: Tool) -> Value:
+def _of_tool(run: Run, value: Tool) -> Value:
     return value if value.name == "torch.utils.data.random_split" else _of_value(run, value)
 
 
-def _of_plain(_: Executor, value: Value) -> Value:
+def _of_plain(_: Run, value: Value) -> Value:
     return plain_from((value,))
 
 
-def _of_any(run: Executor, value: Either) -> Value:
+def _of_any(run: Run, value: Either) -> Value:
     return summary(element_of(run, option) for _, option in value.options)
 
 
-def _of_container(run: Executor, value: Sequence | Mapping) -> Value:
+def _of_container(run: Run, value: Sequence | Mapping) -> Value:
     content = content_of(run, value).all()
     return summary(content) if content else Unknown()
 
 
-def _of_loader(run: Executor, value: Loader) -> Value:
+def _of_loader(run: Run, value: Loader) -> Value:
     return run.batch_of(value)
 
 
-def _of_instance(run: Executor, value: Instance) -> Value:
+def _of_instance(run: Run, value: Instance) -> Value:
     return item_of_instance(run, value)
 
 
-ELEMENTS: Final[dict[type[Value], Callable[[Executor, Any], Value]]] = {
+ELEMENTS: Final[dict[type[Value], Callable[[Run, Any], Value]]] = {
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,
     Tensor: _of_tensor,
@@ -150,7 +150,7 @@ def size_in(shape: Plain, key: Value) -> Making | None:
     return Making("size", shape.size.args, of=key.value)
 
 
-def chosen(run: Executor, mapping: Mapping, key: Value) -> Value | None:
+def chosen(run: Run, mapping: Mapping, key: Value) -> Value | None:
     """A dict's value under a key that is not known: one option per key, told apart by the key."""
     options = [(k[1], v) for k, v in mapping.fields.items() if isinstance(k, tuple) and isinstance(v, Value)]
     if "rest" in mapping.fields or not options:
@@ -161,7 +161,7 @@ def chosen(run: Executor, mapping: Mapping, key: Value) -> Value | None:
     return run.resolve(result)
 
 
-def item_of_instance(run: Executor, value: Instance, key: Value | None = None, node: p.Node | None = None) -> Value:
+def item_of_instance(run: Run, value: Instance, key: Value | None = None, node: p.Node | None = None) -> Value:
     """One item of an object of a project class: what `__getitem__` or `__iter__` gives."""
     for method in ("__getitem__",) if key is not None else ("__iter__", "__getitem__"):
         found = value.cls.find(method)

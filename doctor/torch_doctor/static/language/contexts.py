@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, not_called, settings
+from torch_doctor.static.training import autocasting, devices, not_called, places, settings
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -21,13 +22,12 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
+    from typing import Any
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def _with(run: Executor, node: p.With) -> bool:
+def _with(run: Run, node: p.With) -> bool:
     context = run.resolve(run.evaluate(node.context))
     if isinstance(context, (Lib, Bound)) and isinstance(node.context, (p.Attribute, p.Name)):
         not_called.mentioned(run, context, node.context)
@@ -56,7 +56,7 @@ def _with(run: Executor, node: p.With) -> bool:
     if isinstance(context, Tool):
         settings.entered(run, context, node.context)
     if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
-        run.default_device = True  # within, all is made there
+        run.of(places.Meetings).default = True  # within, all is made there
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
     if isinstance(enter, Bound):
@@ -73,7 +73,7 @@ def _with(run: Executor, node: p.With) -> bool:
     return alive
 
 
-def _leave_dead(run: Executor, restore: Any, mode: str = "grad") -> None:  # noqa: ANN401 - a Tri, or a number
+def _leave_dead(run: Run, restore: Any, mode: str = "grad") -> None:  # noqa: ANN401 - a Tri, or a number
     """Restore the mode in the states that left the block by jumping: they are on their way to a landing."""
     key = (id(run.state.fields), mode)
     run.heap.set(run.state.fields, mode, restore)
@@ -85,23 +85,25 @@ def _leave_dead(run: Executor, restore: Any, mode: str = "grad") -> None:  # noq
                 arrival[key] = (run.state.fields, mode, restore)
 
 
-def _with_generator(run: Executor, node: p.With, context: Suspended) -> bool:
+def _with_generator(run: Run, node: p.With, context: Suspended) -> bool:
     """`with` on a project generator made a context manager: the block runs where it yields."""
     outer = run.frame
     alive = [True]
 
     def inside(value: Value) -> Value:
-        inner, run.frame = run.frame, outer
+        inner, run.position.frame = run.frame, outer
         if node.target is not None:
             targets.bind(run, node.target, value, node)
         alive[0] = run.block(node.body)
-        run.frame = inner
+        run.position.frame = inner
         return NOTHING
 
     invocation.enter(run, context.function, Call(context.args, context.keywords, node), on_yield=inside)
     return alive[0]
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.With: _with,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.With: _with,
+    }
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.frame import Frame
 from torch_doctor.static.language import targets
@@ -25,10 +26,7 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _STYLES = {
     "builtins.staticmethod": "static",
@@ -39,7 +37,7 @@ _STYLES = {
 }
 
 
-def define_function(run: Executor, node: p.Function) -> Value:
+def define_function(run: Run, node: p.Function) -> Value:
     """The value of a `def` or lambda, its decorators applied."""
     frame = run.frame
     # A class body's names are not in sight of its methods.
@@ -50,20 +48,20 @@ def define_function(run: Executor, node: p.Function) -> Value:
     return result
 
 
-def _define(run: Executor, node: p.Define) -> bool:
+def _define(run: Run, node: p.Define) -> bool:
     targets.bind_name(run, node.function.name, define_function(run, node.function))
     return True
 
 
-def _class(run: Executor, node: p.Class) -> bool:
+def _class(run: Run, node: p.Class) -> bool:
     bases = tuple(run.resolve(run.evaluate(base)) for base in node.bases)
     cls = ClassValue(node.name, node, run.frame.unit, bases)
     outer = run.frame
-    run.frame = Frame(outer.unit, outer.globals, outer)
+    run.position.frame = Frame(outer.unit, outer.globals, outer)
     run.frame.owner = cls
     run.frame.fields = cls.fields
     run.block(node.body)
-    run.frame = outer
+    run.position.frame = outer
     for decorator in node.decorators:
         applied = run.evaluate(decorator)
         names = [applied.name] if isinstance(applied, Lib) else []
@@ -76,11 +74,11 @@ def _class(run: Executor, node: p.Class) -> bool:
     return True
 
 
-def _lambda(run: Executor, node: p.Function) -> Value:
+def _lambda(run: Run, node: p.Function) -> Value:
     return define_function(run, node)
 
 
-def decorated(run: Executor, function: Value, decorator: p.Expr) -> Value:
+def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
     """What a decorator makes of a function; one that is not in sight is taken to keep what the function does."""
     applied = run.resolve(run.evaluate(decorator))
     if isinstance(function, FunctionValue):
@@ -109,12 +107,16 @@ def _styled(function: FunctionValue, style: str = "", context: Value | None = No
     )
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.Define: _define,
-    p.Class: _class,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.Define: _define,
+        p.Class: _class,
+    }
+)
 
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Function: _lambda,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Function: _lambda,
+    }
+)

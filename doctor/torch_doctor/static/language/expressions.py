@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
-from torch_doctor.static.training import outdated, reading
+from torch_doctor.static.training import outdated, reading, timing
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -27,19 +28,16 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _BUILTINS = frozenset(dir(builtins))
 
 
-def _const(run: Executor, node: p.Const) -> Value:
+def _const(run: Run, node: p.Const) -> Value:
     return Const(node.value)
 
 
-def _name(run: Executor, node: p.Name) -> Value:
+def _name(run: Run, node: p.Name) -> Value:
     name = node.id
     holder = run.frame.holder(name)
     if holder is not None:
@@ -60,9 +58,9 @@ def _name(run: Executor, node: p.Name) -> Value:
     return files.from_all_of_library(run, name) or Unknown()
 
 
-def _attribute(run: Executor, node: p.Attribute) -> Value:
+def _attribute(run: Run, node: p.Attribute) -> Value:
     if node.name.startswith("_"):  # nothing that is named so belongs to what torch replaces
-        with run.override(only_types=True):
+        with run.of(outdated.Uses).override(types_alone=True):
             holder = run.evaluate(node.value)
     else:
         holder = run.evaluate(node.value)
@@ -74,38 +72,38 @@ def _attribute(run: Executor, node: p.Attribute) -> Value:
     return value
 
 
-def _opaque(run: Executor, _: p.Opaque) -> Value:
+def _opaque(run: Run, _: p.Opaque) -> Value:
     return Unknown()
 
 
-def _text(run: Executor, node: p.Text) -> Value:
+def _text(run: Run, node: p.Text) -> Value:
     values = [run.evaluate(part) for part in node.parts]
     if not all(isinstance(value, (Const, Plain)) for value in values):
-        run.waits += 1
+        run.of(timing.Clocks).waits += 1
         reading.formatted(run, tuple(values), node)
     if values and all(isinstance(value, Plain) for value in values):
         return Plain(compound("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
     return Plain()
 
 
-def _star(run: Executor, node: p.Star) -> Value:
+def _star(run: Run, node: p.Star) -> Value:
     return run.evaluate(node.value)
 
 
-def _walrus(run: Executor, node: p.Walrus) -> Value:
+def _walrus(run: Run, node: p.Walrus) -> Value:
     value = run.evaluate(node.value)
     targets.bind_name(run, node.target.id, value)
     return value
 
 
-def _slice(run: Executor, node: p.Slice) -> Value:
+def _slice(run: Run, node: p.Slice) -> Value:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             run.evaluate(part)
     return Plain()
 
 
-def _display(run: Executor, node: p.Display) -> Value:
+def _display(run: Run, node: p.Display) -> Value:
     items: list[Value] = []
     rest: list[Value] = []
     for item in node.items:
@@ -123,7 +121,7 @@ def _display(run: Executor, node: p.Display) -> Value:
     return run.own(Sequence(node.kind, content, run.site(node), run.frame.what))
 
 
-def _dict(run: Executor, node: p.Dict) -> Value:
+def _dict(run: Run, node: p.Dict) -> Value:
     mapping: Mapping = run.own(Mapping(run.site(node), run.frame.what))
     for key_node, value_node in node.pairs:
         value = run.evaluate(value_node)
@@ -143,7 +141,7 @@ def _dict(run: Executor, node: p.Dict) -> Value:
     return mapping
 
 
-def _yield(run: Executor, node: p.Yield) -> Value:
+def _yield(run: Run, node: p.Yield) -> Value:
     value = NOTHING if node.value is None else run.evaluate(node.value)
     if run.frame.on_yield is not None:
         return run.frame.on_yield(value)
@@ -154,16 +152,18 @@ def _yield(run: Executor, node: p.Yield) -> Value:
     return Unknown()
 
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Const: _const,
-    p.Name: _name,
-    p.Attribute: _attribute,
-    p.Slice: _slice,
-    p.Display: _display,
-    p.Dict: _dict,
-    p.Text: _text,
-    p.Star: _star,
-    p.Walrus: _walrus,
-    p.Yield: _yield,
-    p.Opaque: _opaque,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Const: _const,
+        p.Name: _name,
+        p.Attribute: _attribute,
+        p.Slice: _slice,
+        p.Display: _display,
+        p.Dict: _dict,
+        p.Text: _text,
+        p.Star: _star,
+        p.Walrus: _walrus,
+        p.Yield: _yield,
+        p.Opaque: _opaque,
+    }
+)

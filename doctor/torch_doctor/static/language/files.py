@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.frame import top_frame
@@ -21,11 +22,11 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
-    from typing import Any, Final
+    from typing import Any
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
 
 _IMPORT_DEPTH = 12
@@ -35,21 +36,21 @@ LATER_STEPS = 50
 """Steps for each of its statements after that: what defines a name still does."""
 
 
-def namespace_at(run: Executor, path: Path) -> Namespace | None:
+def namespace_at(run: Run, path: Path) -> Namespace | None:
     """A project file's globals; the file is executed when it is first asked for."""
     if path == run.main.source.path:
         return run.home
     if path in run.units:
         return run.units[path]
     unit = run.imports.unit(path)
-    if unit is None or run.importing >= _IMPORT_DEPTH:
+    if unit is None or run.position.importing >= _IMPORT_DEPTH:
         return None
     namespace = Namespace(unit)
     run.units[path] = namespace
     grad, log = run.grad, run.heap.aside()
     steps = run.steps_left
     outer_objects, run.objects = run.objects, dict(run.lasting)
-    run.importing += 1
+    position = run.position
     try:
         _execute_top(run, unit, namespace)
         run.lasting.update(run.objects)
@@ -58,7 +59,7 @@ def namespace_at(run: Executor, path: Path) -> Namespace | None:
         run.heap.undo(0)
         raise
     finally:
-        run.importing -= 1
+        run.position = position
         run.objects = outer_objects
         run.objects.update(run.lasting)
         run.steps_left = steps
@@ -67,30 +68,31 @@ def namespace_at(run: Executor, path: Path) -> Namespace | None:
     return namespace
 
 
-def _execute_top(run: Executor, unit: Unit, namespace: Namespace) -> None:
+def _execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
     """Execute a file's top level; a statement that takes too much is passed over, so that the names after it are there."""
-    outer = (run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building)
-    here = (run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth)
+    outer = run.position
     left = IMPORT_STEPS
     whole = True
     for statement in unit.program.body:
-        run.frame, run.iteration, run.loop = top_frame(unit, namespace), None, None
-        run.modules_called, run.stack, run.building = [], list(outer[4]), list(outer[5])
+        run.position = outer.moved(
+            frame=top_frame(unit, namespace),
+            iteration=None,
+            loop=None,
+            modules_called=(),
+            importing=outer.importing + 1,
+        )
         before = run.steps_left = max(left, LATER_STEPS)
         try:
             goes_on = run.block((statement,))
         except OutOfBudget:
-            run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
             goes_on, whole = True, False
         left -= before - max(run.steps_left, 0)
         if not goes_on:
             break
     run.heap.set(namespace.facts, Fact.EXECUTED, whole)
-    run.frame, run.iteration, run.loop, run.modules_called, run.stack, run.building = outer
-    run.scope, run.assumed, run.guards, run.fork_depth, run.loop_depth = here
 
 
-def namespace_of(run: Executor, value: Namespace, name: str) -> Any:  # noqa: ANN401 - a value or nothing
+def namespace_of(run: Run, value: Namespace, name: str) -> Any:  # noqa: ANN401 - a value or nothing
     """A name of a project file: its global, or the file of that name in its package."""
     found = value.fields.get(name)
     if found is not None:
@@ -103,14 +105,14 @@ def namespace_of(run: Executor, value: Namespace, name: str) -> Any:  # noqa: AN
     return None
 
 
-def imported(run: Executor, path: Path) -> Value:
+def imported(run: Run, path: Path) -> Value:
     """What importing a path of the project gives: its globals, or the folder."""
     if path.suffix != ".py":
         return Package(path)
     return namespace_at(run, path) or Unknown()
 
 
-def import_in_another_cell(run: Executor, name: str) -> p.Import | p.ImportFrom | None:
+def import_in_another_cell(run: Run, name: str) -> p.Import | p.ImportFrom | None:
     """The import that gives a name to a notebook whose cells stand in another order than they were run in."""
     unit = run.frame.unit
     if unit.source.cells is None:
@@ -123,7 +125,7 @@ def import_in_another_cell(run: Executor, name: str) -> p.Import | p.ImportFrom 
     return None
 
 
-def from_all_of_library(run: Executor, name: str) -> Value | None:
+def from_all_of_library(run: Run, name: str) -> Value | None:
     """A name that only `from torch.optim import *` can have brought, in this file or in one of which it takes all."""
     if name.startswith("_") or not run.frame.unit.takes_whole:
         return None
@@ -133,7 +135,7 @@ def from_all_of_library(run: Executor, name: str) -> Value | None:
     return Lib(f"{found[0]}.{name}") if len(found) == 1 and found[0] else None
 
 
-def _taken_whole(run: Executor, unit: Unit, depth: int = 3) -> Iterator[str]:
+def _taken_whole(run: Run, unit: Unit, depth: int = 3) -> Iterator[str]:
     """The libraries of which a file takes all; "" for a file of the project that is not there."""
     for node in unit.takes_whole:
         path = run.imports.find(unit.source.path, node.module, node.level)
@@ -143,7 +145,7 @@ def _taken_whole(run: Executor, unit: Unit, depth: int = 3) -> Iterator[str]:
             yield from _taken_whole(run, inner, depth - 1)
 
 
-def _import(run: Executor, node: p.Import) -> bool:
+def _import(run: Run, node: p.Import) -> bool:
     path = run.frame.unit.source.path
     found = run.imports.find(path, node.module)
     first = node.module.partition(".")[0]
@@ -160,7 +162,7 @@ def _import(run: Executor, node: p.Import) -> bool:
     return True
 
 
-def _import_from(run: Executor, node: p.ImportFrom) -> bool:
+def _import_from(run: Run, node: p.ImportFrom) -> bool:
     path = run.frame.unit.source.path
     found = run.imports.find(path, node.module, node.level)
     if found is None:
@@ -192,7 +194,7 @@ def _import_from(run: Executor, node: p.ImportFrom) -> bool:
     return True
 
 
-def _all_of_library(run: Executor, module: str) -> None:
+def _all_of_library(run: Run, module: str) -> None:
     """`from torch.nn import *`: what the tables know of it."""
     from torch_doctor.static.tables import layers, losses  # noqa: PLC0415 - rarely needed
 
@@ -203,12 +205,14 @@ def _all_of_library(run: Executor, module: str) -> None:
                 targets.bind_name(run, name[len(prefix) :], Lib(name))
 
 
-def module_name(run: Executor) -> str:
+def module_name(run: Run) -> str:
     """`__name__` of the current file."""
     return "__main__" if run.frame.unit is run.main else run.frame.unit.source.path.stem
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.Import: _import,
-    p.ImportFrom: _import_from,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.Import: _import,
+        p.ImportFrom: _import_from,
+    }
+)

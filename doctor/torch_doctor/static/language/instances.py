@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import construction, module_building, parameters, rows
+from torch_doctor.static.training import construction, module_building, parameters, rows, workers
 from torch_doctor.static.values import (
     Call,
     ClassValue,
@@ -21,10 +21,10 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def instantiate(run: Executor, cls: ClassValue, call: Call) -> Value:
+def instantiate(run: Run, cls: ClassValue, call: Call) -> Value:
     """Construct an object of a project class."""
     if module_building.is_module_class(run, cls):
         return module_building.build_module(run, cls, call)
@@ -32,13 +32,13 @@ def instantiate(run: Executor, cls: ClassValue, call: Call) -> Value:
     if special is not None:
         return special
     thing: Instance = run.own(Instance(cls, run.site(call.node)))
-    before = (run.draws, run.reorders)
+    before = (run.of(workers.Drawing).calls, run.of(workers.Drawing).reorders)
     initialise(run, thing, cls, call)
     rows.remember_arguments(run, thing, call, before)
     return thing
 
 
-def initialise(run: Executor, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
+def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
     """Run the constructor that a class finds."""
     found = cls.find("__init__")
     if found is not None and isinstance(found[0], FunctionValue):
@@ -51,7 +51,7 @@ def initialise(run: Executor, thing: Instance | Module, cls: ClassValue, call: C
             invocation.enter(run, after[0], Call((thing,), {}, call.node))
 
 
-def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
+def _fill_dataclass(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
     names: list[str] = []
     for base in reversed(cls.mro()):
         if isinstance(base, ClassValue):
@@ -63,7 +63,7 @@ def _fill_dataclass(run: Executor, thing: Instance | Module, cls: ClassValue, ca
         run.heap.set(thing.fields, name, value)
 
 
-def special_instance(run: Executor, cls: ClassValue, call: Call) -> Value | None:
+def special_instance(run: Run, cls: ClassValue, call: Call) -> Value | None:
     """Construct an object of a project class that derives from a library's optimizer, loader or scheduler; else None."""
     names = [canonical(name) for name in cls.libraries()]
     thing: Value | None = None

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.frame import Frame, Landing
-from torch_doctor.static.machine import DEPTH, RECURSIONS
-from torch_doctor.static.training import autocasting, roles
+from torch_doctor.static.run import DEPTH, RECURSIONS
+from torch_doctor.static.training import autocasting, functional_dropout, roles
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
@@ -33,7 +33,7 @@ from torch_doctor.trace import CallEntered, CallExited, Scope, ScopeKind
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Conditions, Symbol
 
 
@@ -41,7 +41,7 @@ MORE = "**more"
 """The key of what callers out of sight may give beside the parameters that have a name."""
 
 
-def called(run: Executor, function: FunctionValue, call: Call) -> Value:
+def called(run: Run, function: FunctionValue, call: Call) -> Value:
     """Call a project function; one that was made a context manager waits for its `with`."""
     if function.style == "contextmanager":
         return Suspended(function, call.args, call.keywords)
@@ -49,7 +49,7 @@ def called(run: Executor, function: FunctionValue, call: Call) -> Value:
 
 
 def enter(
-    run: Executor,
+    run: Run,
     function: FunctionValue,
     call: Call,
     on_yield: Callable[[Value], Value] | None = None,
@@ -57,8 +57,8 @@ def enter(
     """Execute a project function; what it returns, or an unknown value where it is not followed."""
     run.spend()
     repeated = sum(1 for entered in run.stack if entered.node is function.node)
-    if len(run.stack) >= DEPTH or repeated >= RECURSIONS or run.passing:
-        if not run.passing:
+    if len(run.stack) >= DEPTH or repeated >= RECURSIONS or run.position.passing:
+        if not run.position.passing:
             run.give_up(
                 call.node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
             )
@@ -77,27 +77,25 @@ def enter(
     if function.node.name == "__init__" and isinstance(frame.self, Module):
         run.heap.set(frame.self.facts, Fact.CONSTRUCTOR, function)
     _bind_parameters(run, frame, function, call)
-    outer = (run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop)
+    outer = run.position
     quiet = bool(run.modules_called)
     where = function.unit.site(function.node.name_at)
     if not quiet:
         run.emit(CallEntered, call.node, function=function.node.name, function_site=where)
-        run.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer[1], name=function.node.name)
-    run.frame = frame
-    run.iteration = run.loop = None
+    run.position = outer.moved(frame=frame, iteration=None, loop=None, stack=(*outer.stack, function))
+    if not quiet:
+        run.position.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer.scope, name=function.node.name)
     grad, autocast = run.grad, autocasting.current(run)
     for context in function.contexts:
         if isinstance(context, Context):
             run.set_grad(context.name, context.enabled, context.born)
         elif isinstance(context, Autocast):
             autocasting.enter(run, context)
-    run.stack.append(function)
     frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
-    mode_tests = run.mode_tests
+    mode_tests = run.of(functional_dropout.ModeTests).count
     falls_through = run.block(function.node.body)
-    run.mode_tests = mode_tests
+    run.of(functional_dropout.ModeTests).count = mode_tests
     alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
-    run.stack.pop()
     run.dead_end = not alive
     if not alive:
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
@@ -106,7 +104,7 @@ def enter(
     switches = [context for context in function.contexts if isinstance(context, Context)]
     if alive and switches:
         run.set_grad("decorator", grad, switches[-1].born, leave=True)
-    run.frame, run.scope, run.assumed, run.guards, run.iteration, run.loop = outer
+    run.position = outer
     if not quiet:
         run.emit(CallExited, call.node, function=function.node.name)
     if function.node.generator and on_yield is None:
@@ -115,13 +113,13 @@ def enter(
     return _result(run, frame, falls_through=falls_through)
 
 
-def _may_initialise(run: Executor) -> None:
+def _may_initialise(run: Run) -> None:
     """What is not followed may have initialised the modules under construction."""
     for module in run.building:
         run.heap.set(module.facts, Fact.INITIALISED, value=True)
 
 
-def _result(run: Executor, frame: Frame, *, falls_through: bool) -> Value:
+def _result(run: Run, frame: Frame, *, falls_through: bool) -> Value:
     """What a function returns: one value, or one of a few that are told apart by what each path assumed."""
     returned = list(frame.returned)
     if falls_through:
@@ -147,7 +145,7 @@ def _follows(fact: tuple[Symbol, bool], facts: Conditions) -> bool:
     return operator == "==" and not holds and any(yes and other[:2] == ("==", sides[0]) for other, yes in facts)
 
 
-def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, call: Call) -> None:
+def _bind_parameters(run: Run, frame: Frame, function: FunctionValue, call: Call) -> None:
     fields = frame.fields
     positional = list(call.args)
     spread: Value | None = None
@@ -178,8 +176,8 @@ def _bind_parameters(run: Executor, frame: Frame, function: FunctionValue, call:
         elif spread is not None and parameter.kind == "plain":
             fields[name] = spread
         elif parameter.default is not None and open_ is None:
-            outer, run.frame = run.frame, Frame(function.unit, function.closure.globals, function.closure)
+            outer, run.position.frame = run.frame, Frame(function.unit, function.closure.globals, function.closure)
             fields[name] = run.evaluate(parameter.default)
-            run.frame = outer
+            run.position.frame = outer
         else:
             fields[name] = roles.argument_for(run, parameter, function) if open_ is None else Unknown()

@@ -46,17 +46,17 @@ if TYPE_CHECKING:
     from typing import Final
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def set_item(run: Executor, holder: Value, key: Value, new: Value, node: p.Node, target: p.Index) -> None:
+def set_item(run: Run, holder: Value, key: Value, new: Value, node: p.Node, target: p.Index) -> None:
     """Assign an item."""
     setter = HOLDERS.get(holder.__class__)
     if setter is not None:
         setter(run, holder, run.resolve(key), new, target, node)
 
 
-def _of_mapping(run: Executor, holder: Mapping, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
+def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
     if isinstance(key, Const) and hashable(key.value):
         run.heap.set(holder.fields, ("key", key.value), new)
         return
@@ -70,7 +70,7 @@ def _of_mapping(run: Executor, holder: Mapping, key: Value, new: Value, target: 
     _note(run, holder, node)
 
 
-def _of_sequence(run: Executor, holder: Sequence, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+def _of_sequence(run: Run, holder: Sequence, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
     content = holder.content
     if isinstance(key, Const) and isinstance(key.value, int) and -len(content.items) <= key.value < len(content.items):
         items = list(content.items)
@@ -83,25 +83,25 @@ def _of_sequence(run: Executor, holder: Sequence, key: Value, new: Value, _: p.I
     _note(run, holder, node)
 
 
-def _of_module(run: Executor, holder: Module, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+def _of_module(run: Run, holder: Module, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
     module_parts.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node)
     if module_parts.listed(holder) is not None:
         module_parts.add_to_list(run, holder, (new,), node)
 
 
-def _of_instance(run: Executor, holder: Instance, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+def _of_instance(run: Run, holder: Instance, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
     found = holder.cls.find("__setitem__")
     if found is not None and isinstance(found[0], FunctionValue):
         invocation.enter(run, found[0], Call((holder, key, new), {}, node))
 
 
-def _of_unknown(run: Executor, holder: Unknown, _: Value, new: Value, __: p.Index, node: p.Node) -> None:
+def _of_unknown(run: Run, holder: Unknown, _: Value, new: Value, __: p.Index, node: p.Node) -> None:
     places.disturbed(run, holder)
     if run.modules_called:
         plain_tensors.left(run, new, node)
 
 
-def written_into(run: Executor, holder: Tensor, new: Value) -> Tensor:
+def written_into(run: Run, holder: Tensor, new: Value) -> Tensor:
     """What a tensor is when some of its elements have been overwritten, `holder[key] = new`, which autograd records.
 
     One that was only allocated means what is put there; where old and new numbers mean different things, nobody knows.
@@ -129,13 +129,13 @@ def _allocated(tensor: Tensor) -> bool:
     return isinstance(made, Making) and made.name in ALLOCATORS
 
 
-def _note(run: Executor, holder: Sequence | Mapping, node: p.Node) -> None:
+def _note(run: Run, holder: Sequence | Mapping, node: p.Node) -> None:
     site = run.site(node)
     if site not in holder.fact(Fact.FILLED):
         run.heap.set(holder.facts, Fact.FILLED, (*holder.fact(Fact.FILLED), site))
 
 
-HOLDERS: Final[dict[type[Value], Callable[[Executor, Any, Value, Value, p.Index, p.Node], None]]] = {
+HOLDERS: Final[dict[type[Value], Callable[[Run, Any, Value, Value, p.Index, p.Node], None]]] = {
     Mapping: _of_mapping,
     Sequence: _of_sequence,
     Module: _of_module,

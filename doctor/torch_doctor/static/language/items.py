@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, containers
 from torch_doctor.static.measuring import making
@@ -37,29 +38,29 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def _index(run: Executor, node: p.Index) -> Value:
+def _index(run: Run, node: p.Index) -> Value:
     value = run.resolve(run.evaluate(node.value))
     key = run.resolve(run.evaluate(node.key))
     return item_at(run, value, key, node)
 
 
-def item_at(run: Executor, value: Value, key: Value, node: p.Index) -> Value:
+def item_at(run: Run, value: Value, key: Value, node: p.Index) -> Value:
     """`value[key]`."""
     return ITEMS.get(value.__class__, _of_value)(run, value, key, node)
 
 
-def _of_value(_: Executor, value: Value, __: Value, ___: p.Index) -> Value:
+def _of_value(_: Run, value: Value, __: Value, ___: p.Index) -> Value:
     return Unknown(value.flow, held((value,)))
 
 
-def _of_any(run: Executor, value: Either, key: Value, node: p.Index) -> Value:
+def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:
     return summary(item_at(run, option, key, node) for _, option in value.options)
 
 
-def _of_sequence(run: Executor, value: Sequence, key: Value, node: p.Index) -> Value:
+def _of_sequence(run: Run, value: Sequence, key: Value, node: p.Index) -> Value:
     content = value.content
     if isinstance(node.key, p.Slice):
         kept = Content((), summary(content.all()) if content.all() else None)
@@ -67,7 +68,7 @@ def _of_sequence(run: Executor, value: Sequence, key: Value, node: p.Index) -> V
     return _in_content(run, content, key)
 
 
-def _of_module(run: Executor, value: Module, key: Value, node: p.Index) -> Value:
+def _of_module(run: Run, value: Module, key: Value, node: p.Index) -> Value:
     content = module_parts.listed(value)
     if content is None:
         return run.attribute(value, str(key.value) if isinstance(key, Const) else ANY_NAME, node)
@@ -76,7 +77,7 @@ def _of_module(run: Executor, value: Module, key: Value, node: p.Index) -> Value
     return _in_content(run, content, key)
 
 
-def _in_content(run: Executor, content: Content, key: Value) -> Value:
+def _in_content(run: Run, content: Content, key: Value) -> Value:
     if isinstance(key, Const) and isinstance(key.value, int) and content.rest is None:
         try:
             return content.items[key.value]
@@ -87,7 +88,7 @@ def _in_content(run: Executor, content: Content, key: Value) -> Value:
     return run.resolve(summary(content.all())) if content.all() else Unknown()
 
 
-def _of_mapping(run: Executor, value: Mapping, key: Value, _: p.Index) -> Value:
+def _of_mapping(run: Run, value: Mapping, key: Value, _: p.Index) -> Value:
     if isinstance(key, Const) and hashable(key.value):
         found = value.fields.get(("key", key.value))
         return run.resolve(found) if isinstance(found, Value) else value.fields.get("rest") or Unknown()
@@ -95,7 +96,7 @@ def _of_mapping(run: Executor, value: Mapping, key: Value, _: p.Index) -> Value:
     return containers.chosen(run, value, key) or (summary(everything) if everything else Unknown())
 
 
-def _of_tensor(run: Executor, value: Tensor, key: Value, node: p.Index) -> Value:
+def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     meta = making("[]", (value, key), None, node.key)
     masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
     made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
@@ -103,26 +104,26 @@ def _of_tensor(run: Executor, value: Tensor, key: Value, node: p.Index) -> Value
     taken = isinstance(node.key, (p.Slice, p.Display)) or isinstance(key, Tensor)
     place = value.place if taken else containers.place_of_row(value)
     item = value.altered(made_by=made_by, scalar=None, meta=meta, made=made, place=place)
-    if run.shares.of and isinstance(key, (Const, Plain)):
+    if run.of(memory.Shares).of and isinstance(key, (Const, Plain)):
         memory.viewed(run, "select", value, item)
     return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
 
 
-def _of_plain(run: Executor, value: Plain, key: Value, node: p.Index) -> Value:
+def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     symbol = compound("[]", value.symbol, conditions.symbol_of(key))
     plain = plain_from((value,), symbol, size=containers.size_in(value, key))
     return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
 
 
-def _of_instance(run: Executor, value: Instance, key: Value, node: p.Index) -> Value:
+def _of_instance(run: Run, value: Instance, key: Value, node: p.Index) -> Value:
     return containers.item_of_instance(run, value, key, node)
 
 
-def _of_library(_: Executor, value: Lib, __: Value, ___: p.Index) -> Value:
+def _of_library(_: Run, value: Lib, __: Value, ___: p.Index) -> Value:
     return value  # a generic alias: List[int]
 
 
-def _of_unknown(run: Executor, value: Unknown, key: Value, node: p.Index) -> Value:
+def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     flow = value.flow.part(key.value) if isinstance(key, Const) and isinstance(key.value, str) else value.flow
     sliced = isinstance(node.key, p.Slice)
     place = value.place if sliced else places.part(value.place) if isinstance(key, Const) else None
@@ -130,7 +131,7 @@ def _of_unknown(run: Executor, value: Unknown, key: Value, node: p.Index) -> Val
     return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
 
 
-ITEMS: Final[dict[type[Value], Callable[[Executor, Any, Value, p.Index], Value]]] = {
+ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {
     Either: _of_any,
     Sequence: _of_sequence,
     Module: _of_module,
@@ -145,6 +146,8 @@ ITEMS: Final[dict[type[Value], Callable[[Executor, Any, Value, p.Index], Value]]
 }
 """What an item of a value of each type is."""
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Index: _index,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Index: _index,
+    }
+)

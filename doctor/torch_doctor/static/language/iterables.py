@@ -8,7 +8,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED
 from torch_doctor.static.language import operators, streams
 from torch_doctor.static.library import library
-from torch_doctor.static.training import sums
+from torch_doctor.static.training import splitting, sums
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
@@ -26,17 +26,17 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 @library("builtins.iter")
-def iterator(run: Executor, _: str, call: Call) -> Value:
+def iterator(run: Run, _: str, call: Call) -> Value:
     """`iter(items)`."""
     return streams.stream_of(run, call.argument(0) or NOTHING)
 
 
 @library("builtins.range")
-def counted(_: Executor, __: str, call: Call) -> Value:
+def counted(_: Run, __: str, call: Call) -> Value:
     """`range(start, stop, step)`."""
     args = call.args
     numbers = [value.value for value in args if isinstance(value, Const) and isinstance(value.value, int)]
@@ -52,15 +52,15 @@ def counted(_: Executor, __: str, call: Call) -> Value:
 
 
 @library("builtins.map", "builtins.filter")
-def mapped(run: Executor, name: str, call: Call) -> Value:
+def mapped(run: Run, name: str, call: Call) -> Value:
     """`map(function, items)` and `filter(function, items)`."""
-    run.rows.samples += 1
+    run.of(splitting.Rows).samples += 1
     result = _mapped(run, name.removeprefix("builtins."), call)
-    run.rows.samples -= 1
+    run.of(splitting.Rows).samples -= 1
     return result
 
 
-def _mapped(run: Executor, name: str, call: Call) -> Value:
+def _mapped(run: Run, name: str, call: Call) -> Value:
     function, *iterables = call.args
     if not iterables:
         return Unknown()
@@ -83,7 +83,7 @@ def _mapped(run: Executor, name: str, call: Call) -> Value:
 
 
 @library("builtins.sum", "builtins.max", "builtins.min")
-def reduced(run: Executor, name: str, call: Call) -> Value:
+def reduced(run: Run, name: str, call: Call) -> Value:
     """The sum, the largest or the smallest of several values."""
     name = name.removeprefix("builtins.")
     if name != "sum" and len(call.args) > 1:

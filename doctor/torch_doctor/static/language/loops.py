@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.frame import Landing
 from torch_doctor.static.language import conditions, streams, targets
@@ -11,13 +12,12 @@ from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, Scope, Sco
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final
 
-    from torch_doctor.static.executor import Executor
     from torch_doctor.static.iteration import Course
+    from torch_doctor.static.run import Run
 
 
-def _for(run: Executor, node: p.For) -> bool:
+def _for(run: Run, node: p.For) -> bool:
     course = streams.course_of(run, node.over, node.body)
 
     def begin(number: int) -> bool:
@@ -29,7 +29,7 @@ def _for(run: Executor, node: p.For) -> bool:
     return alive and run.block(node.other)
 
 
-def _while(run: Executor, node: p.While) -> bool:
+def _while(run: Run, node: p.While) -> bool:
     course = streams.endless_course(run, node)
     stopped = [False]
 
@@ -45,7 +45,7 @@ def _while(run: Executor, node: p.While) -> bool:
 
 
 def iterate(
-    run: Executor, node: p.Node, head: p.At, course: Course, begin: Callable[[int], bool], body: Callable[[], bool]
+    run: Run, node: p.Node, head: p.At, course: Course, begin: Callable[[int], bool], body: Callable[[], bool]
 ) -> bool:
     """Run a loop's passes, each in its own scope; False when no path leaves the loop."""
     site = run.frame.unit.site(head)
@@ -55,11 +55,11 @@ def iterate(
     quiet = bool(run.modules_called)
     if not quiet:
         run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over)
-    run.loop = Landing(run.heap.mark(), run.fork_depth)
-    run.loop_depth += 1
+    run.position.loop = end = Landing(run.heap.mark(), run.fork_depth)
+    run.position.loop_depth += 1
     alive = True
     for number in range(1, course.passes + 1):
-        run.scope = Scope(
+        run.position.scope = Scope(
             kind=ScopeKind.ITERATION,
             site=site,
             parent=outer_scope,
@@ -69,23 +69,25 @@ def iterate(
         )
         if not quiet:
             run.emit(LoopIterated, site, loop=number_of_loop, number=number)
-        run.iteration = Landing(run.heap.mark(), run.fork_depth)
+        run.position.iteration = next_pass = Landing(run.heap.mark(), run.fork_depth)
         if not begin(number):
             break
-        alive = run.land(run.iteration, alive=body())
-        run.assumed, run.guards = assumed, guards
+        alive = run.land(next_pass, alive=body())
+        run.position.assumed, run.position.guards = assumed, guards
         if not alive:
             break
-    run.loop_depth -= 1
-    run.scope = outer_scope
-    alive = run.land(run.loop, alive=alive)
-    run.iteration, run.loop = outer_landings
+    run.position.loop_depth -= 1
+    run.position.scope = outer_scope
+    alive = run.land(end, alive=alive)
+    run.position.iteration, run.position.loop = outer_landings
     if not quiet:
         run.emit(LoopExited, site, loop=number_of_loop)
     return alive
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.For: _for,
-    p.While: _while,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.For: _for,
+        p.While: _while,
+    }
+)

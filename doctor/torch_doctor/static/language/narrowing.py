@@ -30,10 +30,10 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def asked(run: Executor, value: Value, cls: Value, node: p.Node) -> Value:
+def asked(run: Run, value: Value, cls: Value, node: p.Node) -> Value:
     """`isinstance(value, cls)`: its outcome; what was asked about is narrowed by it."""
     outcome = is_instance(run, value, cls)
     if isinstance(value, Either) and isinstance(outcome, Plain):
@@ -60,7 +60,7 @@ def deciding(value: Either, answers: list[Value]) -> Plain | None:
     return None
 
 
-def to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None:
+def to_tensor(run: Run, value: Value, outcome: Value, node: p.Node) -> None:
     """Something was asked whether it is a tensor: where it is not, its name stands for something without a graph."""
     argument = node.args[0] if isinstance(node, p.Call) and node.args else None
     if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)) or not isinstance(argument, p.Name):
@@ -73,7 +73,7 @@ def to_tensor(run: Executor, value: Value, outcome: Value, node: p.Node) -> None
         run.heap.set(holder.fields, argument.id, either((*tensors, (no, Plain()))))
 
 
-def _to_options(run: Executor, value: Either, cls: Value, symbol: Symbol, node: p.Node) -> None:
+def _to_options(run: Run, value: Either, cls: Value, symbol: Symbol, node: p.Node) -> None:
     """One of a few values was asked for its class: in each arm only those are left that fit the answer."""
     holder, name = _place(run, node)
     if holder is None:
@@ -88,7 +88,7 @@ def _to_options(run: Executor, value: Either, cls: Value, symbol: Symbol, node: 
     run.heap.set(holder.fields, name, either(options))
 
 
-def _place(run: Executor, node: p.Node) -> tuple[Object | None, str]:
+def _place(run: Run, node: p.Node) -> tuple[Object | None, str]:
     """Where the first argument of a call is kept: the object that has it as a variable or an attribute, and its name."""
     argument = node.args[0] if isinstance(node, p.Call) and node.args else None
     if isinstance(argument, p.Name):
@@ -100,7 +100,7 @@ def _place(run: Executor, node: p.Node) -> tuple[Object | None, str]:
     return None, ""
 
 
-def is_instance(run: Executor, value: Value, cls: Value) -> Value:
+def is_instance(run: Run, value: Value, cls: Value) -> Value:
     """The outcome of `isinstance(value, cls)`."""
     options = cls.content.items if isinstance(cls, Sequence) else (cls,)
     names = [canonical(option.name) if isinstance(option, Lib) else "" for option in options]

@@ -37,10 +37,10 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def of_class(run: Executor, value: ClassValue, name: str, _: p.Node) -> Value:
+def of_class(run: Run, value: ClassValue, name: str, _: p.Node) -> Value:
     """Take an attribute of a class."""
     if name == "__name__":
         return Const(value.name)
@@ -56,7 +56,7 @@ def of_class(run: Executor, value: ClassValue, name: str, _: p.Node) -> Value:
     return attribute
 
 
-def of_super(run: Executor, value: Super, name: str, node: p.Node) -> Value:
+def of_super(run: Run, value: Super, name: str, node: p.Node) -> Value:
     """Take an attribute of `super()`."""
     thing = value.self
     cls = thing.cls if isinstance(thing, (Instance, Module)) else thing if isinstance(thing, ClassValue) else None
@@ -81,7 +81,7 @@ def _module_before(cls: ClassValue, found: ClassValue, after: Value) -> bool:
     return any(isinstance(base, Lib) and canonical(base.name) in layers.MODULE_BASES for base in between)
 
 
-def _bound(run: Executor, attribute: Value, thing: Value, node: p.Node) -> Value:
+def _bound(run: Run, attribute: Value, thing: Value, node: p.Node) -> Value:
     if isinstance(attribute, FunctionValue):
         if attribute.style == "static":
             return attribute
@@ -93,7 +93,7 @@ def _bound(run: Executor, attribute: Value, thing: Value, node: p.Node) -> Value
     return attribute
 
 
-def of_instance(run: Executor, value: Instance, name: str, node: p.Node) -> Value:
+def of_instance(run: Run, value: Instance, name: str, node: p.Node) -> Value:
     """Take an attribute of an object of a class of the project."""
     found = value.fields.get(name)
     if isinstance(found, Value):
@@ -110,7 +110,7 @@ def of_instance(run: Executor, value: Instance, name: str, node: p.Node) -> Valu
     return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))
 
 
-def of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value:
+def of_module(run: Run, value: Module, name: str, node: p.Node) -> Value:
     """Take an attribute of a module: its own, its class's, or one that torch gives it."""
     if name == "module" and value.shell:
         inner = run.objects.get(value.id)
@@ -128,7 +128,7 @@ def of_module(run: Executor, value: Module, name: str, node: p.Node) -> Value:
     return _of_torch(run, value, name) or _part(run, value, name)
 
 
-def _training(run: Executor, value: Module) -> Value:
+def _training(run: Run, value: Module) -> Value:
     """Whether the module is in training mode."""
     mode = modes.current_mode(run, value)
     if value.cls is not None:
@@ -136,7 +136,7 @@ def _training(run: Executor, value: Module) -> Value:
     return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
 
 
-def _of_torch(run: Executor, value: Module, name: str) -> Value | None:
+def _of_torch(run: Run, value: Module, name: str) -> Value | None:
     """What torch gives every module, or its layers; None where the name is none of theirs."""
     if name == "__call__" or (name == "module" and value.cls is None):  # the way to what DataParallel wraps
         return value
@@ -155,7 +155,7 @@ def _of_torch(run: Executor, value: Module, name: str) -> Value | None:
     return None
 
 
-def _part(run: Executor, value: Module, name: str) -> Value:
+def _part(run: Run, value: Module, name: str) -> Value:
     """A part of a module that was not built in sight."""
     head = models.classifier_head(value.layer) if value.cls is None else None
     if value.cls is None and (not value.layer or (head is not None and head[0] == name)):

@@ -6,6 +6,7 @@ import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
@@ -36,9 +37,9 @@ from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final
+    from typing import Any
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -52,11 +53,11 @@ _LARGE = 1_000_000
 _LONG = 10_000
 
 
-def _operation(run: Executor, node: p.Operation) -> Value:
+def _operation(run: Run, node: p.Operation) -> Value:
     return operate(run, node.op, tuple(run.resolve(run.evaluate(operand)) for operand in node.operands), node)
 
 
-def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value:
+def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value:
     """Apply an operator."""
     if op == "/":
         sums.divided(run, operands, node)
@@ -67,7 +68,7 @@ def operate(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -
         if sequence is not None:
             return sequence
     if all(isinstance(value, (Const, Plain)) for value in operands):
-        if op == "-" and run.clocks and len(operands) > 1:
+        if op == "-" and run.of(timing.Clocks).read and len(operands) > 1:
             timing.difference(run, operands[0], operands[1], node)
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         plain = plain_from(operands, compound(op, *(conditions.symbol_of(value) for value in operands)), size=size)
@@ -112,7 +113,7 @@ def divided(flow: Flow) -> Flow:
     return flow if flow.divided else replace(flow, divided=True)
 
 
-def recorded(run: Executor, flow: Flow) -> Flow:
+def recorded(run: Run, flow: Flow) -> Flow:
     """What the current grad mode leaves of a computation's history."""
     grad = run.grad
     if grad is True or flow.graph is False:
@@ -122,7 +123,7 @@ def recorded(run: Executor, flow: Flow) -> Flow:
     return replace(flow, graph=None)
 
 
-def _on_sequence(run: Executor, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
+def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:
     first, *others = operands if isinstance(operands[0], Sequence) or op != "*" else operands[::-1]
     if not isinstance(first, Sequence) or not others:
         return None
@@ -202,6 +203,8 @@ def _scalar(op: str, operands: tuple[Value, ...]) -> bool | None:
     return False if False in found and op != "@" else None
 
 
-EXPRESSIONS: Final[dict[type[p.Expr], Callable[[Executor, Any], Value]]] = {
-    p.Operation: _operation,
-}
+dispatch.EXPRESSIONS.update(
+    {
+        p.Operation: _operation,
+    }
+)

@@ -10,7 +10,7 @@ from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, training, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts, places
+from torch_doctor.static.training import construction, loaders, module_parts, places
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Args,
@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def opaque(run: Executor, func: Value, call: Call) -> Value:
+def opaque(run: Run, func: Value, call: Call) -> Value:
     """A call that cannot be followed: what it gets is handed over, what it returns may hold on to all of it."""
     values = call.values
     holders = (*values, func)
@@ -73,7 +73,7 @@ def opaque(run: Executor, func: Value, call: Call) -> Value:
     return Unknown(flows, holds)
 
 
-def hand_over(run: Executor, to: str, holders: Args, values: Args, node: p.Node) -> None:
+def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> None:
     """Write that what these values hold went out of sight."""
     reached = held(holders)
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
@@ -81,11 +81,12 @@ def hand_over(run: Executor, to: str, holders: Args, values: Args, node: p.Node)
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     kept = frozenset[int]().union(*(value.flow.retained for value in values))
-    scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=run.scales)
-    loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=run.loads)
+    any_scaler, any_loader = run.of(construction.Scalers).any, run.of(loaders.Loads).any
+    scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
+    reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
     whole = module_parts.with_parts(run, modules)
-    places.lost_sight(run, whole, loaders)
-    if optimizers or modules or forwards or kept or scalers or loaders:
+    places.lost_sight(run, whole, reached_loaders)
+    if optimizers or modules or forwards or kept or scalers or reached_loaders:
         run.emit(
             Escaped,
             node,
@@ -95,11 +96,11 @@ def hand_over(run: Executor, to: str, holders: Args, values: Args, node: p.Node)
             forwards=forwards,
             retained=kept,
             scalers=scalers,
-            loaders=loaders,
+            loaders=reached_loaders,
         )
 
 
-def call_back(run: Executor, value: Value, node: p.Node, given: Args = ()) -> None:
+def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:
     """A project function was handed out: it is run once with what it is given, in a grad mode that nobody knows."""
     value = run.resolve(value)
     function = value.function if isinstance(value, Bound) else value
@@ -111,7 +112,7 @@ def call_back(run: Executor, value: Value, node: p.Node, given: Args = ()) -> No
     run.heap.set(run.state.fields, "grad", mode)
 
 
-def dropped(run: Executor, before: int, call: p.Call) -> None:
+def dropped(run: Run, before: int, call: p.Call) -> None:
     """Say of a forward that this call made since event `before` that nobody takes its result."""
     site = run.site(call)
     for event in run.trace.events[before:]:
@@ -120,13 +121,13 @@ def dropped(run: Executor, before: int, call: p.Call) -> None:
 
 
 @library_family(launchers.LAUNCHERS, stage=Stage.ADAPTER)
-def launch(run: Executor, name: str, call: Call) -> Value | None:
+def launch(run: Run, name: str, call: Call) -> Value | None:
     """A function of a library that runs the user's function."""
     return launched(run, launchers.LAUNCHERS[name], call)
 
 
 @library_family(wrappers.APPLIED, stage=Stage.ADAPTER)
-def applied(run: Executor, name: str, call: Call) -> Value | None:
+def applied(run: Run, name: str, call: Call) -> Value | None:
     """Call what is given first, as `data_parallel(module, inputs, devices)` and `checkpoint(function, *args)` do."""
     if not call.args or not isinstance(call.args[0], (Module, Bound, FunctionValue, Either)):
         return None
@@ -137,7 +138,7 @@ def applied(run: Executor, name: str, call: Call) -> Value | None:
     return run.call(call.args[0], Call(given, {}, call.node))
 
 
-def launched(run: Executor, launcher: launchers.Launcher, call: Call) -> Value | None:
+def launched(run: Run, launcher: launchers.Launcher, call: Call) -> Value | None:
     """A function of a library that runs the user's function; None when there is none to run."""
     function: Value | None = call.keywords.get(launcher.name)
     if function is None and launcher.function is not None and launcher.function < len(call.args):

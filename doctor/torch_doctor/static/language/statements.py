@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import outside
-from torch_doctor.static.training import container_methods, lost_moves, not_called
+from torch_doctor.static.training import container_methods, lost_moves, not_called, places
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
@@ -15,32 +16,29 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
-
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def _annotate(run: Executor, node: p.Annotate) -> bool:
+def _annotate(run: Run, node: p.Annotate) -> bool:
     cls = run.frame.owner
     if cls is not None and node.name not in cls.fact(Fact.ANNOTATED):
         run.heap.set(cls.facts, Fact.ANNOTATED, (*cls.fact(Fact.ANNOTATED), node.name))
     return True
 
 
-def _evaluate(run: Executor, node: p.Evaluate) -> bool:
+def _evaluate(run: Run, node: p.Evaluate) -> bool:
     before = len(run.trace.events)
     value = run.evaluate(node.value)
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
         outside.dropped(run, before, node.value)
-    if run.moved[0] is node.value:
+    if run.of(places.Meetings).moved[0] is node.value:
         lost_moves.dropped(run, node.value)
     if isinstance(node.value, (p.Attribute, p.Name)):
         not_called.mentioned(run, value, node.value)
     return True
 
 
-def _return(run: Executor, node: p.Return) -> bool:
+def _return(run: Run, node: p.Return) -> bool:
     value = NOTHING if node.value is None else run.evaluate(node.value)
     frame = run.frame
     landing = frame.returns
@@ -53,23 +51,23 @@ def _return(run: Executor, node: p.Return) -> bool:
     return False
 
 
-def _raise(run: Executor, _: p.Raise) -> bool:
+def _raise(run: Run, _: p.Raise) -> bool:
     return False
 
 
-def _break(run: Executor, _: p.Break) -> bool:
+def _break(run: Run, _: p.Break) -> bool:
     if run.loop is not None:
         run.jump(run.loop)
     return False
 
 
-def _continue(run: Executor, _: p.Continue) -> bool:
+def _continue(run: Run, _: p.Continue) -> bool:
     if run.iteration is not None:
         run.jump(run.iteration)
     return False
 
 
-def _delete(run: Executor, node: p.Delete) -> bool:
+def _delete(run: Run, node: p.Delete) -> bool:
     for target in node.targets:
         if isinstance(target, p.Name):
             holder = run.frame.holder(target.id)
@@ -86,19 +84,21 @@ def _delete(run: Executor, node: p.Delete) -> bool:
     return True
 
 
-def _outer(run: Executor, node: p.Outer) -> bool:
+def _outer(run: Run, node: p.Outer) -> bool:
     for name in node.names:
         run.frame.outer[name] = node.is_global
     return True
 
 
-STATEMENTS: Final[dict[type[p.Stmt], Callable[[Executor, Any], bool]]] = {
-    p.Annotate: _annotate,
-    p.Evaluate: _evaluate,
-    p.Return: _return,
-    p.Raise: _raise,
-    p.Break: _break,
-    p.Continue: _continue,
-    p.Delete: _delete,
-    p.Outer: _outer,
-}
+dispatch.STATEMENTS.update(
+    {
+        p.Annotate: _annotate,
+        p.Evaluate: _evaluate,
+        p.Return: _return,
+        p.Raise: _raise,
+        p.Break: _break,
+        p.Continue: _continue,
+        p.Delete: _delete,
+        p.Outer: _outer,
+    }
+)

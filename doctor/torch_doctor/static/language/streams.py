@@ -10,7 +10,7 @@ from torch_doctor.static.language import containers
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.program.walking import breaks
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import module_parts, sums
 from torch_doctor.static.values import (
     COUNTER,
     NOTHING,
@@ -43,10 +43,10 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def stream_of(run: Executor, value: Value) -> Stream:
+def stream_of(run: Run, value: Value) -> Stream:
     """What a loop over a value goes through."""
     value = run.resolve(value)
     if isinstance(value, Stream):
@@ -76,7 +76,7 @@ def _gives_rows(value: Instance) -> bool:
     return found is not None and (makes or value.cls.find("__next__") is not None)
 
 
-def course_of(run: Executor, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
+def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
     """How a `for` with this body goes through something."""
     stream = stream_of(run, run.evaluate(over))
     text = run.text(over)
@@ -89,7 +89,7 @@ def course_of(run: Executor, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Cou
     kind = LoopKind.BATCHES if batches else LoopKind.PLAIN
     turn = fresh_symbol("turn")
     if batches and not breaks(body):
-        run.turns[turn[1]] = stream.loader
+        run.of(sums.Turns).loaders[turn[1]] = stream.loader
 
     def item(number: int) -> Value:
         if batches:
@@ -125,35 +125,35 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
     return item
 
 
-def endless_course(run: Executor, node: p.While) -> Course:
+def endless_course(run: Run, node: p.While) -> Course:
     """How a `while` goes."""
     return Course(PASSES, lambda _: NOTHING, run.text(node.test), endless=True)
 
 
-def counted(run: Executor, course: Course) -> bool:
+def counted(run: Run, course: Course) -> bool:
     """Whether the passes of a course are exactly the loop's items."""
     return course.kind is not LoopKind.BATCHES and course.passes < PASSES
 
 
 @library_family(libraries.PASS_THROUGH, stage=Stage.ADAPTER)
-def passing(run: Executor, name: str, call: Call) -> Value:
+def passing(run: Run, name: str, call: Call) -> Value:
     """A function that gives the items of what it is given."""
     return passed_through(run, libraries.PASS_THROUGH[name], call, name if name in sinks.BARS else "")
 
 
 @library("builtins.enumerate", "builtins.zip")
-def paired(run: Executor, name: str, call: Call) -> Value:
+def paired(run: Run, name: str, call: Call) -> Value:
     """`enumerate(items)` and `zip(left, right)`."""
     return passed_through(run, libraries.PASS_THROUGH[name.removeprefix("builtins.")], call)
 
 
 @library_family(libraries.RANGES, stage=Stage.ADAPTER)
-def counting(_: Executor, name: str, __: Call) -> Stream:
+def counting(_: Run, name: str, __: Call) -> Stream:
     """A function that counts."""
     return Stream(Plain(), bar=name if name in sinks.BARS else "")
 
 
-def passed_through(run: Executor, passed: libraries.PassThrough, call: Call, bar: str = "") -> Value:
+def passed_through(run: Run, passed: libraries.PassThrough, call: Call, bar: str = "") -> Value:
     """What `zip`, `enumerate`, `cycle` and their like make of what they are given: a stream of it; perhaps a progress bar."""
     position = passed.position
     given = call.argument(position, "iterable", "sequence")
@@ -183,7 +183,7 @@ def passed_through(run: Executor, passed: libraries.PassThrough, call: Call, bar
     return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle", bar=bar)
 
 
-def _paired(run: Executor, loaders: list[int]) -> None:
+def _paired(run: Run, loaders: list[int]) -> None:
     """Loaders are gone through side by side: perhaps a batch of one belongs to that of the other."""
     for event in run.trace.of(LoaderBuilt):
         if event.loader in loaders:

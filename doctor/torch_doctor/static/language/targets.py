@@ -59,10 +59,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def bind_name(run: Executor, name: str, value: Value) -> None:
+def bind_name(run: Run, name: str, value: Value) -> None:
     """Assign a variable of the current frame."""
     frame = run.frame
     outer = frame.outer.get(name)
@@ -75,18 +75,18 @@ def bind_name(run: Executor, name: str, value: Value) -> None:
     run.heap.set(fields, name, value)
 
 
-def bind(run: Executor, target: p.Expr, value: Value, node: p.Node) -> None:
+def bind(run: Run, target: p.Expr, value: Value, node: p.Node) -> None:
     """Assign to a target: a name, attribute, item, or several at once."""
     bind_to = TARGETS.get(target.__class__)
     if bind_to is not None:
         bind_to(run, target, sums.started(run, value, node), node)
 
 
-def _bind_name(run: Executor, target: p.Name, value: Value, _: p.Node) -> None:
+def _bind_name(run: Run, target: p.Name, value: Value, _: p.Node) -> None:
     bind_name(run, target.id, value)
 
 
-def _bind_attribute(run: Executor, target: p.Attribute, value: Value, node: p.Node) -> None:
+def _bind_attribute(run: Run, target: p.Attribute, value: Value, node: p.Node) -> None:
     holder = run.resolve(run.evaluate(target.value))
     if isinstance(holder, Lib):
         settings.attribute_set(run, holder, value, node, target)
@@ -97,7 +97,7 @@ def _bind_attribute(run: Executor, target: p.Attribute, value: Value, node: p.No
     keeping.stored(run, value, node)
 
 
-def _bind_item(run: Executor, target: p.Index, value: Value, node: p.Node) -> None:
+def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     holder = run.resolve(run.evaluate(target.value))
     key = run.evaluate(target.key)
     if isinstance(holder, Lib):
@@ -107,7 +107,7 @@ def _bind_item(run: Executor, target: p.Index, value: Value, node: p.Node) -> No
         bind(run, target.value, Unknown(), node)
     if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
         bind_name(run, target.value.id, item_targets.written_into(run, holder, value))
-    if run.shares.arrays:
+    if run.of(memory.Shares).arrays:
         memory.changed(run, holder, run.text(target.value), node)
     if not isinstance(holder, (Sequence, Mapping)):
         keeping.stored(run, value, node)
@@ -117,16 +117,16 @@ def _bind_item(run: Executor, target: p.Index, value: Value, node: p.Node) -> No
             bind(run, *changed, node)
 
 
-def _bind_several(run: Executor, target: p.Display, value: Value, node: p.Node) -> None:
+def _bind_several(run: Run, target: p.Display, value: Value, node: p.Node) -> None:
     for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
         bind(run, part.value if isinstance(part, p.Star) else part, item, node)
 
 
-def _bind_star(run: Executor, target: p.Star, value: Value, node: p.Node) -> None:
+def _bind_star(run: Run, target: p.Star, value: Value, node: p.Node) -> None:
     bind(run, target.value, value, node)
 
 
-TARGETS: Final[dict[type[p.Expr], Callable[[Executor, Any, Value, p.Node], None]]] = {
+TARGETS: Final[dict[type[p.Expr], Callable[[Run, Any, Value, p.Node], None]]] = {
     p.Name: _bind_name,
     p.Attribute: _bind_attribute,
     p.Index: _bind_item,
@@ -136,7 +136,7 @@ TARGETS: Final[dict[type[p.Expr], Callable[[Executor, Any, Value, p.Node], None]
 """What assigning to a target of each type does."""
 
 
-def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
+def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
     """Take a value apart for several targets."""
     value = run.resolve(value)
     if isinstance(value, Either):
@@ -155,7 +155,7 @@ def unpack(run: Executor, value: Value, targets: tuple[p.Expr, ...], node: p.Nod
     return [one] * len(targets)
 
 
-def _unpack_items(run: Executor, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
+def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
     starred = next((i for i, target in enumerate(targets) if isinstance(target, p.Star)), None)
     if content.rest is None and starred is None and len(content.items) == len(targets):
         return list(content.items)
@@ -169,12 +169,12 @@ def _unpack_items(run: Executor, content: Content, targets: tuple[p.Expr, ...], 
     return [one] * len(targets)
 
 
-def set_attribute(run: Executor, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+def set_attribute(run: Run, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
     """Assign an attribute."""
     HOLDERS.get(value.__class__, _set_on_value)(run, value, name, new, node, target)
 
 
-def _set_on_value(run: Executor, value: Value, name: str, new: Value, _: p.Node, target: p.Attribute) -> None:
+def _set_on_value(run: Run, value: Value, name: str, new: Value, _: p.Node, target: p.Attribute) -> None:
     if name == "requires_grad":
         if isinstance(value, (Tensor, Unknown)) and isinstance(new, Const) and new.value:
             make_leaf(run, value, target.value)
@@ -184,12 +184,12 @@ def _set_on_value(run: Executor, value: Value, name: str, new: Value, _: p.Node,
     places.disturbed(run, value)
 
 
-def _set_on_any(run: Executor, value: Either, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+def _set_on_any(run: Run, value: Either, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
     for _, option in value.options:
         set_attribute(run, option, name, new, node, target)
 
 
-def _set_on_module(run: Executor, value: Module, name: str, new: Value, node: p.Node, _: p.Attribute) -> None:
+def _set_on_module(run: Run, value: Module, name: str, new: Value, node: p.Node, _: p.Attribute) -> None:
     if name == "training":
         run.heap.set(value.facts, Fact.MODE, (next(run.stamps), new.value if isinstance(new, Const) else None))
         return
@@ -200,20 +200,20 @@ def _set_on_module(run: Executor, value: Module, name: str, new: Value, node: p.
         places.lost_sight(run, (value.id,), ())  # the new weight may be elsewhere
 
 
-def _set_on_object(run: Executor, value: Object, name: str, new: Value, _: p.Node, __: p.Attribute) -> None:
+def _set_on_object(run: Run, value: Object, name: str, new: Value, _: p.Node, __: p.Attribute) -> None:
     run.heap.set(value.fields, name, new)
     if isinstance(value, Tool) and isinstance(new, Module):
         places.lost_sight(run, module_parts.with_parts(run, frozenset((new.id,))), ())
 
 
-def _now_where(run: Executor, modules: frozenset[int], new: Value) -> None:
+def _now_where(run: Run, modules: frozenset[int], new: Value) -> None:
     """Parameters of these modules are where the tensor is that they were given as their `data`."""
     place = places.of(new)
     if not (isinstance(place, Place) and place.device == CPU):
         places.lost_sight(run, modules, ())
 
 
-def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
+def make_leaf(run: Run, value: Value, where: p.Expr) -> Value:
     """`x.requires_grad = True`: gradients flow to this tensor from now on."""
     if value.flow.graph is True:
         return value
@@ -223,7 +223,7 @@ def make_leaf(run: Executor, value: Value, where: p.Expr) -> Value:
 
 
 def _set_on_parameters(
-    run: Executor, value: Params | ParameterValue, name: str, new: Value, node: p.Node, _: p.Attribute
+    run: Run, value: Params | ParameterValue, name: str, new: Value, node: p.Node, _: p.Attribute
 ) -> None:
     modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
     if name == "requires_grad":
@@ -254,7 +254,7 @@ def _set_on_parameters(
         parameters.update_by_hand(run, modules, new, node)
 
 
-HOLDERS: Final[dict[type[Value], Callable[[Executor, Any, str, Value, p.Node, p.Attribute], None]]] = {
+HOLDERS: Final[dict[type[Value], Callable[[Run, Any, str, Value, p.Node, p.Attribute], None]]] = {
     Either: _set_on_any,
     Module: _set_on_module,
     Params: _set_on_parameters,

@@ -62,7 +62,7 @@ LAUNCHERS: dict[str, Launcher] = {
 LAUNCHER_METHODS: dict[str, Launcher] = {
     "optuna.study.Study.optimize": Launcher(0, "func", prepended=1),
     "lightning.Fabric.launch": Launcher(0, "function", prepended=1),
-    "concurrent.futures.Executor.submit": Launcher(0, "fn"),
+    "concurrent.futures.Run.submit": Launcher(0, "fn"),
 }
 """The same for methods."""
 METHOD_LAUNCHERS: dict[str, Launcher] = {"optimize": Launcher(0, "func", prepended=1)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
@@ -14,15 +15,23 @@ from torch_doctor.static.values import Call, Const, Fact, FunctionValue, Instanc
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace.events import Trail
+
+
+class Applied(Knowledge):
+    """What an item of a data set is made with."""
+
+    def __init__(self) -> None:
+        self.transforms: tuple[int, list[Value]] | None = None  # on every path, while it is made
+
 
 STEPS = 300
 """Steps that the look at one item of a project's dataset may take."""
 DEEPEST = 5
 
 
-def augments(run: Executor, value: Tool | Instance) -> Trail:
+def augments(run: Run, value: Tool | Instance) -> Trail:
     """Where the random transforms of a dataset are built, and what they are called."""
     applied = list(_applied(run, value)) if isinstance(value, Instance) else _given(value)
     found: dict[int, tuple[object, str]] = {}
@@ -42,7 +51,7 @@ def _given(value: Tool) -> list[Value]:
     return [*value.args, *(given for key, given in value.keywords.items() if key != "target_transform")]
 
 
-def _applied(run: Executor, value: Instance) -> Iterator[Value]:
+def _applied(run: Run, value: Instance) -> Iterator[Value]:
     """What `__getitem__` calls on every path: it is run aside, and nothing of it happens."""
     found = value.cls.find("__getitem__")
     if found is None or not isinstance(found[0], FunctionValue):
@@ -50,7 +59,12 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
     applied: tuple[int, list[Value]] = (run.fork_depth, [])
     moves = places.Moves(run)
     draws = workers.Draws(run)
-    with run.aside(STEPS), run.override(applied=applied, moves=moves, drawing=draws):
+    with (
+        run.aside(STEPS),
+        run.of(Applied).override(transforms=applied),
+        run.of(places.Meetings).override(moves=moves),
+        run.of(workers.Drawing).override(source=draws),
+    ):
         try:
             invocation.enter(run, found[0], Call((value, Plain()), {}, found[0].node))
         except OutOfBudget:
@@ -61,7 +75,7 @@ def _applied(run: Executor, value: Instance) -> Iterator[Value]:
 
 
 def _random_in(
-    run: Executor, value: Value, depth: int = DEEPEST, *, seen: bool = False
+    run: Run, value: Value, depth: int = DEEPEST, *, seen: bool = False
 ) -> Iterator[tuple[Tool | Instance, str]]:
     """The random transforms that a transform consists of."""
     value = run.resolve(value)
@@ -80,17 +94,17 @@ def _random_in(
         yield value, value.cls.name
 
 
-def _draws(run: Executor, value: Instance) -> bool:
+def _draws(run: Run, value: Instance) -> bool:
     """Whether a transform of a project's class, which a library's calls, surely draws random numbers: it is run aside."""
     found = value.cls.find("__call__") or value.cls.find("forward")
     if found is None or not isinstance(found[0], FunctionValue):
         return False
-    before = run.draws
+    before = run.of(workers.Drawing).calls
     with run.aside(STEPS):
         try:
             invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
         except OutOfBudget:
             return False
-        drew = run.draws > before
-    run.draws = before
+        drew = run.of(workers.Drawing).calls > before
+    run.of(workers.Drawing).calls = before
     return drew

@@ -10,7 +10,7 @@ from torch_doctor.trace import AutocastEntered, AutocastExited
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Tri
 
 DEFAULTS = {"cuda": "float16", "cpu": "bfloat16", "xpu": "float16", "mps": "float16"}
@@ -38,7 +38,7 @@ def chosen(value: Value) -> Autocast | None:
     return value if isinstance(value, Autocast) else None
 
 
-def enter(run: Executor, made: Autocast) -> object:
+def enter(run: Run, made: Autocast) -> object:
     """Begin it, and return what held before."""
     before: object = run.state.fields.get(STATE)
     within = run.modules_called[0].id if run.modules_called else 0
@@ -49,13 +49,13 @@ def enter(run: Executor, made: Autocast) -> object:
     return before
 
 
-def leave(run: Executor, before: object, node: p.Node) -> None:
+def leave(run: Run, before: object, node: p.Node) -> None:
     """End it."""
     run.heap.set(run.state.fields, STATE, before)
     run.emit(AutocastExited, node)
 
 
-def current(run: Executor) -> int | None:
+def current(run: Run) -> int | None:
     """The number of the event with which the autocast began that holds now; None where there is none."""
     found = run.state.fields.get(STATE)
     return found if isinstance(found, int) else None

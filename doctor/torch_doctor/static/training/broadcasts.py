@@ -9,14 +9,14 @@ from torch_doctor.static.values import Either, Making, Sequence, Tensor, Value
 from torch_doctor.trace import Broadcast
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 DIFFERENCES = frozenset(("-", "sub", "subtract"))
 MOST = 100
 """Steps of a computation that are looked at, from its end."""
 
 
-def tell(run: Executor, loss: Value) -> None:
+def tell(run: Run, loss: Value) -> None:
     """Write which of them are behind a loss; what happened within a module that was called is its own."""
     waiting: list[Value] = [loss]
     seen: set[int] = set()
@@ -35,7 +35,7 @@ def tell(run: Executor, loss: Value) -> None:
             _tell_one(run, made)
 
 
-def _tell_one(run: Executor, made: Making) -> None:
+def _tell_one(run: Run, made: Making) -> None:
     if made.site is None or len(made.args) < 2:  # noqa: PLR2004 - a difference is of two
         return
     left, right = made.args[:2]

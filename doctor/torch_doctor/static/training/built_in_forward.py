@@ -5,31 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Call, Const, Fact, Module, Params, Tensor
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+    from torch_doctor.trace import Guards, Site
+
+
+class Constructions(Knowledge):
+    """Where layers and parameters are built while a module is called."""
+
+    def __init__(self) -> None:
+        self.arms = 0  # arms of branches, decided ones too, that are being executed
+        self.called_in: tuple[int, Guards, int] = (
+            0,
+            frozenset(),
+            0,
+        )  # arms, guards and newest object when the last module was called
+        self.reported: set[Site] = set()  # constructions of which it was said that a forward makes them
+
 
 _AFFINE = ("affine", "elementwise_affine")
 
 
-def layer(run: Executor, made: Module) -> None:
+def layer(run: Run, made: Module) -> None:
     """A module was constructed; where that is within a forward, it is remembered until it is called."""
     if run.modules_called and not run.building:
-        guarded = (run.arms, run.guards) != run.called_in[:2]
-        made.facts[Fact.MADE_IN_FORWARD] = (guarded, run.modules_called[-1], run.called_in[2])  # not logged: it is new
+        guarded = (run.of(Constructions).arms, run.guards) != run.of(Constructions).called_in[:2]
+        made.facts[Fact.MADE_IN_FORWARD] = (
+            guarded,
+            run.modules_called[-1],
+            run.of(Constructions).called_in[2],
+        )  # not logged: it is new
 
 
-def called(run: Executor, made: Module, node: p.Node) -> None:
+def called(run: Run, made: Module, node: p.Node) -> None:
     """A module is called within a forward: one that was made there is written.
 
     Not one that became part of a module behind a branch, which may be taken once; nor one whose weights were given to it.
     """
     found = made.fact(Fact.MADE_IN_FORWARD)
-    if found is None or made.born is None or made.born in run.built_in_forward:
+    if found is None or made.born is None or made.born in run.of(Constructions).reported:
         return
     guarded, owner, before = found
     kept = made.fact(Fact.REGISTERED)
@@ -40,7 +60,7 @@ def called(run: Executor, made: Module, node: p.Node) -> None:
     plain = any(isinstance(value := made.settings.get(name), Const) and not value.value for name in _AFFINE)
     if given or plain or not any(_is_new(run, part, before) for part in module_parts.parts_of(run, made).parts):
         return
-    run.built_in_forward.add(made.born)
+    run.of(Constructions).reported.add(made.born)
     run.emit(
         BuiltInForward,
         made.born,
@@ -52,22 +72,32 @@ def called(run: Executor, made: Module, node: p.Node) -> None:
     )
 
 
-def _is_new(run: Executor, part: Module, before: int) -> bool:
+def _is_new(run: Run, part: Module, before: int) -> bool:
     """Whether a part has weights that were drawn since the forward began, and may be trained."""
     weights = part.id > before and module_parts.has_parameters(run, part) is True
     return weights and part.fact(Fact.FROZEN) is False
 
 
 @library("torch.nn.Parameter", stage=Stage.NOTE)
-def parameter(run: Executor, _: str, call: Call) -> None:
+def parameter(run: Run, _: str, call: Call) -> None:
     """`nn.Parameter(...)`; within a forward it is written when it holds numbers of its own, and not what was computed."""
     flag = call.argument(1, "requires_grad")
     value = call.argument(0, "data")
-    if not run.modules_called or run.building or (run.arms, run.guards) != run.called_in[:2] or flag is not None:
+    if (
+        not run.modules_called
+        or run.building
+        or (run.of(Constructions).arms, run.guards) != run.of(Constructions).called_in[:2]
+        or flag is not None
+    ):
         return
     new = isinstance(value, Tensor) and value.flow.source in (Source.DATA, Source.NOISE) and not value.flow.forwards
-    if new and value is not None and value.flow.graph is False and run.site(call.node) not in run.built_in_forward:
-        run.built_in_forward.add(run.site(call.node))
+    if (
+        new
+        and value is not None
+        and value.flow.graph is False
+        and run.site(call.node) not in run.of(Constructions).reported
+    ):
+        run.of(Constructions).reported.add(run.site(call.node))
         owner = run.modules_called[-1]
         run.emit(
             BuiltInForward,
@@ -79,7 +109,7 @@ def parameter(run: Executor, _: str, call: Call) -> None:
         )
 
 
-def weights_given(run: Executor, params: Params) -> None:
+def weights_given(run: Run, params: Params) -> None:
     """Parameters got their values from somebody."""
     for number in params.modules:
         thing = run.objects.get(number)

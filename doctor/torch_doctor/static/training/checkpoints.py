@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
 OPTIMIZER_STATE = "optimizer state"
@@ -40,7 +40,7 @@ SCALER_STATE = "scaler state"
 
 
 @library_family(training.SAVES)
-def saved(run: Executor, name: str, call: Call) -> Value:
+def saved(run: Run, name: str, call: Call) -> Value:
     """Write what goes into a checkpoint."""
     position = training.SAVES[name]
     value = call.argument(position, "obj") or Unknown()
@@ -64,7 +64,7 @@ def saved(run: Executor, name: str, call: Call) -> Value:
 
 
 @library_family(training.LOADS, stage=Stage.NOTE)
-def loaded(run: Executor, _: str, call: Call) -> None:
+def loaded(run: Run, _: str, call: Call) -> None:
     """Write that a checkpoint is read."""
     only = call.keywords.get("weights_only")
     is_open = "**" in call.keywords
@@ -131,7 +131,7 @@ def _state_in(value: Value, state: str, depth: int = snapshots.DEEP) -> Tri:
     return True if True in found else None if None in found else False
 
 
-def state_dict(run: Executor, node: p.Node, made_by: str = "") -> Value:
+def state_dict(run: Run, node: p.Node, made_by: str = "") -> Value:
     """A state dict: tensors without a graph under names that are not known."""
     mapping: Mapping = run.own(Mapping(run.site(node)))
     mapping.fields["rest"] = Tensor(made_by=made_by)

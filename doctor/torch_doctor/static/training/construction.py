@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import models, training, wrappers
 from torch_doctor.static.training import copies, module_parts, parameters, places
@@ -36,9 +37,16 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.tables.training import Position
     from torch_doctor.trace import Tri
+
+
+class Scalers(Lasting):
+    """The gradient scalers of a run."""
+
+    def __init__(self) -> None:
+        self.any = False  # whether there is one
 
 
 _IN_PLACE = frozenset(
@@ -48,7 +56,7 @@ _IN_PLACE = frozenset(
 
 
 @library_family(training.optimizer_of)
-def optimizer_built(run: Executor, name: str, call: Call) -> Value:
+def optimizer_built(run: Run, name: str, call: Call) -> Value:
     """Construct one of the optimizers that the tables know."""
     given = call.args[:1] or tuple(
         value for key, value in call.keywords.items() if key in ("params", "parameters", "**")
@@ -62,7 +70,7 @@ def optimizer_built(run: Executor, name: str, call: Call) -> Value:
 
 
 def make_optimizer(
-    run: Executor, name: str, modules: frozenset[int], node: p.Node, *, whole: bool, remembers: Tri = None
+    run: Run, name: str, modules: frozenset[int], node: p.Node, *, whole: bool, remembers: Tri = None
 ) -> Optimizer:
     """Make an optimizer."""
     made: Optimizer = run.own(Optimizer(run.site(node), name, modules, whole=whole))
@@ -72,7 +80,7 @@ def make_optimizer(
 
 
 @library_family({*training.OPTIMIZER_FACTORIES, *wrappers.AVERAGED}, stage=Stage.ADAPTER)
-def made_from_model(run: Executor, name: str, call: Call) -> Value:
+def made_from_model(run: Run, name: str, call: Call) -> Value:
     """Construct what a library makes of a whole model: an optimizer, or an averaged copy."""
     if name in training.OPTIMIZER_FACTORIES:
         position = training.OPTIMIZER_FACTORIES[name]
@@ -82,15 +90,13 @@ def made_from_model(run: Executor, name: str, call: Call) -> Value:
 
 
 @library_family(training.scheduler_of)
-def scheduler_built(run: Executor, name: str, call: Call) -> Value:
+def scheduler_built(run: Run, name: str, call: Call) -> Value:
     """Construct one of the schedulers that the tables know."""
     resumes = bool({"last_epoch", "**"} & call.keywords.keys())
     return make_scheduler(run, name, name, call.values, call.node, resumes=resumes)
 
 
-def make_scheduler(
-    run: Executor, name: str, class_name: str, values: Args, node: p.Node, *, resumes: bool = False
-) -> Tool:
+def make_scheduler(run: Run, name: str, class_name: str, values: Args, node: p.Node, *, resumes: bool = False) -> Tool:
     """Make a learning-rate scheduler that is used as the library's class `name`; `class_name` is what users know it by."""
     made: Tool = run.own(Tool(run.site(node), name, held(values)))
     owner = optimizer_in(run, made.holds)
@@ -98,20 +104,20 @@ def make_scheduler(
     return made
 
 
-def optimizer_in(run: Executor, numbers: frozenset[int]) -> int:
+def optimizer_in(run: Run, numbers: frozenset[int]) -> int:
     """The first optimizer among these objects; 0 where there is none."""
     return min((number for number in numbers if isinstance(run.objects.get(number), Optimizer)), default=0)
 
 
 @library_family(wrappers.WRAPPERS)
-def wrapped(run: Executor, name: str, call: Call) -> Value:
+def wrapped(run: Run, name: str, call: Call) -> Value:
     """What a wrapper returns: the module it was given."""
     position = wrappers.WRAPPERS[name]
     value = call.argument(position, "module", "model")
     return _in_wrapper(run, name, position, value, call.node)
 
 
-def _in_wrapper(run: Executor, name: str, position: Position, value: Value | None, node: p.Node) -> Value:
+def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, node: p.Node) -> Value:
     if isinstance(value, Either):
         return either((facts, _in_wrapper(run, name, position, each, node)) for facts, each in value.options)
     if name in wrappers.PARALLEL and isinstance(value, Module):
@@ -125,7 +131,7 @@ def _in_wrapper(run: Executor, name: str, position: Position, value: Value | Non
 
 
 @library_family(models.library_model)
-def library_module(run: Executor, name: str, call: Call) -> Module:
+def library_module(run: Run, name: str, call: Call) -> Module:
     """A model that a library builds."""
     model = models.library_model(name)
     assert model is not None
@@ -141,28 +147,28 @@ def library_module(run: Executor, name: str, call: Call) -> Module:
 
 
 @library_family(training.SCALERS)
-def scaler_built(run: Executor, name: str, call: Call) -> Tool:
+def scaler_built(run: Run, name: str, call: Call) -> Tool:
     """Construct a gradient scaler."""
     scaler: Tool = run.own(Tool(run.site(call.node), name))
-    run.scales = True
+    run.of(Scalers).any = True
     run.emit(ScalerBuilt, call.node, scaler=scaler.id, enabled=call.flag("enabled", default=True))
     return scaler
 
 
 @library_family({*training.OPTIMIZER_WRAPPERS, *training.LOADER_WRAPPERS}, stage=Stage.ADAPTER)
-def wrapper_built(_: Executor, name: str, call: Call) -> Value:
+def wrapper_built(_: Run, name: str, call: Call) -> Value:
     """What wraps an optimizer or a loader stands for it."""
     position = training.OPTIMIZER_WRAPPERS.get(name, training.LOADER_WRAPPERS.get(name, 0))
     return call.argument(position, "optimizer") or Unknown()
 
 
 @library_family(training.PREPARES)
-def prepared(run: Executor, _: str, call: Call) -> Value:
+def prepared(run: Run, _: str, call: Call) -> Value:
     """A model and an optimizer are made ready for mixed precision."""
     return arguments_again(run, call.with_args(call.args[:2]))
 
 
-def arguments_again(run: Executor, call: Call) -> Value:
+def arguments_again(run: Run, call: Call) -> Value:
     """The arguments as they were given, perhaps moved: one alone, several as a tuple."""
     numbers = held(call.args)
     places.lost_sight(run, module_parts.with_parts(run, numbers), numbers)

@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-OfSequence: TypeAlias = "Callable[[Executor, Sequence, Call], Value]"
-OfMapping: TypeAlias = "Callable[[Executor, Mapping, str, Call], Value]"
+OfSequence: TypeAlias = "Callable[[Run, Sequence, Call], Value]"
+OfMapping: TypeAlias = "Callable[[Run, Mapping, str, Call], Value]"
 _SEQUENCES: dict[str, OfSequence] = {}
 _MAPPINGS: dict[str, OfMapping] = {}
 
 
-def sequence_method(run: Executor, of: Sequence, name: str, call: Call) -> Value:
+def sequence_method(run: Run, of: Sequence, name: str, call: Call) -> Value:
     """Call a method of a list, tuple, set or deque."""
     method = _SEQUENCES.get(name)
     return method(run, of, call) if method is not None else Plain()
 
 
 @handles(_SEQUENCES, "append", "add", "appendleft", "insert", "put")
-def _append(run: Executor, of: Sequence, call: Call) -> Value:
+def _append(run: Run, of: Sequence, call: Call) -> Value:
     if not call.args:
         return Plain()
     append_item(run, of, call.args[-1], call.node, call.receiver)
@@ -52,7 +52,7 @@ def _append(run: Executor, of: Sequence, call: Call) -> Value:
 
 
 @handles(_SEQUENCES, "extend", "update")
-def _extend(run: Executor, of: Sequence, call: Call) -> Value:
+def _extend(run: Run, of: Sequence, call: Call) -> Value:
     if not call.args:
         return Plain()
     extend_sequence(run, of, call.args[0], call.node, call.receiver)
@@ -60,7 +60,7 @@ def _extend(run: Executor, of: Sequence, call: Call) -> Value:
 
 
 @handles(_SEQUENCES, "pop", "popleft")
-def _pop(run: Executor, of: Sequence, call: Call) -> Value:
+def _pop(run: Run, of: Sequence, call: Call) -> Value:
     content = of.content
     if content.items and content.rest is None and not call.args and not run.loop_depth:
         run.heap.set(of.fields, "items", Content(content.items[:-1]))
@@ -69,17 +69,17 @@ def _pop(run: Executor, of: Sequence, call: Call) -> Value:
 
 
 @handles(_SEQUENCES, "clear")
-def _clear(run: Executor, of: Sequence, _: Call) -> Value:
+def _clear(run: Run, of: Sequence, _: Call) -> Value:
     clear_sequence(run, of)
     return NOTHING
 
 
 @handles(_SEQUENCES, "copy")
-def _copy(run: Executor, of: Sequence, call: Call) -> Value:
+def _copy(run: Run, of: Sequence, call: Call) -> Value:
     return run.own(Sequence(of.kind, of.content, run.site(call.node), run.frame.what))
 
 
-def append_item(run: Executor, of: Sequence, value: Value, node: p.Node, receiver: str) -> None:
+def append_item(run: Run, of: Sequence, value: Value, node: p.Node, receiver: str) -> None:
     """Put an item at a sequence's end."""
     content = of.content
     carries = blend(item.flow for item in content.all()).retained
@@ -95,12 +95,12 @@ def append_item(run: Executor, of: Sequence, value: Value, node: p.Node, receive
         )
 
 
-def clear_sequence(run: Executor, sequence: Sequence) -> None:
+def clear_sequence(run: Run, sequence: Sequence) -> None:
     """Empty a sequence."""
     run.heap.set(sequence.fields, "items", Content())
 
 
-def extend_sequence(run: Executor, sequence: Sequence, value: Value, node: p.Node, name: str) -> None:
+def extend_sequence(run: Run, sequence: Sequence, value: Value, node: p.Node, name: str) -> None:
     """Put the items of a value at a sequence's end."""
     content = containers.content_of(run, value)
     for item in content.items[:64]:
@@ -109,14 +109,14 @@ def extend_sequence(run: Executor, sequence: Sequence, value: Value, node: p.Nod
         append_item(run, sequence, content.rest, node, name)
 
 
-def mapping_method(run: Executor, of: Mapping, name: str, call: Call) -> Value:
+def mapping_method(run: Run, of: Mapping, name: str, call: Call) -> Value:
     """Call a method of a dict."""
     method = _MAPPINGS.get(name)
     return method(run, of, name, call) if method is not None else Plain()
 
 
 @handles(_MAPPINGS, "items", "values", "keys")
-def _listed(_: Executor, of: Mapping, name: str, __: Call) -> Value:
+def _listed(_: Run, of: Mapping, name: str, __: Call) -> Value:
     named = [(key[1], value) for key, value in of.fields.items() if isinstance(key, tuple)]
     rest = of.fields.get("rest")
     if name == "values":
@@ -128,7 +128,7 @@ def _listed(_: Executor, of: Mapping, name: str, __: Call) -> Value:
 
 
 @handles(_MAPPINGS, "get", "pop", "setdefault", "__getitem__")
-def _get(run: Executor, of: Mapping, name: str, call: Call) -> Value:
+def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
     key = call.argument(0) or NOTHING
     if not isinstance(key, Const):
         everything = of.values()
@@ -144,7 +144,7 @@ def _get(run: Executor, of: Mapping, name: str, call: Call) -> Value:
 
 
 @handles(_MAPPINGS, "update")
-def _update(run: Executor, of: Mapping, _: str, call: Call) -> Value:
+def _update(run: Run, of: Mapping, _: str, call: Call) -> Value:
     for value in call.args:
         if isinstance(value, Mapping):
             for key, item in value.fields.items():
@@ -157,14 +157,14 @@ def _update(run: Executor, of: Mapping, _: str, call: Call) -> Value:
 
 
 @handles(_MAPPINGS, "clear")
-def _emptied(run: Executor, of: Mapping, _: str, __: Call) -> Value:
+def _emptied(run: Run, of: Mapping, _: str, __: Call) -> Value:
     for key in list(of.fields):
         run.heap.drop(of.fields, key)
     return NOTHING
 
 
 @handles(_MAPPINGS, "copy", "to", "cuda")
-def _copied(run: Executor, of: Mapping, _: str, call: Call) -> Value:
+def _copied(run: Run, of: Mapping, _: str, call: Call) -> Value:
     copy: Mapping = run.own(Mapping(run.site(call.node)))
     copy.fields.update(of.fields)
     return copy

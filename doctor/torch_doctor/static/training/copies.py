@@ -23,18 +23,18 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _HELD_OUT = 20
 
 
 @library_family(training.COPIES)
-def copy(run: Executor, _: str, call: Call) -> Value | None:
+def copy(run: Run, _: str, call: Call) -> Value | None:
     """A function that copies what it is given."""
     return copied(run, call.args[0], call.node) if call.args else None
 
 
-def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | None = None) -> Value:
+def copied(run: Run, value: Value, node: p.Node, seen: dict[int, Value] | None = None) -> Value:
     """`copy.deepcopy`: new objects of the same shape."""
     seen = {} if seen is None else seen
     if isinstance(value, Object) and value.id in seen:
@@ -90,6 +90,6 @@ def copied(run: Executor, value: Value, node: p.Node, seen: dict[int, Value] | N
     return value
 
 
-def _copied_content(run: Executor, content: Content, node: p.Node, seen: dict[int, Value]) -> Content:
+def _copied_content(run: Run, content: Content, node: p.Node, seen: dict[int, Value]) -> Content:
     items = tuple(copied(run, item, node, seen) for item in content.items)
     return Content(items, None if content.rest is None else copied(run, content.rest, node, seen))

@@ -10,12 +10,12 @@ from torch_doctor.trace import GraphCut, LeafMade
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
     from torch_doctor.static.flow import Flow
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Made, Value
 
 
-def cut(run: Executor, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
+def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
     """The flow without its graph; that a graph through a forward ended here is an event."""
     if flow.graph is not True or not flow.graph_forwards:
         return flow.cut()
@@ -25,7 +25,7 @@ def cut(run: Executor, flow: Flow, of: Value | None, how: str, node: p.Node) -> 
 
 
 def leaf(
-    run: Executor, flow: Flow, of: Value | None, where: p.Node, *, made: bool = True, origin: Made | None = None
+    run: Run, flow: Flow, of: Value | None, where: p.Node, *, made: bool = True, origin: Made | None = None
 ) -> ParameterValue:
     """A tensor with the data of `flow` that requires gradients; `made`: it is new, and not one that was there before.
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import dispatch
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.flow import Flow
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
@@ -38,14 +40,22 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Kind, Reordered, Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values.shapes import Size
+
+
+class Items(Lasting):
+    """What the project's data sets give."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Value] = {}  # by their numbers
+
 
 STEPS = 300
 """Steps that the look at one item of a project's data set may take."""
 
 
-def batch_of(run: Executor, loader: Loader) -> Value:
+def batch_of(run: Run, loader: Loader) -> Value:
     """What one pass over a loader gets."""
     flow = Flow(source=Source.LOADER, loader=loader.id)
     size = _batch_size(loader)
@@ -59,7 +69,7 @@ def batch_of(run: Executor, loader: Loader) -> Value:
     return _batched(run, _item(run, data), size, flow, place)
 
 
-def _sorts(run: Executor, loader: Loader, data: object) -> frozenset[object]:
+def _sorts(run: Run, loader: Loader, data: object) -> frozenset[object]:
     """The loader, and the class of its data set: what is moved of one pass is to be moved of the others."""
     data = run.resolve(data) if isinstance(data, Value) else None
     while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
@@ -79,7 +89,7 @@ def _batch_size(loader: Loader) -> Size:
     return shapes.BATCH
 
 
-def _item(run: Executor, data: Value) -> Value | None:
+def _item(run: Run, data: Value) -> Value | None:
     """One item of a data set; None where it is not known."""
     data = run.resolve(data)
     if isinstance(data, Tool):
@@ -108,11 +118,11 @@ def _stays(value: Value) -> bool:
     return isinstance(value, (Const, Plain, Lib))
 
 
-def item_of_project(run: Executor, data: Instance) -> Value:
+def item_of_project(run: Run, data: Instance) -> Value:
     """One item of a data set of a project's class; its `__getitem__` is looked at once."""
-    known = run.items.get(data.id)
+    known = run.of(Items).known.get(data.id)
     if known is None:
-        known = run.items[data.id] = _item_of_project(run, data)
+        known = run.of(Items).known[data.id] = _item_of_project(run, data)
     return known
 
 
@@ -122,7 +132,7 @@ def _row(value: Value) -> Value:
     return pixels.like(value, Tensor(meta=making("unbind", (value,)))).at(places.of(value))
 
 
-def _item_of_project(run: Executor, data: Instance) -> Value:
+def _item_of_project(run: Run, data: Instance) -> Value:
     """What `__getitem__` of a project's class returns: it is run aside, and nothing of it happens."""
     found = data.cls.find("__getitem__")
     if found is None or not isinstance(found[0], FunctionValue):
@@ -141,7 +151,7 @@ def _item_of_project(run: Executor, data: Instance) -> Value:
     return item
 
 
-def _copied(run: Executor, value: Value) -> Value:
+def _copied(run: Run, value: Value) -> Value:
     """What stays true of an item when the run that made it is undone."""
     value = run.resolve(value)
     if isinstance(value, Sequence) and value.content.rest is None:
@@ -159,7 +169,7 @@ def _copied(run: Executor, value: Value) -> Value:
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 
-def _batched(run: Executor, item: Value | None, size: Size, flow: Flow, place: Place | None) -> Value:
+def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Place | None) -> Value:
     """What the loader makes of items: tensors become one with a dimension more, numbers a tensor, on the CPU.
 
     A tensor stays where its data set has put it; `place` is where it is if nobody knows of that.
@@ -194,3 +204,6 @@ def _of_item(own: Value | None, part: Value | None) -> Value | None:
     if isinstance(own, Place) and own.device == CPU:
         return Place(CPU, part.how, part.site, sized=True, loaders=part.loaders)
     return None
+
+
+dispatch.VERBS["batch_of"] = batch_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library, library_family
 from torch_doctor.static.measuring import arguments
 from torch_doctor.static.program.walking import walk
@@ -25,7 +26,15 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+
+
+class Placing(Lasting):
+    """Which functions and classes name devices."""
+
+    def __init__(self) -> None:
+        self.named: dict[p.Node, bool] = {}  # by their nodes
+
 
 DEVICE = "device"
 """Begins the symbol of a device; then comes its type."""
@@ -60,13 +69,13 @@ def device_of(value: Value | None) -> str:
 @library_family(
     lambda name: (name.startswith("torch.cuda.") and name.endswith("is_available")) or name == "torch.cuda.device_count"
 )
-def available(_: Executor, name: str, __: Call) -> Plain:
+def available(_: Run, name: str, __: Call) -> Plain:
     """Whether there is a GPU: a test of it decides the same wherever it stands."""
     return Plain(("flag", name))
 
 
 @library("torch.device")
-def made(_: Executor, __: str, call: Call) -> Plain:
+def made(_: Run, __: str, call: Call) -> Plain:
     """What `torch.device` returns."""
     name = device_of(call.argument(0, "device", "type"))
     return Plain((DEVICE, name) if name else (DEVICE, "", fresh_symbol()))
@@ -77,11 +86,11 @@ def dtype_of(value: Value | None) -> str:
     return DTYPES.get(value.name.removeprefix("torch."), "") if isinstance(value, Lib) else ""
 
 
-def spoken_of(run: Executor, node: p.Node) -> bool:
+def spoken_of(run: Run, node: p.Node) -> bool:
     """Whether what is written inside a function or a class moves something, or makes it on a device."""
-    known = run.placing.get(node)
+    known = run.of(Placing).named.get(node)
     if known is None:
-        known = run.placing[node] = any(
+        known = run.of(Placing).named[node] = any(
             (isinstance(each, p.Attribute) and each.name in ("to", "cuda"))
             or (isinstance(each, p.Call) and any(name == "device" for name, _ in each.keywords))
             for each in walk(node)

@@ -11,7 +11,7 @@ from torch_doctor.static.values import Call, Distribution, Plain, Tensor, held
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Value
 
 PACKAGE = "torch.distributions."
@@ -39,7 +39,7 @@ PARTS = frozenset(
 
 
 @library_family(lambda name: name.startswith(PACKAGE), stage=Stage.ADAPTER)
-def made(run: Executor, name: str, call: Call) -> Value | None:
+def made(run: Run, name: str, call: Call) -> Value | None:
     """What a class or function of `torch.distributions` returns; None for what is neither a distribution nor a number."""
     values = call.values
     short = name.rpartition(".")[2]
@@ -50,7 +50,7 @@ def made(run: Executor, name: str, call: Call) -> Value | None:
     return run.own(Distribution(run.site(call.node), name, blend(value.flow for value in values), held(values)))
 
 
-def method(run: Executor, of: Distribution, name: str, args: Args) -> Value | None:
+def method(run: Run, of: Distribution, name: str, args: Args) -> Value | None:
     """What a method of a distribution returns, None where it is something else than numbers."""
     if name in DRAWS:
         return Tensor(Flow(graph=False, source=Source.NOISE))
@@ -61,7 +61,7 @@ def method(run: Executor, of: Distribution, name: str, args: Args) -> Value | No
     return None
 
 
-def attribute(run: Executor, of: Distribution, name: str) -> Value | None:
+def attribute(run: Run, of: Distribution, name: str) -> Value | None:
     """A number that a distribution has, None for its other attributes."""
     if name in PARTS:
         return Tensor(operators.recorded(run, of.flow))

@@ -24,7 +24,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Fitted, RowsSplit
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
 ESTIMATOR, SPLITTER, STATISTIC = "estimator", "splitter", "statistic"
@@ -48,7 +48,7 @@ def _estimates(value: Value, depth: int = DEEP) -> bool:
     return isinstance(value, Plain) and value.symbol[0] == ESTIMATOR
 
 
-def method(run: Executor, func: Plain, call: Call) -> Value | None:
+def method(run: Run, func: Plain, call: Call) -> Value | None:
     """A method of what is no tensor, where it fits, splits or chooses rows; None where it does nothing of the sort."""
     symbol = func.symbol
     if symbol[0] != ".":
@@ -67,7 +67,7 @@ def method(run: Executor, func: Plain, call: Call) -> Value | None:
     return _statistic(run, func, splitting.stem(of), call) if name in fitting.STATISTICS else None
 
 
-def _estimated(run: Executor, of: Symbol, name: str, call: Call) -> Value | None:
+def _estimated(run: Run, of: Symbol, name: str, call: Call) -> Value | None:
     rows = call.argument(0) or next(iter(call.keywords.values()), Plain())
     state = run.state.fields
     if name in ("fit", "fit_transform"):
@@ -82,25 +82,27 @@ def _estimated(run: Executor, of: Symbol, name: str, call: Call) -> Value | None
     return None
 
 
-def _transformed(run: Executor, fit: Fitted, rows: Value) -> Value:
+def _transformed(run: Run, fit: Fitted, rows: Value) -> Value:
     """What an estimator makes of rows: what it was fitted on is in it, and known to the split that they are a part of."""
     for event in run.trace.at(*rows.flow.rows):
-        if isinstance(event, RowsSplit) and run.rows.fits.get(fit.index) in run.rows.splits.get(event.index, ()):
+        if isinstance(event, RowsSplit) and run.of(splitting.Rows).fits.get(fit.index) in run.of(
+            splitting.Rows
+        ).splits.get(event.index, ()):
             run.trace.replace(event, fits=event.fits | {fit.index})
     return splitting.with_rows(plain_from((rows,)), rows.flow.rows | {fit.index})
 
 
-def _fitted(run: Executor, function: str, rows: Value, node: p.Node | Site, name: str = "") -> Fitted | None:
+def _fitted(run: Run, function: str, rows: Value, node: p.Node | Site, name: str = "") -> Fitted | None:
     """Say that something was fitted on rows; None where they are a part of the rows, or one of many samples."""
-    if run.modules_called or run.rows.samples or not _whole(run, rows):
+    if run.modules_called or run.of(splitting.Rows).samples or not _whole(run, rows):
         return None
     spelling = name or (run.text(node) if isinstance(node, p.Node) else "")
     event: Fitted = run.emit(Fitted, node, function=function, name=spelling)
-    run.rows.fits[event.index] = splitting.root_of(run, rows)
+    run.of(splitting.Rows).fits[event.index] = splitting.root_of(run, rows)
     return event
 
 
-def _whole(run: Executor, rows: Value) -> bool:
+def _whole(run: Run, rows: Value) -> bool:
     """Whether nothing shows that these are only a part of the rows."""
     found = splitting.rows_in(rows)
     return PART not in found and not any(isinstance(event, RowsSplit) for event in run.trace.at(*found - {PART}))
@@ -109,13 +111,18 @@ def _whole(run: Executor, rows: Value) -> bool:
 # --- statistics ---
 
 
-def statistic(run: Executor, of: Value, call: Call, result: Value) -> None:
+def statistic(run: Run, of: Value, call: Call, result: Value) -> None:
     """Note that a tensor was computed of rows, as their mean or the like; `args` are those after the rows."""
     if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call):
-        run.rows.statistics[id(result)] = (result, run.site(call.node), splitting.root_of(run, of), run.text(call.node))
+        run.of(splitting.Rows).statistics[id(result)] = (
+            result,
+            run.site(call.node),
+            splitting.root_of(run, of),
+            run.text(call.node),
+        )
 
 
-def _statistic(run: Executor, rows: Value, symbol: Symbol, call: Call) -> Value | None:
+def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | None:
     """The same for an array; None where it is over no rows, or over a part of them."""
     if not splitting.are_rows(run, rows) or PART in rows.flow.rows or not _over_rows(call):
         return None
@@ -132,7 +139,7 @@ def _over_rows(call: Call) -> bool:
     return isinstance(axis, Sequence) and any(isinstance(i, Const) and i.value == 0 for i in axis.content.items)
 
 
-def combined(run: Executor, op: str, operands: tuple[Value, ...], result: Value) -> Value:
+def combined(run: Run, op: str, operands: tuple[Value, ...], result: Value) -> Value:
     """The difference or quotient of rows and a statistic of the same rows: they are normalised by it."""
     if op not in "-/" or len(operands) != 2 or run.modules_called:  # noqa: PLR2004 - the rows and the statistic
         return result
@@ -140,7 +147,7 @@ def combined(run: Executor, op: str, operands: tuple[Value, ...], result: Value)
     if found is None or found[1] != splitting.root_of(run, operands[0]):
         return result
     site, _, text = found
-    known = run.rows.sites.get(site)
+    known = run.of(splitting.Rows).sites.get(site)
     fit = (
         next((event for event in run.trace.at(known) if isinstance(event, Fitted)), None) if known is not None else None
     )
@@ -148,15 +155,15 @@ def combined(run: Executor, op: str, operands: tuple[Value, ...], result: Value)
         fit = _fitted(run, STATISTIC, operands[0], site, text)
     if fit is None:
         return result
-    run.rows.sites[site] = fit.index
+    run.of(splitting.Rows).sites[site] = fit.index
     return splitting.with_rows(result, result.flow.rows | {fit.index})
 
 
-def _statistic_in(run: Executor, value: Value) -> tuple[Site, Symbol, str] | None:
+def _statistic_in(run: Run, value: Value) -> tuple[Site, Symbol, str] | None:
     """Where a value was computed of rows, and of which."""
     if isinstance(value, Plain):
         return _in_symbol(value.symbol, DEEP)
-    known = run.rows.statistics.get(id(value))
+    known = run.of(splitting.Rows).statistics.get(id(value))
     return known[1:] if known is not None else None
 
 
@@ -171,7 +178,7 @@ def _in_symbol(symbol: Symbol, depth: int) -> tuple[Site, Symbol, str] | None:
 
 
 @library_family(lambda name: name.startswith("sklearn."))
-def of_sklearn(run: Executor, name: str, call: Call) -> Value | None:
+def of_sklearn(run: Run, name: str, call: Call) -> Value | None:
     """What a class or function of sklearn gives, where it is about rows; None where it is not."""
     made = built(name, call)
     if made is not None:
@@ -187,7 +194,7 @@ def of_sklearn(run: Executor, name: str, call: Call) -> Value | None:
 
 
 @library_family(lambda name: name.startswith("numpy.") and name.rpartition(".")[2] in fitting.STATISTICS)
-def of_numpy(run: Executor, _: str, call: Call) -> Value | None:
+def of_numpy(run: Run, _: str, call: Call) -> Value | None:
     """A statistic that numpy computes; None where it is not over rows."""
     if call.args and isinstance(call.args[0], (Plain, Unknown)):
         return _statistic(run, call.args[0], splitting.root_of(run, call.args[0]), call.with_args(call.args[1:]))

@@ -9,13 +9,13 @@ from torch_doctor.trace import GradFlagSet
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 OF_TENSORS = frozenset(("requires_grad", "grad", "_grad"))
 """What torch reads of a tensor."""
 
 
-def note(run: Executor, value: Value, new: Value, node: p.Node, target: p.Attribute) -> None:
+def note(run: Run, value: Value, new: Value, node: p.Node, target: p.Attribute) -> None:
     """Write that such an attribute is set, unless it is the script's own."""
     name = target.name
     if not ("grad" in name or name.startswith("requ")):
@@ -32,14 +32,14 @@ def note(run: Executor, value: Value, new: Value, node: p.Node, target: p.Attrib
     run.emit(GradFlagSet, node, name=run.text(target), attribute=name, of=of, value=flag)
 
 
-def _unread(run: Executor, value: Value, name: str) -> str:
+def _unread(run: Run, value: Value, name: str) -> str:
     """What it is, "tensor" or "module", when nobody reads such an attribute of it; else nothing."""
     if isinstance(value, (Tensor, Params, ParameterValue)):
         return "" if name in OF_TENSORS else "tensor"
     return "module" if isinstance(value, Module) and not _is_own(run, value, name) else ""
 
 
-def _is_own(run: Executor, module: Module, name: str) -> bool:
+def _is_own(run: Run, module: Module, name: str) -> bool:
     """Whether the module's class may read the attribute, or it only seems to be a module.
 
     What is set on `self`, or handed to a constructor under that name, is the class's own.

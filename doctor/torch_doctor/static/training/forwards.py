@@ -13,6 +13,7 @@ from torch_doctor.static.tables.layers import CONTAINERS
 from torch_doctor.static.training import (
     autocasting,
     built_in_forward,
+    functional_dropout,
     initialising,
     library_outputs,
     loss_computing,
@@ -56,14 +57,13 @@ from torch_doctor.trace import Forward, Kind, TensorFact
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.tables.layers import Layer
     from torch_doctor.trace import Site, Tri
 
 
-def call_module(run: Executor, module: Module, call: Call) -> Value:
+def call_module(run: Run, module: Module, call: Call) -> Value:
     """Call a module; the outermost call is a `Forward` event."""
-    run.spend()
     if module.layer in losses.LOSSES and (module.cls is None or module.cls.find("forward") is None):
         return loss_computing.compute_loss(run, module.layer, call, module)
     if run.modules_called:
@@ -76,7 +76,7 @@ def call_module(run: Executor, module: Module, call: Call) -> Value:
     if sensitive is False and trainable is False and not _has_frozen(run, module):
         return _called(run, module, call)
     values = call.values
-    if run.shares.of:
+    if run.of(memory.Shares).of:
         memory.used(run, values, call.node)
     event: Forward = run.emit(
         Forward,
@@ -102,21 +102,30 @@ def call_module(run: Executor, module: Module, call: Call) -> Value:
     return output
 
 
-def _called(run: Executor, module: Module, call: Call) -> Value:
+def _called(run: Run, module: Module, call: Call) -> Value:
     """Call a whole module; within, it is known where and as what it was called, and whether it moves its input itself."""
-    before = run.scatters, run.outer_call, run.outer_arguments
-    run.scatters, run.outer_call = bool(module.shell), (run.site(call.node), call.name)
-    run.outer_arguments = call.values
+    before = (
+        run.of(places.Meetings).scatters,
+        run.of(places.Meetings).outer_call,
+        run.of(places.Meetings).outer_arguments,
+    )
+    run.of(places.Meetings).scatters, run.of(places.Meetings).outer_call = (
+        bool(module.shell),
+        (run.site(call.node), call.name),
+    )
+    run.of(places.Meetings).outer_arguments = call.values
     if module.cls is None and module.table is None and module.layer and module.layer not in CONTAINERS:
         places.into_layer(run, module, call.argument(0), call.node)
-    run.raw = None
+    run.of(pixels.Pictures).read_at = None
     output = _outer(run, module, call)
     pixels.called(run, module, call.name, call.node)
-    run.scatters, run.outer_call, run.outer_arguments = before
+    run.of(places.Meetings).scatters, run.of(places.Meetings).outer_call, run.of(places.Meetings).outer_arguments = (
+        before
+    )
     return output
 
 
-def _placed(run: Executor, output: Value, module: Module, given: Args) -> Value:
+def _placed(run: Run, output: Value, module: Module, given: Args) -> Value:
     """An output of which nobody knows where it is: it is where the module is."""
     if isinstance(output, (Tensor, Unknown)) and output.place is None:
         own: Value = module.fact(Fact.PLACE)
@@ -127,18 +136,18 @@ def _placed(run: Executor, output: Value, module: Module, given: Args) -> Value:
     return output
 
 
-def _input_fact(run: Executor, values: Args) -> TensorFact:
+def _input_fact(run: Run, values: Args) -> TensorFact:
     flow = blend(value.flow for value in values)
     first = next((value for value in values if not isinstance(value, (Const, Plain))), None)
     fact = run.fact(first) if first is not None else TensorFact()
     return replace(fact, source=flow.source, forwards=flow.forwards, graph=flow.graph, loader=flow.loader)
 
 
-def _has_frozen(run: Executor, module: Module) -> bool:
+def _has_frozen(run: Run, module: Module) -> bool:
     return len(module_parts.parts_of(run, module).owners) > 1 or module_parts.has_parameters(run, module) is not False
 
 
-def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module, trainable: Tri) -> Value:
+def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, trainable: Tri) -> Value:
     """A module's output, with the forward event in its history."""
     if isinstance(value, Either):
         return either((f, marked(run, v, index, inputs, module, trainable)) for f, v in value.options)
@@ -182,14 +191,14 @@ def marked(run: Executor, value: Value, index: int, inputs: Flow, module: Module
     return Unknown(flow, value.holds, place=value.place)
 
 
-def _outer(run: Executor, module: Module, call: Call) -> Value:
+def _outer(run: Run, module: Module, call: Call) -> Value:
     """What a whole module returns to its caller."""
     output = _inner(run, module, call)
     plain_tensors.left(run, output, call.node)
     return output
 
 
-def _inner(run: Executor, module: Module, call: Call) -> Value:
+def _inner(run: Run, module: Module, call: Call) -> Value:
     """What calling a module returns."""
     found = module.cls.find("forward") if module.cls is not None else None
     if found is not None and isinstance(found[0], FunctionValue):
@@ -199,7 +208,7 @@ def _inner(run: Executor, module: Module, call: Call) -> Value:
         return chained(run, module, content, call)
     if module.table is not None:
         output = layer_output(run, module, module.table, call)
-        if run.constants:
+        if run.of(initialising.Constants).any:
             initialising.ran(run, module, call.args, output)
         return output
     values = call.values
@@ -209,7 +218,7 @@ def _inner(run: Executor, module: Module, call: Call) -> Value:
     return library_outputs.library_output(run, module, passed, call.node) if module.cls is None else Unknown(passed)
 
 
-def _followed(run: Executor, module: Module, function: FunctionValue, call: Call) -> Value:
+def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> Value:
     """Execute a project module's `forward`, once for all calls that look alike."""
     values = call.values
     key = (
@@ -222,39 +231,47 @@ def _followed(run: Executor, module: Module, function: FunctionValue, call: Call
         *(_where(run, value) for value in (module, *values)),
     )
     given = blend(value.flow for value in values)
-    remembered = run.remembered.get(key)
+    remembered = run.of(remembering.ForwardCache).results.get(key)
     if remembered is not None:
         return remembering.of_other_arguments(run, remembered[0], remembered[2], given)
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
-    run.modules_called.append(module)
-    tests, run.mode_tests = run.mode_tests, 0
-    outer, run.called_in = run.called_in, (run.arms, run.guards, number)
+    run.position.modules_called += (module,)
+    tests, run.of(functional_dropout.ModeTests).count = run.of(functional_dropout.ModeTests).count, 0
+    outer, run.of(built_in_forward.Constructions).called_in = (
+        run.of(built_in_forward.Constructions).called_in,
+        (run.of(built_in_forward.Constructions).arms, run.guards, number),
+    )
     result = run.call(Bound(function, module), call)
-    run.called_in = outer
-    run.mode_tests = tests
-    run.modules_called.pop()
+    run.of(built_in_forward.Constructions).called_in = outer
+    run.of(functional_dropout.ModeTests).count = tests
+    run.position.modules_called = run.modules_called[:-1]
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
-        run.remembered[key] = (result, number, given)
+        run.of(remembering.ForwardCache).results[key] = (result, number, given)
     return result
 
 
-def chained(run: Executor, module: Module, content: Content, call: Call) -> Value:
+_MEMBER = 0.25
+"""Steps that calling a member of a `Sequential` is: no line of the source stands for it."""
+
+
+def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
     """Call the members of a `Sequential`, each with what the one before it returned."""
     value: Value = call.argument(0) or Unknown()
     first = True
-    run.modules_called.append(module)
+    run.position.modules_called += (module,)
     for item in content.items:
+        run.spend(_MEMBER)
         given = call.args if first else (value,)
         value = run.call(item, Call(given, call.keywords if first else {}, call.node))
         first = False
     if content.rest is not None:
         value = run.call(content.rest, Call(call.args if first else (value,), {}, call.node))
-    run.modules_called.pop()
+    run.position.modules_called = run.modules_called[:-1]
     return value
 
 
-def layer_output(run: Executor, module: Module, table: Layer, call: Call) -> Value:
+def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
     """What one of torch's layers returns, by its table entry; one that is given packed sequences packs what it returns."""
     if call.args and unpacked(call.args[0]) is not call.args[0]:
         return _packed(run, layer_output(run, module, table, call.with_args((unpacked(call.args[0]), *call.args[1:]))))
@@ -293,14 +310,14 @@ def layer_output(run: Executor, module: Module, table: Layer, call: Call) -> Val
     return run.own(Sequence("tuple", Content((output, state))))
 
 
-def _packed(run: Executor, output: Value) -> Value:
+def _packed(run: Run, output: Value) -> Value:
     """What a layer returned, with its numbers in a `PackedSequence`; the states beside them are as they are."""
     first, *others = output.content.items if isinstance(output, Sequence) else (output,)
     packed: Value = run.own(Sequence(PACKED, Content((first, Plain(), Plain(), Plain()))))
     return run.own(Sequence("tuple", Content((packed, *others)))) if others else packed
 
 
-def _made(run: Executor, module: Module, table: Layer, node: p.Node) -> tuple[Site | None, str]:
+def _made(run: Run, module: Module, table: Layer, node: p.Node) -> tuple[Site | None, str]:
     """Where an output got its kind: the layer's use in `forward`; in a Sequential its construction."""
     if table.kind in (Kind.LOGITS, Kind.HIDDEN, Kind.UNKNOWN):
         return None, module.layer
@@ -312,7 +329,7 @@ def _made(run: Executor, module: Module, table: Layer, node: p.Node) -> tuple[Si
     return (module.born if chained else run.site(node)), module.layer
 
 
-def _where(run: Executor, value: Value) -> tuple[str, ...]:
+def _where(run: Run, value: Value) -> tuple[str, ...]:
     """The devices that a thing may be on."""
     place = value.fact(Fact.PLACE) if isinstance(value, Module) else places.of(value)
     return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))

@@ -28,14 +28,14 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Owned, Stepped
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 _ENGINES = {*frameworks.ENGINE_TRAINERS, *frameworks.ENGINE_EVALUATORS, *frameworks.ENGINE_STEPS}
 
 
 @library_family(frameworks.ENGINE_TRAINERS | frameworks.ENGINE_EVALUATORS, stage=Stage.ADAPTER)
-def supervised_engine(run: Executor, name: str, call: Call) -> Tool:
+def supervised_engine(run: Run, name: str, call: Call) -> Tool:
     """An engine that trains or evaluates a model by itself."""
     run.emit(Owned, call.node, framework="ignite")
     framework_loops.supervised(run, call, trains=name in frameworks.ENGINE_TRAINERS)
@@ -43,7 +43,7 @@ def supervised_engine(run: Executor, name: str, call: Call) -> Tool:
 
 
 @library_family(frameworks.ENGINE_STEPS, stage=Stage.ADAPTER)
-def engine(run: Executor, name: str, call: Call) -> Tool:
+def engine(run: Run, name: str, call: Call) -> Tool:
     """An engine that calls the user's function for every batch."""
     run.emit(Owned, call.node, framework="ignite")
     step = call.argument(0, "process_function") or NOTHING
@@ -54,13 +54,13 @@ def engine(run: Executor, name: str, call: Call) -> Tool:
 
 
 @library_family({*frameworks.WRAPS} - {*training.OPTIMIZER_WRAPPERS}, stage=Stage.ADAPTER)
-def wrapped(_: Executor, name: str, call: Call) -> Value:
+def wrapped(_: Run, name: str, call: Call) -> Value:
     """What a framework returns wrapped stands for what it was given."""
     return call.argument(frameworks.WRAPS[name]) or Unknown()
 
 
 @library("deepspeed.initialize")
-def deepspeed(_: Executor, __: str, call: Call) -> Sequence:
+def deepspeed(_: Run, __: str, call: Call) -> Sequence:
     """The engine that deepspeed returns stands for the model."""
     model = call.keywords.get("model") or call.argument(1) or Unknown()
     optimizer = call.keywords.get("optimizer", Unknown())
@@ -68,7 +68,7 @@ def deepspeed(_: Executor, __: str, call: Call) -> Sequence:
 
 
 @library_family({*frameworks.OWNERS, *frameworks.FACTORIES} - _ENGINES, stage=Stage.ADAPTER)
-def owner_built(run: Executor, name: str, call: Call) -> Tool:
+def owner_built(run: Run, name: str, call: Call) -> Tool:
     """Construct what owns the loop, or a part of it."""
     owner = frameworks.FACTORIES.get(name, name)
     framework = frameworks.OWNERS[owner]
@@ -81,7 +81,7 @@ def owner_built(run: Executor, name: str, call: Call) -> Tool:
 
 
 def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
-    run: Executor, of: Tool, name: str, call: Call
+    run: Run, of: Tool, name: str, call: Call
 ) -> Value | None:
     """A method of a framework's object; None where the framework says nothing of it."""
     framework = frameworks.OWNERS.get(of.name)
@@ -138,7 +138,7 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
     return Unknown(Flow(graph=None))
 
 
-def owned_method(run: Executor, of: Module, name: str, call: Call) -> Value | None:
+def owned_method(run: Run, of: Module, name: str, call: Call) -> Value | None:
     """A method that a framework gives its modules; None where it says nothing of it."""
     if name in ("manual_backward", "backward") and call.args:
         gradients.backward(

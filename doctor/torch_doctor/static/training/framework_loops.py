@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import loops
 from torch_doctor.static.tables import lightning
 from torch_doctor.static.tables.canonical import canonical
@@ -35,10 +36,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def every_batch(run: Executor, node: p.Node, step: Callable[[Value], Value], over: str = "the batches") -> None:
+class Driven(Knowledge):
+    """The objects whose training loop was run."""
+
+    def __init__(self) -> None:
+        self.objects: set[int] = set()  # by their numbers
+
+
+def every_batch(run: Run, node: p.Node, step: Callable[[Value], Value], over: str = "the batches") -> None:
     """Run something for every batch, as an owner of the loop does."""
     loader: Loader = run.own(Loader(None, over))
     batch = Unknown(Flow(source=Source.LOADER, loader=loader.id))
@@ -52,7 +60,7 @@ def every_batch(run: Executor, node: p.Node, step: Callable[[Value], Value], ove
     loops.iterate(run, node, node.at, course, lambda _: True, body)
 
 
-def supervised(run: Executor, call: Call, *, trains: bool) -> None:
+def supervised(run: Run, call: Call, *, trains: bool) -> None:
     """What ignite's ready-made engines do for a batch."""
     names = ("model", "optimizer", "loss_fn") if trains else ("model",)
     given = dict(zip(names, call.args, strict=False)) | call.keywords
@@ -78,16 +86,16 @@ def supervised(run: Executor, call: Call, *, trains: bool) -> None:
     every_batch(run, call.node, step)
 
 
-def is_lightning(run: Executor, cls: ClassValue) -> bool:
+def is_lightning(run: Run, cls: ClassValue) -> bool:
     """Whether a class is a LightningModule."""
     return any(canonical(name) == "lightning.LightningModule" for name in cls.libraries())
 
 
-def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
+def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
     """What Lightning's trainer does with a module: its hooks, in order, with what it does between them."""
-    if module.cls is None or not is_lightning(run, module.cls) or module.id in run.driven:
+    if module.cls is None or not is_lightning(run, module.cls) or module.id in run.of(Driven).objects:
         return
-    run.driven.add(module.id)
+    run.of(Driven).objects.add(module.id)
     run.emit(Owned, node, framework="lightning")
     configured = _hook(run, module, "configure_optimizers", Call((), {}, node))
     optimizers = _optimizers_in(configured) if configured is not None else []
@@ -139,12 +147,12 @@ def drive_lightning(run: Executor, module: Module, node: p.Node) -> None:
             _hook(run, module, name, Call((), {}, node))
 
 
-def _has_hook(run: Executor, module: Module, name: str) -> bool:
+def _has_hook(run: Run, module: Module, name: str) -> bool:
     found = module.cls.find(name) if module.cls is not None else None
     return found is not None and isinstance(found[0], FunctionValue)
 
 
-def _hook(run: Executor, module: Module, name: str, call: Call) -> Value | None:
+def _hook(run: Run, module: Module, name: str, call: Call) -> Value | None:
     found = module.cls.find(name) if module.cls is not None else None
     if found is None or not isinstance(found[0], FunctionValue):
         return None
@@ -152,7 +160,7 @@ def _hook(run: Executor, module: Module, name: str, call: Call) -> Value | None:
     return run.call(Bound(found[0], module), Call(call.args[: max(wanted, 0)], {}, call.node))
 
 
-def drive_trainer(run: Executor, thing: Instance, node: p.Node) -> None:
+def drive_trainer(run: Run, thing: Instance, node: p.Node) -> None:
     """What transformers' Trainer does with an overridden `compute_loss`."""
     found = thing.cls.find("compute_loss")
     if found is None or not isinstance(found[0], FunctionValue):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.values import Call, Const, Spread
 from torch_doctor.trace import FunctionalDropout
@@ -12,7 +13,15 @@ from torch_doctor.trace import FunctionalDropout
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+
+
+class ModeTests(Knowledge):
+    """Branches on the mode of a module."""
+
+    def __init__(self) -> None:
+        self.count = 0  # those being executed
+
 
 ALWAYS_ON = frozenset(f"torch.nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d"))
 """Those whose `training`, the third argument, is True unless somebody says otherwise.
@@ -23,7 +32,7 @@ _TRAINING = 2
 
 
 @library_family(ALWAYS_ON, stage=Stage.NOTE)
-def called(run: Executor, name: str, call: Call) -> None:
+def called(run: Run, name: str, call: Call) -> None:
     """Write a dropout of a forward that nobody told the mode, unless a branch decides on it."""
     told = (
         len(call.args) > _TRAINING
@@ -38,7 +47,7 @@ def called(run: Executor, name: str, call: Call) -> None:
         or run.building
         or told
         or never
-        or run.mode_tests
+        or run.of(ModeTests).count
         or (isinstance(call.node, p.Call) and any(_mode(part) for part in parts((call.node.args, call.node.keywords))))
     ):
         return
@@ -53,7 +62,7 @@ def called(run: Executor, name: str, call: Call) -> None:
     )
 
 
-def tests_mode(run: Executor, test: p.Expr) -> bool:
+def tests_mode(run: Run, test: p.Expr) -> bool:
     """Whether a test may ask for the mode: it reads `training`, or an argument of the function, which may be a flag for it."""
     what = run.frame.what
     given = {parameter.name for parameter in what.node.parameters} if what is not None else set()

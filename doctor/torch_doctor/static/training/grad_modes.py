@@ -18,11 +18,11 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 @library_family(training.GRAD_MODES)
-def enter_grad_mode(run: Executor, name: str, call: Call) -> Value:
+def enter_grad_mode(run: Run, name: str, call: Call) -> Value:
     """Make a grad-mode context; `set_grad_enabled` acts at once."""
     enabled = training.GRAD_MODES[name]
     switch = training.GRAD_MODE_SWITCH.get(name)
@@ -42,7 +42,7 @@ def enter_grad_mode(run: Executor, name: str, call: Call) -> Value:
     return Context(name, enabled, run.site(call.node))
 
 
-def grad_context(run: Executor, name: str, node: p.Node) -> Context | None:
+def grad_context(run: Run, name: str, node: p.Node) -> Context | None:
     """The grad-mode context of this name, as a decorator without a call."""
     enabled = training.GRAD_MODES.get(name)
     return Context(name, enabled, run.site(node)) if enabled is not None else None

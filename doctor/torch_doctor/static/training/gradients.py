@@ -30,12 +30,12 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Tri
 
 
 def backward(
-    run: Executor,
+    run: Run,
     value: Value,
     call: Call,
     *,
@@ -53,8 +53,8 @@ def backward(
             thing = run.objects.get(number)
             if isinstance(thing, Module) and thing.cls is None and not thing.layer:
                 run.heap.set(thing.facts, Fact.TRAINED, value=True)
-    run.went_backward |= flow.forwards
-    run.parts_gone_backward |= flow.parts
+    run.of(keeping.Undecided).went_backward |= flow.forwards
+    run.of(keeping.Undecided).parts_gone_backward |= flow.parts
     keeping.had_a_graph(run)
     broadcasts.tell(run, value)
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
@@ -79,7 +79,7 @@ def backward(
     )
 
 
-def _retained_at(run: Executor, call: Call) -> Site | None:
+def _retained_at(run: Run, call: Call) -> Site | None:
     """Where the graph is kept for another pass."""
     retain = call.keywords.get("retain_graph")
     if (
@@ -102,7 +102,7 @@ def _weighted(call: Call) -> Tri:
 
 
 @library_family(training.AUTOGRAD_GRAD)
-def autograd_grad(run: Executor, _: str, call: Call) -> Value:
+def autograd_grad(run: Run, _: str, call: Call) -> Value:
     """Compute gradients with `torch.autograd.grad`, which fills no `.grad`."""
     value = call.argument(0, "outputs") or Unknown()
     backward(
@@ -114,7 +114,7 @@ def autograd_grad(run: Executor, _: str, call: Call) -> Value:
 
 
 @library_family({*training.BACKWARDS, *training.DISTRIBUTED_BACKWARD})
-def backward_function(run: Executor, name: str, call: Call) -> Value:
+def backward_function(run: Run, name: str, call: Call) -> Value:
     """Compute gradients with `torch.autograd.backward`, or its distributed form."""
     context = name in training.DISTRIBUTED_BACKWARD
     position = 1 if context else 0
@@ -132,7 +132,7 @@ def backward_function(run: Executor, name: str, call: Call) -> Value:
 
 
 @library_family(training.SCALED_LOSSES)
-def scaled_loss(run: Executor, _: str, call: Call) -> Value | None:
+def scaled_loss(run: Run, _: str, call: Call) -> Value | None:
     """`amp.scale_loss(loss, optimizer)`: it skips the steps whose gradients overflow."""
     if not call.args:
         return None
@@ -141,13 +141,13 @@ def scaled_loss(run: Executor, _: str, call: Call) -> Value | None:
 
 
 @library_family(training.CLIPS)
-def clip(run: Executor, name: str, call: Call) -> Tensor:
+def clip(run: Run, name: str, call: Call) -> Tensor:
     """A function that clips gradients, and returns their norm."""
     clipped(run, name, call)
     return Tensor()
 
 
-def clipped(run: Executor, function: str, call: Call, *, managed: bool = False) -> None:
+def clipped(run: Run, function: str, call: Call, *, managed: bool = False) -> None:
     """Write that gradients were clipped, unless only their norm was asked for."""
     limit = call.argument(1, "max_norm")
     if (isinstance(limit, Const) and limit.value == math.inf) or (

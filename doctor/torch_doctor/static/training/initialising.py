@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import module_parts
@@ -12,8 +13,19 @@ from torch_doctor.static.values import Args, Call, Const, Fact, Module, Params, 
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
+
+
+class Constants(Knowledge):
+    """Weights that were set to a constant."""
+
+    def __init__(self) -> None:
+        self.any = False  # whether there are any
+        self.straight: dict[
+            int, tuple[Value, Module]
+        ] = {}  # tensors, by id, and the constant layer that they came from
+
 
 INIT = "torch.nn.init."
 _FILLS = {"zeros_": 0.0, "ones_": 1.0, "zero_": 0.0}
@@ -40,7 +52,7 @@ class Constant:
 
 
 @library_family(lambda name: name.startswith(INIT), stage=Stage.NOTE)
-def initialised(run: Executor, name: str, call: Call) -> None:
+def initialised(run: Run, name: str, call: Call) -> None:
     """One of the functions of `torch.nn.init` is called."""
     given = call.argument(0, "tensor")
     shown = call.node.args[0] if isinstance(call.node, p.Call) and call.node.args else None
@@ -48,13 +60,13 @@ def initialised(run: Executor, name: str, call: Call) -> None:
     _set(run, given, shown, name.removeprefix(INIT), value, call.node)
 
 
-def changed(run: Executor, of: Params, method: str, call: Call) -> None:
+def changed(run: Run, of: Params, method: str, call: Call) -> None:
     """Parameters are changed in place by one of their methods."""
     shown = call.node.func.value if isinstance(call.node, p.Call) and isinstance(call.node.func, p.Attribute) else None
     _set(run, of, shown, method, call.argument(0), call.node)
 
 
-def _set(run: Executor, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node) -> None:
+def _set(run: Run, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node) -> None:
     if not isinstance(given, Params) or given.bias:
         return
     while isinstance(shown, p.Attribute) and shown.name == "data":
@@ -65,32 +77,32 @@ def _set(run: Executor, given: Value | None, shown: p.Expr | None, how: str, val
     if number is None and isinstance(value, Const) and isinstance(value.value, (int, float)):
         number = float(value.value)
     made = Constant(run.site(node), number) if how in _CONSTANTS else None
-    run.constants = run.constants or made is not None
+    run.of(Constants).any = run.of(Constants).any or made is not None
     for each in given.modules:
         thing = run.objects.get(each)
-        if isinstance(thing, Module) and run.constants:
+        if isinstance(thing, Module) and run.of(Constants).any:
             run.heap.set(thing.facts, Fact.CONSTANT, made)
 
 
-def loaded(run: Executor, module: Module) -> None:
+def loaded(run: Run, module: Module) -> None:
     """Weights are loaded: they are no longer what they were set to."""
-    if run.constants:
+    if run.of(Constants).any:
         for part in module_parts.parts_of(run, module).parts:
             run.heap.set(part.facts, Fact.CONSTANT, None)
 
 
-def ran(run: Executor, module: Module, given: Args, output: Value) -> None:
+def ran(run: Run, module: Module, given: Args, output: Value) -> None:
     """A layer was called: one that is constant, straight after one that is, leaves the units of both identical.
 
     All units of the first compute the same, and the second counts them alike, whatever else there is. What starts at zero
     alone comes apart with the first update.
     """
     first = given[0] if given else None
-    before = run.straight.get(id(first), (None, None))[1]
+    before = run.of(Constants).straight.get(id(first), (None, None))[1]
     constant = module.fact(Fact.CONSTANT)
     if not _has_units(module):
         if before is not None and (_is_norm(module) or (module.table is not None and _is_even(module))):
-            run.straight[id(output)] = (output, before)
+            run.of(Constants).straight[id(output)] = (output, before)
         return
     if not isinstance(constant, Constant):
         return
@@ -105,14 +117,14 @@ def ran(run: Executor, module: Module, given: Args, output: Value) -> None:
             identical=before.fact(Fact.FROZEN) is False and not _is_narrow(before),
             built_at=before.born,
         )
-    run.straight[id(output)] = (output, module)
+    run.of(Constants).straight[id(output)] = (output, module)
 
 
-def computed(run: Executor, name: str, given: Value, output: Value) -> None:
+def computed(run: Run, name: str, given: Value, output: Value) -> None:
     """A function of torch was called on what a layer gave: one that treats all units alike changes nothing."""
-    before = run.straight.get(id(given), (None, None))[1]
+    before = run.of(Constants).straight.get(id(given), (None, None))[1]
     if before is not None and name.rpartition(".")[2].rstrip("123d_") in _EVEN:
-        run.straight[id(output)] = (output, before)
+        run.of(Constants).straight[id(output)] = (output, before)
 
 
 def _has_units(module: Module) -> bool:

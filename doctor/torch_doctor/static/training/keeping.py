@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.values import (
     Content,
     Sequence,
@@ -17,12 +18,21 @@ from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
-    from torch_doctor.static.flow import Flow
+    from torch_doctor.static.flow import Flow, Part
+    from torch_doctor.static.run import Run
+
+
+class Undecided(Knowledge):
+    """What was kept before anything showed whether a graph hangs on it."""
+
+    def __init__(self) -> None:
+        self.went_backward: set[int] = set()  # forwards whose loss went backward
+        self.parts_gone_backward: set[Part] = set()  # parts of outputs that did
+        self.retained: list[tuple[Retained, Flow]] = []  # the events, and what was known of the values
 
 
 def keep(
-    run: Executor,
+    run: Run,
     value: Value,
     how: Retention,
     holder: str,
@@ -41,19 +51,19 @@ def keep(
     flow = value.flow
     event = run.emit(Retained, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
     if flow.graph is None and flow.forwards:
-        run.kept_undecided.append((event, flow))
+        run.of(Undecided).retained.append((event, flow))
     kept = frozenset((*flow.retained, *carries, event.index))
     return reflow(run, value, replace(flow, retained=kept))
 
 
-def stored(run: Executor, value: Value, node: p.Node) -> None:
+def stored(run: Run, value: Value, node: p.Node) -> None:
     """Write that a value without a graph is put where others may find it."""
     flow = value.flow
     if flow.graph is False and flow.forwards and not run.modules_called:
         run.emit(Stored, node, forwards=flow.forwards)
 
 
-def gone_backward(run: Executor, value: Value) -> Value:
+def gone_backward(run: Run, value: Value) -> Value:
     """The value, with a graph where nothing but that it went backward shows that it had one.
 
     What was made of numbers that were cut off their graph has none from there, whatever else is in it.
@@ -61,36 +71,34 @@ def gone_backward(run: Executor, value: Value) -> Value:
     return reflow(run, value, replace(value.flow, graph=True)) if _went_backward(run, value.flow) else value
 
 
-def had_a_graph(run: Executor) -> None:
+def had_a_graph(run: Run) -> None:
     """Write that what was kept before it went backward had a graph then, where only the backward pass shows it."""
     waiting = []
-    for event, flow in run.kept_undecided:
+    for event, flow in run.of(Undecided).retained:
         if _went_backward(run, flow):
             run.trace.replace(event, value=replace(event.value, graph=True))
         else:
             waiting.append((event, flow))
-    run.kept_undecided = waiting
+    run.of(Undecided).retained = waiting
 
 
-def _went_backward(run: Executor, flow: Flow) -> bool:
+def _went_backward(run: Run, flow: Flow) -> bool:
     return (
         flow.graph is None
         and bool(flow.graph_forwards)
-        and flow.forwards <= run.went_backward
-        and flow.parts <= run.parts_gone_backward
+        and flow.forwards <= run.of(Undecided).went_backward
+        and flow.parts <= run.of(Undecided).parts_gone_backward
     )
 
 
-def reflow(run: Executor, value: Value, flow: Flow) -> Value:
+def reflow(run: Run, value: Value, flow: Flow) -> Value:
     """The same value with another history."""
     if isinstance(value, Tensor):
         return value.with_flow(flow)
     return Unknown(flow, value.holds if isinstance(value, Unknown) else frozenset())
 
 
-def keep_item(
-    run: Executor, value: Value, carries: frozenset[int], node: p.Node, receiver: str, *, bounded: bool
-) -> Value:
+def keep_item(run: Run, value: Value, carries: frozenset[int], node: p.Node, receiver: str, *, bounded: bool) -> Value:
     """A value on its way into a container."""
     if isinstance(value, (Tensor, Unknown)):
         return keep(run, value, Retention.APPENDED, receiver, carries, node, bounded=bounded)

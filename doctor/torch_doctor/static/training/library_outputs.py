@@ -10,11 +10,11 @@ from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
     from torch_doctor.static.flow import Flow
+    from torch_doctor.static.run import Run
 
 
-def library_output(run: Executor, module: Module, flow: Flow, node: p.Node) -> Value:
+def library_output(run: Run, module: Module, flow: Flow, node: p.Node) -> Value:
     """What a call of a library's model gives, whose input and parameters have this flow."""
     head = models.classifier_head(module.layer)
     if head is not None and "forward" not in module.fields:
@@ -27,7 +27,7 @@ def library_output(run: Executor, module: Module, flow: Flow, node: p.Node) -> V
     return Unknown(flow)
 
 
-def _of_classifier(run: Executor, module: Module, head: tuple[str, int], flow: Flow, node: p.Node) -> Value:
+def _of_classifier(run: Run, module: Module, head: tuple[str, int], flow: Flow, node: p.Node) -> Value:
     name, last = head
     own = run.resolve(module.fields.get(name, MISSING))
     if own is MISSING:
@@ -47,9 +47,9 @@ def _of_classifier(run: Executor, module: Module, head: tuple[str, int], flow: F
     return Unknown(flow)
 
 
-def _called(run: Executor, module: Module, last: Value, flow: Flow, node: p.Node) -> Value:
+def _called(run: Run, module: Module, last: Value, flow: Flow, node: p.Node) -> Value:
     """What the layer returns for features of the library's."""
-    run.modules_called.append(module)
+    run.position.modules_called += (module,)
     value = run.call(last, Call((Unknown(flow),), {}, node))
-    run.modules_called.pop()
+    run.position.modules_called = run.modules_called[:-1]
     return value

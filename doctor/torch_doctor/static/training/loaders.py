@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
@@ -35,17 +36,25 @@ from torch_doctor.trace import EpochSet, LoaderBuilt, RowMoved, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+
+
+class Loads(Lasting):
+    """The data loaders of a run."""
+
+    def __init__(self) -> None:
+        self.any = False  # whether one was ever built
+
 
 SHUFFLE = 3
 """The place of `shuffle` among the arguments of `DistributedSampler`."""
 
 
 @library_family(training.loader_of)
-def loader_built(run: Executor, name: str, call: Call) -> Value:
+def loader_built(run: Run, name: str, call: Call) -> Value:
     """Construct a data loader."""
     loader: Loader = run.own(Loader(run.site(call.node), name))
-    run.loads = True
+    run.of(Loads).any = True
     parameters = data.LOADER_PARAMETERS.get(name)
     given = dict(zip(parameters or ("dataset",), call.args, strict=False)) | call.keywords
     open_ = "**" in call.keywords or any(isinstance(value, Spread) for value in call.args)
@@ -84,7 +93,7 @@ def loader_built(run: Executor, name: str, call: Call) -> Value:
     return loader
 
 
-def _moves(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> None:
+def _moves(run: Run, loader: Loader, dataset: Value | None, node: p.Node) -> None:
     """Write the moves to the GPU that the dataset makes for each row, and in how many worker processes."""
     dataset = None if dataset is None else run.resolve(dataset)
     while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
@@ -150,7 +159,7 @@ def _is_none(value: Value | None) -> bool:
     return value is None or (isinstance(value, Const) and value.value is None)
 
 
-def _places(run: Executor, *makers: Value | None) -> Tri:
+def _places(run: Run, *makers: Value | None) -> Tri:
     """Whether what makes batches speaks of devices; None where one of them is not in sight."""
     found: Tri = False
     for maker in makers:
@@ -181,7 +190,7 @@ def _distributed(value: Value | None) -> int:
     return _distributed(inner) if value.name.endswith(".BatchSampler") else 0
 
 
-def epoch_set(run: Executor, func: Value, node: p.Node) -> None:
+def epoch_set(run: Run, func: Value, node: p.Node) -> None:
     """`sampler.set_epoch(epoch)`."""
     of = func.of if isinstance(func, Method) else None
     run.emit(EpochSet, node, sampler=of.id if isinstance(of, Tool) else 0)

@@ -5,13 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.training import initialising, snapshots
 from torch_doctor.static.values import Call, Const, Fact, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
+
+
+class Reports(Knowledge):
+    """What loads of weights returned."""
+
+    def __init__(self) -> None:
+        self.reports: dict[int, LoadReport] = {}  # by id
+
 
 REPORTS = frozenset(("count", "index", "missing_keys", "unexpected_keys"))
 """What the named tuple that it returns for a module has (`torch.nn.modules.module._IncompatibleKeys`)."""
@@ -30,7 +39,7 @@ class LoadReport:
         self.told = False
 
 
-def loaded(run: Executor, of: Object, call: Call) -> Value:
+def loaded(run: Run, of: Object, call: Call) -> Value:
     """Write that a state is loaded into a module or an optimizer."""
     state = call.argument(0, "state_dict")
     if isinstance(of, Module):
@@ -42,7 +51,7 @@ def loaded(run: Executor, of: Object, call: Call) -> Value:
         run.emit(OptimizerRestored, call.node, optimizer=of.id)
     result = Plain()
     if _is_torchs(of):
-        run.load_reports[id(result)] = LoadReport(result, run.site(call.node), of, call.receiver)
+        run.of(Reports).reports[id(result)] = LoadReport(result, run.site(call.node), of, call.receiver)
         if isinstance(state, Const) and isinstance(state.value, str):
             run.emit(
                 LoadMisused, call.node, name=call.receiver, path=run.text_of_argument(call.node, 0) or repr(state.value)
@@ -50,9 +59,9 @@ def loaded(run: Executor, of: Object, call: Call) -> Value:
     return result
 
 
-def bound(run: Executor, node: p.Assign, value: Value) -> Value:
+def bound(run: Run, node: p.Assign, value: Value) -> Value:
     """What an assignment binds; `model = model.load_state_dict(state)` is written, and goes on with the model."""
-    report = run.load_reports.get(id(value))
+    report = run.of(Reports).reports.get(id(value))
     if report is None or not isinstance(node.value, p.Call) or not isinstance(node.value.func, p.Attribute):
         return value
     receiver = run.text(node.value.func.value)
@@ -62,9 +71,9 @@ def bound(run: Executor, node: p.Assign, value: Value) -> Value:
     return report.of
 
 
-def meant(run: Executor, value: Value, name: str, node: p.Node) -> Value:
+def meant(run: Run, value: Value, name: str, node: p.Node) -> Value:
     """What a value is taken for that is asked for `name` ("": called): a report may stand for what was loaded into."""
-    report = run.load_reports.get(id(value))
+    report = run.of(Reports).reports.get(id(value))
     if report is None or name in REPORTS or name.startswith("_"):
         return value
     if not report.told:

@@ -14,11 +14,11 @@ from torch_doctor.trace import Logged
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 @library_family(SINKS, stage=Stage.NOTE)
-def logged(run: Executor, sink: str, call: Call) -> None:
+def logged(run: Run, sink: str, call: Call) -> None:
     """Write which values with a graph a sink is given, each at the place where the call names it."""
     use = SINKS.get(sink)
     for value, at in _given(call):

@@ -26,13 +26,13 @@ from torch_doctor.trace import Kind, LossBuilt, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _BATCH = (Source.LOADER, Source.DATA)
 
 
 @library_family(losses.CLASSES)
-def build_loss(run: Executor, name: str, call: Call) -> Value:
+def build_loss(run: Run, name: str, call: Call) -> Value:
     """Construct a loss; one that is given a batch returns what was meant, the loss of that batch."""
     takes = losses.CONSTRUCTORS.get(name)
     settings = [
@@ -64,7 +64,7 @@ def build_loss(run: Executor, name: str, call: Call) -> Value:
     return module
 
 
-def note_use(run: Executor, module: Module, method: str, node: p.Node) -> None:
+def note_use(run: Run, module: Module, method: str, node: p.Node) -> None:
     """Note that a method which only the loss's value has is called on a loss whose constructor got who knows what."""
     event = module.fact(Fact.DOUBTFUL)
     known = method == "backward" or method in functions.METHODS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import describing
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import operators
 from torch_doctor.static.library import library_family
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 @library_family(losses.FUNCTIONAL)
-def compute_loss(run: Executor, name: str, call: Call, module: Module | None = None) -> Value:
+def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) -> Value:
     """Compute one of torch's losses."""
     table = losses.LOSSES[name]
     given = call.argument(table.input, table.input_name) or Unknown()
@@ -49,7 +50,7 @@ def compute_loss(run: Executor, name: str, call: Call, module: Module | None = N
     if table.target is not None:
         target = call.argument(table.target, table.target_name) or Unknown()
     flow = operators.recorded(run, blend(value.flow for value in call.values))
-    if run.shares.of:
+    if run.of(memory.Shares).of:
         memory.used(run, (given, target), call.node)
     plain_tensors.combined(run, name, (given, target), call.node)
     if not name.endswith(("ctc_loss", "CTCLoss")):
@@ -86,9 +87,9 @@ def compute_loss(run: Executor, name: str, call: Call, module: Module | None = N
     return output.with_flow(sums.mean_loss(run, flow, reduction))
 
 
-def _of_each_model(run: Executor, value: Value, called: Callable[[Value], bool], node: p.Node) -> None:
+def _of_each_model(run: Run, value: Value, called: Callable[[Value], bool], node: p.Node) -> None:
     """Call once, or, where a test chose between models that give other kinds of values, for each on its own path."""
-    if not isinstance(value, Either) or run.agreed(value) is not None:
+    if not isinstance(value, Either) or describing.agreed(value) is not None:
         called(value)
         return
     (_, first), *others = value.options

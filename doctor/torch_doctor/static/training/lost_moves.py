@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import functions, words
 from torch_doctor.static.training import places, roles
 from torch_doctor.static.values import Tensor, Unknown
@@ -13,8 +14,16 @@ from torch_doctor.trace import MoveLost
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Value
+
+
+class Lost(Knowledge):
+    """What a statement moved, if it is a tensor."""
+
+    def __init__(self) -> None:
+        self.moves: dict[int, tuple[Value, p.Node, str]] = {}  # by id
+
 
 _OF_OTHERS = frozenset(
     words(
@@ -28,9 +37,9 @@ _OF_OTHERS = frozenset(
 _OF_TENSORS = frozenset((*functions.METHODS, *functions.ATTRIBUTES))
 
 
-def dropped(run: Executor, node: p.Expr) -> None:
+def dropped(run: Run, node: p.Expr) -> None:
     """Nobody takes the result of this call: a tensor does not move in place, other things may do so."""
-    call, value = run.moved
+    call, value = run.of(places.Meetings).moved
     if (
         call is not node
         or value is None
@@ -47,20 +56,20 @@ def dropped(run: Executor, node: p.Expr) -> None:
     if isinstance(value, Tensor) or _used_as_tensor(run, name):
         _tell(run, value, node, name)
     elif isinstance(value, Unknown):
-        run.lost[id(moved)] = moved, node, name
+        run.of(Lost).moves[id(moved)] = moved, node, name
 
 
-def used(run: Executor, values: Iterable[Value]) -> None:
+def used(run: Run, values: Iterable[Value]) -> None:
     """These are tensors for certain: a loss gets them."""
-    for value in values if run.lost else ():
-        found = run.lost.pop(id(value), None)
+    for value in values if run.of(Lost).moves else ():
+        found = run.of(Lost).moves.pop(id(value), None)
         if found is not None:
             _tell(run, *found)
 
 
-def _tell(run: Executor, value: Value, node: p.Node, name: str) -> None:
+def _tell(run: Run, value: Value, node: p.Node, name: str) -> None:
     run.emit(MoveLost, node, name=name, device="", elements=0)
-    run.lost.pop(id(value), None)
+    run.of(Lost).moves.pop(id(value), None)
 
 
 def _named(node: p.Expr) -> bool:
@@ -72,7 +81,7 @@ def _named(node: p.Expr) -> bool:
     return isinstance(node, p.Name)
 
 
-def _used_as_tensor(run: Executor, name: str) -> bool:
+def _used_as_tensor(run: Run, name: str) -> bool:
     """Whether the function takes attributes of it that tensors have, and nothing else has that moves in place."""
     uses = {use.removesuffix("(...)") for use in roles.uses_of(run, name)}
     return bool(uses & _OF_TENSORS - _OF_OTHERS) and uses <= _OF_TENSORS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import memory as table
 from torch_doctor.static.training import splitting
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Scope, Site
 
 DEEP = 3
@@ -53,7 +54,7 @@ class Change:
         self.site = site
 
 
-class Shares:
+class Shares(Lasting):
     """The tensors of one run that share memory with an array, by the number of the value, which is kept with them."""
 
     def __init__(self) -> None:
@@ -67,39 +68,39 @@ def symbol_of(name: str) -> Symbol | None:
     return ("array", fresh_symbol()) if name in table.ARRAYS else None
 
 
-def shared(run: Executor, name: str, call: Call, made: Value) -> None:
+def shared(run: Run, name: str, call: Call, made: Value) -> None:
     """A tensor is made of an array: `from_numpy` takes its memory, `as_tensor` does where nothing is converted."""
     given = call.argument(0)
     if not isinstance(given, Plain) or not isinstance(made, Tensor) or run.modules_called:
         return
     if name not in table.SHARING or (name != "torch.from_numpy" and (call.keywords or given.symbol[0] != "array")):
         return
-    share = Share(len(run.shares.of), given.symbol, run.site(call.node), run.scope)
-    run.shares.of[id(made)] = (made, share)
-    run.shares.arrays.setdefault(given.symbol, []).append(share)
+    share = Share(len(run.of(Shares).of), given.symbol, run.site(call.node), run.scope)
+    run.of(Shares).of[id(made)] = (made, share)
+    run.of(Shares).arrays.setdefault(given.symbol, []).append(share)
 
 
-def viewed(run: Executor, name: str, of: Value, made: Value) -> None:
+def viewed(run: Run, name: str, of: Value, made: Value) -> None:
     """A tensor method that gives a view of the same numbers."""
-    known = run.shares.of.get(id(of))
+    known = run.of(Shares).of.get(id(of))
     if known is not None and name in table.VIEWS:
-        run.shares.of[id(made)] = (made, known[1])
+        run.of(Shares).of[id(made)] = (made, known[1])
 
 
 @library_family(lambda name: not name.startswith("builtins."), stage=Stage.ANY)
-def changed_by_function(run: Executor, name: str, call: Call) -> None:
+def changed_by_function(run: Run, name: str, call: Call) -> None:
     """A function that changes its first argument, or one that writes to its `out`."""
-    if run.shares.arrays:
+    if run.of(Shares).arrays:
         holder = call.argument(0) if name in table.CHANGING_FIRST else call.keywords.get("out")
         if holder is not None:
             changed(run, holder, run.text_of_argument(call.node, 0) if call.args else "out", call.node)
 
 
-def changed(run: Executor, holder: Value, name: str, node: p.Node) -> bool:
+def changed(run: Run, holder: Value, name: str, node: p.Node) -> bool:
     """An array is changed in place; True when a tensor has its memory."""
     if not isinstance(holder, Plain):
         return False
-    shares = run.shares.arrays.get(splitting.stem(holder.symbol), [])
+    shares = run.of(Shares).arrays.get(splitting.stem(holder.symbol), [])
     for share in shares:
         key = ("changed", share.number)
         if not run.state.fields.get(key) and _another_time(share, run.scope):
@@ -113,16 +114,16 @@ def _another_time(share: Share, now: Scope) -> bool:
     return [scope.loop for scope in made] == [scope.loop for scope in here]
 
 
-def used(run: Executor, values: Iterable[Value], node: p.Node, *, many: bool = False) -> None:
+def used(run: Run, values: Iterable[Value], node: p.Node, *, many: bool = False) -> None:
     """Values are computed with: by a model or a loss, or (`many`) many of them are put together."""
     for value in _each(values):
-        known = run.shares.of.get(id(value))
+        known = run.of(Shares).of.get(id(value))
         change = run.state.fields.get(("changed", known[1].number)) if known is not None else None
         if known is None or not change:
             continue
         same = known[1].scope.iterations() == run.scope.iterations()
-        if change.site not in run.shares.told and not (many and same):
-            run.shares.told.add(change.site)
+        if change.site not in run.of(Shares).told and not (many and same):
+            run.of(Shares).told.add(change.site)
             run.emit(MemoryChanged, change.site, name=change.name, shared_at=known[1].site, used_at=run.site(node))
 
 

@@ -46,50 +46,50 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def call_method(run: Executor, of: Value, name: str, call: Call) -> Value:
+def call_method(run: Run, of: Value, name: str, call: Call) -> Value:
     """Call a method of something whose class is not the project's."""
     return METHODS.get(of.__class__, _opaque)(run, of, name, call)
 
 
-def _opaque(run: Executor, of: Value, name: str, call: Call) -> Value:
+def _opaque(run: Run, of: Value, name: str, call: Call) -> Value:
     return outside.opaque(run, Method(of, name), call)
 
 
-def _of_any(run: Executor, of: Either, name: str, call: Call) -> Value:
+def _of_any(run: Run, of: Either, name: str, call: Call) -> Value:
     return summary(call_method(run, option, name, call) for _, option in of.options)
 
 
-def _of_distribution(run: Executor, of: Distribution, name: str, call: Call) -> Value:
+def _of_distribution(run: Run, of: Distribution, name: str, call: Call) -> Value:
     return distributions.method(run, of, name, call.args) or _of_tool(run, of, name, call)
 
 
-def _of_tool(run: Executor, of: Tool, name: str, call: Call) -> Value:
+def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
     if call.args or call.keywords:
         _may_be_set(run, of)
     return optimizer_methods.tool_method(run, of, name, call)
 
 
-def _of_plain(_: Executor, of: Value, __: str, call: Call) -> Value:
+def _of_plain(_: Run, of: Value, __: str, call: Call) -> Value:
     return plain_from((of, *call.args))
 
 
-def _of_loader(run: Executor, of: Loader, name: str, _: Call) -> Value:
+def _of_loader(run: Run, of: Loader, name: str, _: Call) -> Value:
     if name in ("__next__", "next"):
         return containers.element_of(run, of)
     return Plain() if name == "__len__" else Unknown()
 
 
-def _of_stream(run: Executor, of: Stream, name: str, call: Call) -> Value:
+def _of_stream(run: Run, of: Stream, name: str, call: Call) -> Value:
     if not of.bar:
         return _opaque(run, of, name, call)
     logged.logged(run, f"tqdm.tqdm.{name}", call)
     return Plain()
 
 
-def _may_be_set(run: Executor, thing: Tool, depth: int = 3) -> None:
+def _may_be_set(run: Run, thing: Tool, depth: int = 3) -> None:
     """A library's object is given something, as a configuration is a file: its constants may be others from here on."""
     for key, value in list(thing.fields.items()):
         if isinstance(value, Const) and isinstance(key, str):
@@ -98,13 +98,13 @@ def _may_be_set(run: Executor, thing: Tool, depth: int = 3) -> None:
             _may_be_set(run, value, depth - 1)
 
 
-def _inherited(run: Executor, of: Instance, name: str, call: Call) -> Value:
+def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
     if name == "__init__":
         return NOTHING
     return outside.opaque(run, Method(of, name), call)
 
 
-METHODS: Final[dict[type[Value], Callable[[Executor, Any, str, Call], Value]]] = {
+METHODS: Final[dict[type[Value], Callable[[Run, Any, str, Call], Value]]] = {
     Either: _of_any,
     Optimizer: optimizer_methods.optimizer_method,
     Module: module_methods.module_method,

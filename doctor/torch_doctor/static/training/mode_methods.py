@@ -16,7 +16,7 @@ from torch_doctor.trace import ModeMethod
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _TRAINS = frozenset(("backward", "manual_backward", "zero_grad", "step"))
 _FLAG = re.compile(r"(^|_)(mode|flag|enabled?|status)$|^(is_?|do_)?train(ing)?$", re.IGNORECASE)
@@ -30,7 +30,7 @@ class _Does(NamedTuple):
     trains: bool
 
 
-def mode_methods(run: Executor, cls: ClassValue, node: p.Node) -> None:
+def mode_methods(run: Run, cls: ClassValue, node: p.Node) -> None:
     """Write the `train` and `eval` of a module's class, where the project defines them."""
     if not _only_torch(cls):
         return  # a framework may give the names another meaning

@@ -14,21 +14,21 @@ from torch_doctor.trace import ModeSet
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
 
-def set_mode(run: Executor, module: Module, training_: Tri, node: p.Node, name: str) -> None:
+def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) -> None:
     """`train()` and `eval()`."""
     run.heap.set(module.facts, Fact.MODE, (next(run.stamps), training_))
     run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module))
 
 
-def _whole(run: Executor, module: Module) -> bool:
+def _whole(run: Run, module: Module) -> bool:
     return not module.fact(Fact.REGISTERED)
 
 
-def mode_of(run: Executor, module: Module) -> tuple[Tri, Tri]:
+def mode_of(run: Run, module: Module) -> tuple[Tri, Tri]:
     """Whether parts of a module care about the mode, and whether any of these is in training mode."""
     caring: list[tuple[Tri, Tri]] = []
     seen: set[int] = set()
@@ -44,7 +44,7 @@ def mode_of(run: Executor, module: Module) -> tuple[Tri, Tri]:
     return sensitive, True if all(mode is True for mode in modes) else None
 
 
-def own_mode(run: Executor, module: Module) -> tuple[int, Tri]:
+def own_mode(run: Run, module: Module) -> tuple[int, Tri]:
     """The mode that was last set on a module or on one that it is part of."""
     mode: tuple[int, Tri] = module.fact(Fact.MODE)
     owner = module.fact(Fact.OWNER)
@@ -57,7 +57,7 @@ def own_mode(run: Executor, module: Module) -> tuple[int, Tri]:
 
 
 def _collect_modes(
-    run: Executor, module: Module, inherited: tuple[int, Tri], caring: list[tuple[Tri, Tri]], seen: set[int]
+    run: Run, module: Module, inherited: tuple[int, Tri], caring: list[tuple[Tri, Tri]], seen: set[int]
 ) -> None:
     if module.id in seen or len(seen) > module_parts.PARTS:
         return
@@ -74,7 +74,7 @@ def _collect_modes(
             caring.append((None, mode[1]))
 
 
-def current_mode(run: Executor, module: Module) -> Tri:
+def current_mode(run: Run, module: Module) -> Tri:
     """`module.training`, the modules whose forward is being executed included."""
     modes = [own_mode(run, module)]
     modes += [caller.fact(Fact.MODE) for caller in run.modules_called]

@@ -33,13 +33,13 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import ModuleBuilt, Unregistered
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Tri
 
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
 
 
-def is_module_class(run: Executor, cls: ClassValue) -> bool:
+def is_module_class(run: Run, cls: ClassValue) -> bool:
     """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
     if is_surely_module(cls):
         return True
@@ -74,7 +74,7 @@ def _may_be_module(library: str) -> bool:
     return first not in ("torch", "builtins") and first not in sys.stdlib_module_names
 
 
-def build_module(run: Executor, cls: ClassValue, call: Call) -> Value:
+def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     """Construct a project module: run its constructor, then say what became of it."""
     names = [canonical(name) for name in cls.libraries()]
     layer = next(
@@ -97,10 +97,10 @@ def build_module(run: Executor, cls: ClassValue, call: Call) -> Value:
         module.facts[Fact.INITIALISED] = True
     if layer in LISTS and not runs_own:
         _fill_list(run, module, call)
-    run.building.append(module)
+    run.position.building += (module,)
     run.dead_end = False
     instances.initialise(run, module, cls, call)
-    run.building.pop()
+    run.position.building = run.building[:-1]
     built_in_forward.layer(run, module)
     if not run.dead_end:  # a constructor that raises builds nothing
         _report_built(run, module, cls, call.node)
@@ -114,7 +114,7 @@ def _is_stub(function: Value) -> bool:
     return bool(body) and all(isinstance(value, p.Const) for value in values) and len(values) == len(body)
 
 
-def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) -> None:
+def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> None:
     inside = module_parts.parts_of(run, module)
     early: tuple[Site, FunctionValue] | None = module.fact(Fact.EARLY)
     initialised: Tri = module.fact(Fact.INITIALISED)
@@ -142,9 +142,7 @@ def _report_built(run: Executor, module: Module, cls: ClassValue, node: p.Node) 
         _report_held(run, module, cls, name, assigned)
 
 
-def _report_held(
-    run: Executor, module: Module, cls: ClassValue, name: str, assigned: tuple[Site, object, bool]
-) -> None:
+def _report_held(run: Run, module: Module, cls: ClassValue, name: str, assigned: tuple[Site, object, bool]) -> None:
     container = module.fields.get(name)
     if not isinstance(container, (Sequence, Mapping)):
         return  # it has become something else: a ModuleList, say
@@ -173,7 +171,7 @@ def _report_held(
     )
 
 
-def _matters(run: Executor, member: Object) -> Tri:
+def _matters(run: Run, member: Object) -> Tri:
     """Whether hiding a member does harm: it has something to train, or a mode to set."""
     if isinstance(member, Module):
         if module_parts.trainable(run, member) is False and modes.mode_of(run, member)[1] is False:
@@ -187,7 +185,7 @@ def _matters(run: Executor, member: Object) -> Tri:
 
 
 @library_family({*layers.LAYERS, *layers.CONTAINERS, *layers.PARAMETER_CONTAINERS})
-def build_layer(run: Executor, name: str, call: Call) -> Module:
+def build_layer(run: Run, name: str, call: Call) -> Module:
     """Construct a module of torch's own."""
     lists = name in layers.CONTAINERS or name in layers.PARAMETER_CONTAINERS
     table = None if lists else layers.LAYERS.get(name)
@@ -218,12 +216,12 @@ def build_layer(run: Executor, name: str, call: Call) -> Module:
     return module
 
 
-def _cares(run: Executor, table: layers.Layer, call: Call) -> Tri:
+def _cares(run: Run, table: layers.Layer, call: Call) -> Tri:
     """Whether training changes what a layer does."""
     return table.mode if isinstance(table.mode, bool) else _decides(run, table.mode, call)
 
 
-def _decides(run: Executor, argument: layers.Argument, call: Call) -> Tri:
+def _decides(run: Run, argument: layers.Argument, call: Call) -> Tri:
     """Whether a constructor argument makes a layer care about the mode."""
     value = call.keywords.get(argument.name)
     if value is None and argument.position < len(call.args):
@@ -249,7 +247,7 @@ def _likely(argument: layers.Argument) -> bool:
     return argument.name == "p"
 
 
-def _fill_list(run: Executor, module: Module, call: Call) -> None:
+def _fill_list(run: Run, module: Module, call: Call) -> None:
     values = call.values
     items: list[Value] = []
     rest: list[Value] = []

@@ -46,15 +46,15 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-OfModule: TypeAlias = "Callable[[Executor, Module, str, Call], Value | None]"
+OfModule: TypeAlias = "Callable[[Run, Module, str, Call], Value | None]"
 _METHODS: dict[str, OfModule] = {**part_methods.METHODS}
 _OF_BASE: dict[str, OfModule] = {"__setattr__": part_methods.set_by_name}
 
 
-def module_method(run: Executor, of: Module, name: str, call: Call) -> Value:
+def module_method(run: Run, of: Module, name: str, call: Call) -> Value:
     """Call a method that torch gives a module."""
     if name.startswith("super."):
         return of_base(run, of, name.removeprefix("super."), call)
@@ -69,7 +69,7 @@ def module_method(run: Executor, of: Module, name: str, call: Call) -> Value:
     return framework_calls.owned_method(run, of, name, call) or outside.opaque(run, Method(of, name), call)
 
 
-def of_base(run: Executor, of: Module, name: str, call: Call) -> Value:
+def of_base(run: Run, of: Module, name: str, call: Call) -> Value:
     """`super().method(...)` where the next class is a library's."""
     method = _OF_BASE.get(name)
     result = method(run, of, name, call) if method is not None else None
@@ -77,31 +77,31 @@ def of_base(run: Executor, of: Module, name: str, call: Call) -> Value:
 
 
 @handles(_METHODS, "eval", "train")
-def _mode(run: Executor, of: Module, name: str, call: Call) -> Value:
+def _mode(run: Run, of: Module, name: str, call: Call) -> Value:
     mode = False if name == "eval" else call.flag("mode", position=0, default=True)
     modes.set_mode(run, of, mode, call.node, call.receiver)
     return of
 
 
 @handles(_OF_BASE, "eval", "train")
-def _base_mode(run: Executor, of: Module, name: str, call: Call) -> Value | None:
+def _base_mode(run: Run, of: Module, name: str, call: Call) -> Value | None:
     return _mode(run, of, name, call) if of.cls is not None else None
 
 
 @handles(_METHODS, "parameters", "named_parameters")
-def _parameters(run: Executor, of: Module, name: str, _: Call) -> Value:
+def _parameters(run: Run, of: Module, name: str, _: Call) -> Value:
     return Params(module_parts.parts_of(run, of).owners, whole=True, named=name.startswith("named"))
 
 
 @handles(_METHODS, "zero_grad")
-def _zero_grad(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _zero_grad(run: Run, of: Module, _: str, call: Call) -> Value:
     owners = module_parts.parts_of(run, of).owners
     run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=owners, whole=True)
     return NOTHING
 
 
 @handles(_METHODS, "requires_grad_")
-def _freeze(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _freeze(run: Run, of: Module, _: str, call: Call) -> Value:
     frozen = isinstance(call.args[0], Const) and not call.args[0].value if call.args else False
     for number in module_parts.parts_of(run, of).owners:
         thing = run.objects.get(number)
@@ -111,7 +111,7 @@ def _freeze(run: Executor, of: Module, _: str, call: Call) -> Value:
 
 
 @handles(_METHODS, *MOVES, "to_empty")
-def _move(run: Executor, of: Module, name: str, call: Call) -> Value:
+def _move(run: Run, of: Module, name: str, call: Call) -> Value:
     device, dtype = devices.moved_to(name, call)
     run.emit(Moved, call.node, module=of.id, name=call.receiver, device=device, dtype=dtype)
     places.module_moved(run, of, name, call)
@@ -119,32 +119,32 @@ def _move(run: Executor, of: Module, name: str, call: Call) -> Value:
 
 
 @handles(_METHODS, "share_memory", "compile", "set_swish")
-def _same(_: Executor, of: Module, __: str, ___: Call) -> Value:
+def _same(_: Run, of: Module, __: str, ___: Call) -> Value:
     return of
 
 
 @handles(_METHODS, "state_dict")
-def _state(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _state(run: Run, of: Module, _: str, call: Call) -> Value:
     return snapshots.state_of(run, of, call.node, call.receiver)
 
 
 @handles(_METHODS, "load_state_dict")
-def _load(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _load(run: Run, of: Module, _: str, call: Call) -> Value:
     return loading.loaded(run, of, call)
 
 
 @handles(_METHODS, "forward")
-def _forward(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _forward(run: Run, of: Module, _: str, call: Call) -> Value:
     return forwards.call_module(run, of, call.renamed(call.receiver))
 
 
 @handles(_METHODS, "no_sync", "summon_full_params")
-def _context(_: Executor, __: Module, ___: str, ____: Call) -> Value:
+def _context(_: Run, __: Module, ___: str, ____: Call) -> Value:
     return Unknown()
 
 
 @handles(_OF_BASE, "__init__")
-def _initialise(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _initialise(run: Run, of: Module, _: str, call: Call) -> Value:
     run.heap.set(of.facts, Fact.INITIALISED, value=True)
     if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
         sharing.put_together(run, call.args, call.node)
@@ -153,7 +153,7 @@ def _initialise(run: Executor, of: Module, _: str, call: Call) -> Value:
     return NOTHING
 
 
-def _items(run: Executor, value: Value) -> tuple[Value, ...]:
+def _items(run: Run, value: Value) -> tuple[Value, ...]:
     """The modules that one argument of a list's constructor stands for."""
     if isinstance(value, Spread):
         return value.content.all()
@@ -161,7 +161,7 @@ def _items(run: Executor, value: Value) -> tuple[Value, ...]:
 
 
 @handles(_OF_BASE, "forward", "__call__")
-def _base_forward(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _base_forward(run: Run, of: Module, _: str, call: Call) -> Value:
     content = module_parts.listed(of) if of.layer == "torch.nn.Sequential" else None
     if content is not None:
         return forwards.chained(run, of, content, call)
@@ -171,7 +171,7 @@ def _base_forward(run: Executor, of: Module, _: str, call: Call) -> Value:
 
 
 @library_family(lambda name: name.endswith(".__init__"))
-def initialised(run: Executor, _: str, call: Call) -> Value | None:
+def initialised(run: Run, _: str, call: Call) -> Value | None:
     """`nn.Module.__init__(self)`: a base is initialised by name."""
     if not call.args or not isinstance(call.args[0], Module):
         return None
@@ -179,7 +179,7 @@ def initialised(run: Executor, _: str, call: Call) -> Value | None:
 
 
 @library_family(lambda name: name.startswith("torch.nn.Module.") and not name.endswith(".__init__"))
-def by_name(run: Executor, name: str, call: Call) -> Value | None:
+def by_name(run: Run, name: str, call: Call) -> Value | None:
     """`nn.Module.train(self)`: a method of the base is called by name."""
     if not call.args or not isinstance(call.args[0], Module):
         return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.machine import constant
+from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.run import constant
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.training import modes, sharing, unused_layers
 from torch_doctor.static.values import (
@@ -29,8 +30,18 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
+
+
+class Trees(Lasting):
+    """What modules consist of."""
+
+    def __init__(self) -> None:
+        self.known: dict[
+            int, tuple[int, Inside]
+        ] = {}  # by their numbers, with the structure of the heap for which it holds
+
 
 PARTS = 400
 """Parts of a module that are looked at."""
@@ -44,9 +55,9 @@ class Inside(NamedTuple):
     owners: frozenset[int]
 
 
-def parts_of(run: Executor, module: Module) -> Inside:
+def parts_of(run: Run, module: Module) -> Inside:
     """What a module consists of."""
-    cached = run.inside.get(module.id)
+    cached = run.of(Trees).known.get(module.id)
     if cached is not None and cached[0] == run.heap.structure:
         return cached[1]
     parts: dict[int, Module] = {}
@@ -70,11 +81,11 @@ def parts_of(run: Executor, module: Module) -> Inside:
             else:
                 opaque = True
     result = Inside(tuple(parts.values()), opaque, frozenset(owners))
-    run.inside[module.id] = (run.heap.structure, result)
+    run.of(Trees).known[module.id] = (run.heap.structure, result)
     return result
 
 
-def has_parameters(run: Executor, part: Module) -> Tri:
+def has_parameters(run: Run, part: Module) -> Tri:
     """Whether a module owns parameters itself, apart from its parts."""
     if part.table is not None:
         return part.table.parameters
@@ -87,7 +98,7 @@ def has_parameters(run: Executor, part: Module) -> Tri:
     return None if part.sensitive is None and part.cls is not None else True
 
 
-def with_parts(run: Executor, modules: frozenset[int]) -> frozenset[int]:
+def with_parts(run: Run, modules: frozenset[int]) -> frozenset[int]:
     """These modules and all in them that owns parameters."""
     found: set[int] = set(modules)
     for number in modules:
@@ -97,7 +108,7 @@ def with_parts(run: Executor, modules: frozenset[int]) -> frozenset[int]:
     return frozenset(found)
 
 
-def trainable(run: Executor, module: Module) -> Tri:
+def trainable(run: Run, module: Module) -> Tri:
     """Whether it has parameters that require gradients."""
     inside = parts_of(run, module)
     found: list[Tri] = []
@@ -156,7 +167,7 @@ def some(answers: Any) -> Tri:  # noqa: ANN401 - any iterable of Tri
     return True if True in found else None if None in found else False
 
 
-def set_module_attribute(run: Executor, module: Module, name: str, new: Value, node: p.Node) -> None:
+def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: p.Node) -> None:
     """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
     run.heap.set(module.fields, name, new)
     if name == "__dict__":
@@ -184,7 +195,7 @@ def _wraps_one(node: p.Node) -> bool:
     return isinstance(shown, p.Display) and len(shown.items) == 1 and isinstance(shown.items[0], p.Name)
 
 
-def register(run: Executor, owner: Module, child: Object, name: str, node: p.Node) -> None:
+def register(run: Run, owner: Module, child: Object, name: str, node: p.Node) -> None:
     """Make a module or parameter part of a module."""
     run.heap.set(child.facts, Fact.REGISTERED, value=True)
     run.heap.set(child.facts, Fact.OWNER, owner)
@@ -199,7 +210,7 @@ def listed(module: Module) -> Content | None:
     return content
 
 
-def add_to_list(run: Executor, module: Module, items: tuple[Value, ...], node: p.Node) -> None:
+def add_to_list(run: Run, module: Module, items: tuple[Value, ...], node: p.Node) -> None:
     """`ModuleList.append` and `extend`, `Sequential.append`."""
     content = listed(module) or Content()
     if run.loop_depth and len(content.items) >= PARTS:
@@ -212,7 +223,7 @@ def add_to_list(run: Executor, module: Module, items: tuple[Value, ...], node: p
     run.heap.restructure()
 
 
-def sliced(run: Executor, module: Module, content: Content, node: p.Index) -> Value:
+def sliced(run: Run, module: Module, content: Content, node: p.Index) -> Value:
     """A stretch of a module that is a list of modules: another list of the same modules."""
     items, rest = content.items, content.rest
     bounds = [getattr(node.key, part, None) for part in ("lower", "upper", "step")]
@@ -230,7 +241,7 @@ def sliced(run: Executor, module: Module, content: Content, node: p.Index) -> Va
     return part
 
 
-def part_of(run: Executor, module: Module, name: str) -> Value:
+def part_of(run: Run, module: Module, name: str) -> Value:
     """An attribute of a module that is known by its role only: a part of it, or a method."""
     part: Module = run.own(Module(module.born, name=name))
     part.facts[Fact.MODE] = module.fact(Fact.MODE)

@@ -10,11 +10,11 @@ from torch_doctor.static.values import NOTHING, Bound, Const, Either, Fact, Meth
 from torch_doctor.trace import ForwardByName
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
     from torch_doctor.static.frame import Frame
+    from torch_doctor.static.run import Run
 
 
-def called(run: Executor, func: Value, node: p.Call) -> None:
+def called(run: Run, func: Value, node: p.Call) -> None:
     """Write that the call `thing.forward(...)` goes past the `__call__` of a module.
 
     A module's own methods may: `self.forward` and `super().forward` are how it is made. So may who has no other way: the
@@ -37,7 +37,7 @@ def called(run: Executor, func: Value, node: p.Call) -> None:
     run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
 
 
-def _around(run: Executor) -> int:
+def _around(run: Run) -> int:
     """The module whose `forward` or construction is under way, 0 where none is.
 
     A method of a module whose callers are out of sight may be a part of its `forward`.
@@ -56,7 +56,7 @@ def _owner(func: Value) -> Module | None:
     return thing if isinstance(thing, Module) and name == "forward" and "forward" not in thing.fields else None
 
 
-def _is_called(run: Executor, module: Module) -> bool:
+def _is_called(run: Run, module: Module) -> bool:
     """Whether it surely is a module, and calling it is the way to its `forward`."""
     if module.fact(Fact.COMPILED):
         return False

@@ -15,14 +15,14 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
 SOFTMAXES = frozenset(("softmax", "log_softmax", "softmin", "Softmax", "LogSoftmax", "Softmin"))
 """Functions and layers that make numbers along a dimension (their first setting) sum to one."""
 
 
-def normalised(run: Executor, function: str, given: Value, dim: Value | None, site: Site) -> None:
+def normalised(run: Run, function: str, given: Value, dim: Value | None, site: Site) -> None:
     """Say over how many numbers a softmax goes, where that is known; without a `dim` torch chooses."""
     shape = measured(given).shape
     omitted = dim is None or (isinstance(dim, Const) and dim.value is None)

@@ -21,7 +21,7 @@ from torch_doctor.trace import NotCalled
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 _METHODS_OF = {
     "step": "optimizer",
@@ -33,7 +33,7 @@ _METHODS_OF = {
 }
 
 
-def mentioned(run: Executor, value: Value, node: p.Expr) -> None:
+def mentioned(run: Run, value: Value, node: p.Expr) -> None:
     """A value was named and nothing was done with it: a method that was meant to be called is an event."""
     text = run.text(node)
     if isinstance(value, Method) and value.name in _METHODS_OF:

@@ -47,10 +47,10 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def optimizer_method(run: Executor, of: Optimizer, name: str, call: Call) -> Value:
+def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
     """Call a method of an optimizer."""
     if name == "step":
         closure = call.argument(0, "closure") or NOTHING
@@ -81,7 +81,7 @@ def optimizer_method(run: Executor, of: Optimizer, name: str, call: Call) -> Val
     return outside.opaque(run, Method(of, name), call.renamed(call.receiver))
 
 
-def _scaled(run: Executor, loss: Value) -> Value:
+def _scaled(run: Run, loss: Value) -> Value:
     """A loss that a gradient scaler multiplied."""
     loss = run.resolve(loss)
     if isinstance(loss, Either):
@@ -91,12 +91,12 @@ def _scaled(run: Executor, loss: Value) -> Value:
     return loss
 
 
-def stepped(run: Executor, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
+def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
     """Write that an optimizer stepped."""
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)
 
 
-def tool_method(run: Executor, of: Tool, name: str, call: Call) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
+def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
     """A method of an object of a library class."""
     optimizer = next((v for v in call.args if isinstance(v, Optimizer)), None)
     if of.name in training.SCALERS:

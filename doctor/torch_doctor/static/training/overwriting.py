@@ -5,16 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Either, Lib, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Overwritten
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def callee(run: Executor, node: p.Assign) -> p.Name | p.Attribute | None:
+class Replaced(Knowledge):
+    """Values in the place of what returned them."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, tuple[Value, Overwritten]] = {}  # by id
+
+
+def callee(run: Run, node: p.Assign) -> p.Name | p.Attribute | None:
     """What is called and assigned to in one statement."""
     func = node.value.func if isinstance(node.value, p.Call) else None
     for target in node.targets:
@@ -34,10 +42,10 @@ def loss_in(value: Value) -> str:
     return name if name in losses.LOSSES else ""
 
 
-def overwritten(run: Executor, target: p.Name | p.Attribute, old: Value, new: Value, node: p.Node) -> None:
+def overwritten(run: Run, target: p.Name | p.Attribute, old: Value, new: Value, node: p.Node) -> None:
     """Write that a callable was replaced by the tensor that it returned."""
     options = [option for _, option in new.options] if isinstance(new, Either) else [new]
-    if id(old) in run.overwritten or not all(isinstance(option, (Tensor, Unknown)) for option in options):
+    if id(old) in run.of(Replaced).events or not all(isinstance(option, (Tensor, Unknown)) for option in options):
         return
     name = run.text(target)
     fails = _unbound(run, target) or _registered(run, target, old, options)
@@ -50,19 +58,19 @@ def overwritten(run: Executor, target: p.Name | p.Attribute, old: Value, new: Va
         fails_at=run.site(node) if fails else None,
     )
     for option in options:
-        run.overwritten[id(option)] = (option, event)
+        run.of(Replaced).events[id(option)] = (option, event)
 
 
-def called(run: Executor, func: Value, node: p.Node) -> None:
+def called(run: Run, func: Value, node: p.Node) -> None:
     """Note the call of what replaced a callable."""
     options = [option for _, option in func.options] if isinstance(func, Either) else [func]
-    found = [run.overwritten.get(id(option)) for option in options]
+    found = [run.of(Replaced).events.get(id(option)) for option in options]
     events = [event for known in found if known is not None for event in known[1:]]
     if len(events) == len(options) and run.trace.latest(events[0]).fails_at is None:
         run.trace.replace(events[0], fails_at=run.site(node))
 
 
-def _unbound(run: Executor, target: p.Name | p.Attribute) -> bool:
+def _unbound(run: Run, target: p.Name | p.Attribute) -> bool:
     """Whether the name is the function's own and has no value yet: it was looked up outside."""
     frame = run.frame
     return (
@@ -73,7 +81,7 @@ def _unbound(run: Executor, target: p.Name | p.Attribute) -> bool:
     )
 
 
-def _registered(run: Executor, target: p.Name | p.Attribute, old: Value, new: list[Value]) -> bool:
+def _registered(run: Run, target: p.Name | p.Attribute, old: Value, new: list[Value]) -> bool:
     """Whether a module would have to hold a tensor where it has a registered module, which it refuses."""
     if not isinstance(target, p.Attribute) or not isinstance(old, Module):
         return False

@@ -11,12 +11,12 @@ from torch_doctor.static.values import Plain, Tool, held, plain_from
 from torch_doctor.trace import WriterBuilt
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
 
 
 @library_family(lambda name: name.endswith(".SummaryWriter"))
-def writer(run: Executor, name: str, call: Call) -> Tool:
+def writer(run: Run, name: str, call: Call) -> Tool:
     """Construct a writer of TensorBoard's logs."""
     shared = paths.shared(run, call.node, 0, "log_dir", "logdir") if call.args or call.keywords else True
     run.emit(WriterBuilt, call.node, name=call.name, shared=shared)
@@ -24,7 +24,7 @@ def writer(run: Executor, name: str, call: Call) -> Tool:
 
 
 @library_family(lambda name: not name.startswith("builtins."), stage=Stage.ANY)
-def of_version(_: Executor, __: str, call: Call) -> Plain | None:
+def of_version(_: Run, __: str, call: Call) -> Plain | None:
     """`packaging.version.parse(torch.__version__)`: what is computed of a version still tells the version."""
     given = call.args[0] if len(call.args) == 1 else None
     return plain_from(call.args) if isinstance(given, Plain) and given.tells_version else None
@@ -33,7 +33,7 @@ def of_version(_: Executor, __: str, call: Call) -> Plain | None:
 @library_family(
     lambda name: name.partition(".")[0] in libraries.PLAIN and libraries.harmless(name), stage=Stage.PACKAGE
 )
-def plain(_: Executor, name: str, call: Call) -> Plain:
+def plain(_: Run, name: str, call: Call) -> Plain:
     """A function of a package that knows no tensors."""
     return plain_from(call.values, memory.symbol_of(name))
 
@@ -42,7 +42,7 @@ def plain(_: Executor, name: str, call: Call) -> Plain:
     lambda name: name.startswith(("torch.utils.data.", "torchvision.datasets")) or data.iterable(name) is not None,
     stage=Stage.PACKAGE,
 )
-def dataset(run: Executor, name: str, call: Call) -> Tool:
+def dataset(run: Run, name: str, call: Call) -> Tool:
     """Construct a dataset, a sampler, or a part of one."""
     return run.own(Tool(run.site(call.node), name, args=call.args, keywords=call.keywords))
 
@@ -53,7 +53,7 @@ def dataset(run: Executor, name: str, call: Call) -> Tool:
     ),
     stage=Stage.REST,
 )
-def instance(run: Executor, name: str, call: Call) -> Tool:
+def instance(run: Run, name: str, call: Call) -> Tool:
     """Construct an object of a class that leaves gradients and modes alone."""
     values = call.values
     places.lost_sight(run, module_parts.with_parts(run, held(values)), ())

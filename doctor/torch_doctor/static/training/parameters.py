@@ -40,10 +40,10 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def parameters_in(run: Executor, values: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401 - any iterable of values
+def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401 - any iterable of values
     """The owners of the parameters that lie in these values, and whether these are all."""
     found: set[int] = set()
     whole = True
@@ -76,12 +76,12 @@ def parameters_in(run: Executor, values: Any) -> tuple[frozenset[int], bool]:  #
 
 
 @library("torch.nn.Parameter")
-def parameter(run: Executor, _: str, call: Call) -> Value:
+def parameter(run: Run, _: str, call: Call) -> Value:
     """A parameter that is built by hand."""
     return run.own(ParameterValue(run.site(call.node), declared=True))
 
 
-def params_method(run: Executor, of: Params, name: str, call: Call) -> Value:
+def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     """Call a method of parameters."""
     if name == "requires_grad_":
         flag = call.argument(0) or Const(value=True)
@@ -108,7 +108,7 @@ def params_method(run: Executor, of: Params, name: str, call: Call) -> Value:
     return Unknown(Flow(graph=None, modules=of.modules), of.modules)
 
 
-def grads_method(run: Executor, of: Grads, name: str, call: Call) -> Value:
+def grads_method(run: Run, of: Grads, name: str, call: Call) -> Value:
     """Call a method of gradients."""
     if name == "zero_" or (
         name in ("fill_", "mul_") and call.args and isinstance(call.args[0], Const) and call.args[0].value == 0
@@ -124,7 +124,7 @@ def grads_method(run: Executor, of: Grads, name: str, call: Call) -> Value:
     return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)
 
 
-def changed_by_hand(run: Executor, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values
+def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values
     """Parameters are changed in place: an update when gradients go in, and perhaps one when something computed does."""
     values = tuple(values)
     if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS) for v in values):
@@ -133,12 +133,12 @@ def changed_by_hand(run: Executor, modules: frozenset[int], values: Any, node: p
         run.emit(Escaped, node, to=run.text(node), modules=modules)
 
 
-def update_by_hand(run: Executor, modules: frozenset[int], new: Value, node: p.Node) -> None:
+def update_by_hand(run: Run, modules: frozenset[int], new: Value, node: p.Node) -> None:
     """`p.data = ...`."""
     changed_by_hand(run, modules, (new,), node)
 
 
-def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) -> bool:
+def updates_by_hand(run: Run, node: p.Augment, old: Value, value: Value) -> bool:
     """Whether the statement is a hand-written update of parameters; it is written when so."""
     if isinstance(old, Params) and not (isinstance(value, Params) and not old.single and not value.single):
         changed_by_hand(run, old.modules, (value,), node)
@@ -153,13 +153,13 @@ def updates_by_hand(run: Executor, node: p.Augment, old: Value, value: Value) ->
 
 
 @library_family(lambda name: name.startswith("torch.distributed."), stage=Stage.NOTE)
-def reduced(run: Executor, _: str, call: Call) -> None:
+def reduced(run: Run, _: str, call: Call) -> None:
     """Gradients become those of all processes."""
     if call.args and isinstance(call.args[0], Grads):
         gradients_changed(run, call.args[0], call.node)
 
 
-def gradients_changed(run: Executor, of: Grads, node: p.Node) -> None:
+def gradients_changed(run: Run, of: Grads, node: p.Node) -> None:
     """Write that gradients were changed in place: clipped, normalised, unscaled or made noisy."""
     run.emit(Clipped, node, function="", name=run.text(node), modules=of.modules, manual=True)
 
@@ -181,7 +181,7 @@ def _is_device_of_tensor(value: Value) -> bool:
     return isinstance(value, Plain) and value.size is not None and value.size.name == "device"
 
 
-def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Node) -> None:
+def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> None:
     """Write that a module keeps as an attribute what a move made of a parameter."""
     if isinstance(value, Tensor) and value.made_by == MOVED_PARAMETER:
         run.emit(ParameterMoved, node, owner=module.id, owner_class=module.class_name, name=name)

@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-OfModule: TypeAlias = "Callable[[Executor, Module, str, Call], Value | None]"
+OfModule: TypeAlias = "Callable[[Run, Module, str, Call], Value | None]"
 METHODS: dict[str, OfModule] = {}
 """The methods that are modelled here, by name."""
 
 
 @handles(METHODS, "add_module", "register_module")
-def _add_module(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+def _add_module(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if len(call.args) < 2:  # noqa: PLR2004 - name and module
         return None
     key = call.args[0]
@@ -51,7 +51,7 @@ def _add_module(run: Executor, of: Module, _: str, call: Call) -> Value | None:
 
 
 @handles(METHODS, "register_parameter")
-def _register_parameter(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if len(call.args) < 2:  # noqa: PLR2004 - name and parameter
         return None
     key = call.args[0]
@@ -61,7 +61,7 @@ def _register_parameter(run: Executor, of: Module, _: str, call: Call) -> Value 
 
 
 @handles(METHODS, "register_buffer")
-def _register_buffer(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+def _register_buffer(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and tensor
         return None
     buffer = call.args[1].at(None) if isinstance(call.args[1], Tensor) else call.args[1]
@@ -69,7 +69,7 @@ def _register_buffer(run: Executor, of: Module, _: str, call: Call) -> Value | N
     return NOTHING
 
 
-def set_by_name(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+def set_by_name(run: Run, of: Module, _: str, call: Call) -> Value | None:
     """`super().__setattr__(name, value)`."""
     if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and value
         return None
@@ -78,13 +78,13 @@ def set_by_name(run: Executor, of: Module, _: str, call: Call) -> Value | None:
 
 
 @handles(METHODS, "append", "insert")
-def _append(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _append(run: Run, of: Module, _: str, call: Call) -> Value:
     module_parts.add_to_list(run, of, call.args[-1:], call.node)
     return of
 
 
 @handles(METHODS, "extend")
-def _extend(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if not call.args:
         return None
     module_parts.add_to_list(run, of, containers.content_of(run, call.args[0]).all(), call.node)
@@ -93,7 +93,7 @@ def _extend(run: Executor, of: Module, _: str, call: Call) -> Value | None:
 
 
 @handles(METHODS, "update")
-def _update(run: Executor, of: Module, _: str, call: Call) -> Value | None:
+def _update(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if not call.args or not isinstance(call.args[0], Mapping):
         return None
     module_parts.add_to_list(run, of, call.args[0].values(), call.node)
@@ -101,13 +101,13 @@ def _update(run: Executor, of: Module, _: str, call: Call) -> Value | None:
 
 
 @handles(METHODS, "apply")
-def _apply(run: Executor, of: Module, _: str, call: Call) -> Value:
+def _apply(run: Run, of: Module, _: str, call: Call) -> Value:
     if call.args:
         _applied(run, of, call.args[0], call.node)
     return of
 
 
-def _applied(run: Executor, of: Module, function: Value, node: p.Node) -> None:
+def _applied(run: Run, of: Module, function: Value, node: p.Node) -> None:
     """`module.apply(function)`: the function gets each part, where all are known and not too many."""
     inside = module_parts.parts_of(run, of)
     if inside.opaque or len(inside.parts) > WALKED:
@@ -118,7 +118,7 @@ def _applied(run: Executor, of: Module, function: Value, node: p.Node) -> None:
 
 
 @handles(METHODS, "children", "modules", "named_children", "named_modules", "items", "values", "keys")
-def _walked(run: Executor, of: Module, name: str, _: Call) -> Value:
+def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
     """`children()`, `modules()` and their named forms."""
     inside = module_parts.parts_of(run, of)
     if name in ("modules", "named_modules"):

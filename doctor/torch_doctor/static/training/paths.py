@@ -9,7 +9,7 @@ from torch_doctor.static.program.walking import tells_processes_apart, walk
 from torch_doctor.static.values import Const, Lib, Plain
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
 JOINS = frozenset(
@@ -19,7 +19,7 @@ JOINS = frozenset(
 _WITHIN = (p.Const, p.Text, p.Operation, p.Attribute, p.Call, p.Name)
 
 
-def shared(run: Executor, node: p.Node, position: int, *names: str) -> Tri:
+def shared(run: Run, node: p.Node, position: int, *names: str) -> Tri:
     """Whether the path that a call is given is the same in every process; None where that is not known."""
     found = _given(node, position, *names)
     if found is None:
@@ -36,7 +36,7 @@ def shared(run: Executor, node: p.Node, position: int, *names: str) -> Tri:
     return True if all(isinstance(value, (Const, Lib)) or _counts(value) for value in named) else None
 
 
-def spelled(run: Executor, node: p.Node, position: int, *names: str) -> str:
+def spelled(run: Run, node: p.Node, position: int, *names: str) -> str:
     """Text that is equal for two calls whose path is the same; "" where what the path is made of is not known."""
     found = _given(node, position, *names)
     return "" if found is None else _of(run, found)
@@ -54,7 +54,7 @@ def _given(node: p.Node, position: int, *names: str) -> p.Expr | None:
     return None if isinstance(found, p.Star) else found
 
 
-def _of(run: Executor, path: p.Expr) -> str:
+def _of(run: Run, path: p.Expr) -> str:
     """Text for what a path is: its value, or what it is made of."""
     if isinstance(path, (p.Const, p.Name, p.Attribute)):
         value = run.resolve(run.evaluate(path))

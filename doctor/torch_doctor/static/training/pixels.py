@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
@@ -32,8 +33,16 @@ from torch_doctor.trace import Kind, PixelsGiven, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
+
+
+class Pictures(Knowledge):
+    """Pictures that a layer got as they are."""
+
+    def __init__(self) -> None:
+        self.read_at: Site | None = None  # where the last one was read, while a module is called
+
 
 PIXELS = "pixels"
 """Begins the symbol of an array of bytes, or of a picture of which one can be made; then comes where it was read."""
@@ -70,7 +79,7 @@ def _draws_bytes(call: Call) -> bool:
     {*table.READERS, *table.PICTURES, *table.TENSOR_READERS, *table.DRAWS, *table.KEEPING}
     - {*torch_functions.FUNCTIONS}
 )
-def of_library(run: Executor, name: str, call: Call) -> Value | None:
+def of_library(run: Run, name: str, call: Call) -> Value | None:
     """What reads a picture, or leaves one as it is; None for anything else."""
     if name in table.READERS or name in table.PICTURES:
         return Plain(_symbol(run.site(call.node)))
@@ -96,7 +105,7 @@ def tensor(site: Site, dtype: str = "uint8") -> Tensor:
     return Tensor(Flow(source=Source.DATA), Kind.PIXELS, site, meta=Meta(dtype, None))
 
 
-def made(run: Executor, name: str, call: Call, result: Value) -> Value:
+def made(run: Run, name: str, call: Call, result: Value) -> Value:
     """A tensor that a function of torch made: of the numbers of a picture."""
     place = place_of(call.args[0]) if call.args and name in table.TENSORS else None
     if table.DRAWS.get(name) and _draws_bytes(call):
@@ -106,7 +115,7 @@ def made(run: Executor, name: str, call: Call, result: Value) -> Value:
     return result.altered(kind=Kind.PIXELS, made_at=place, trail=())
 
 
-def held(run: Executor, of: Tool, name: str, node: p.Node) -> Value | None:
+def held(run: Run, of: Tool, name: str, node: p.Node) -> Value | None:
     """All pictures of a data set, where it has them as bytes; None for anything else."""
     sort = table.HELD.get(canonical(of.name)) if name == "data" else None
     if sort is None:
@@ -114,7 +123,7 @@ def held(run: Executor, of: Tool, name: str, node: p.Node) -> Value | None:
     return tensor(run.site(node)) if sort == "tensor" else Plain(_symbol(run.site(node)))
 
 
-def of_transform(run: Executor, value: Value | None) -> Site | None:
+def of_transform(run: Run, value: Value | None) -> Site | None:
     """Where a transform makes bytes of a picture and nothing after it scales them; None where that is not known."""
     value = run.resolve(value) if value is not None else None
     if not isinstance(value, Tool):
@@ -146,10 +155,14 @@ def _leaves_range(step: Value) -> bool:
     return name in table.SPATIAL
 
 
-def met(run: Executor, layer: str, given: Value | None) -> None:
+def met(run: Run, layer: str, given: Value | None) -> None:
     """A layer, or a model of a library, gets its input: noted where that is a picture as it was stored."""
-    if run.raw is None and isinstance(given, Tensor) and (layer in table.LAYERS or layer.startswith(table.MODELS)):
-        run.raw = place_of(given)
+    if (
+        run.of(Pictures).read_at is None
+        and isinstance(given, Tensor)
+        and (layer in table.LAYERS or layer.startswith(table.MODELS))
+    ):
+        run.of(Pictures).read_at = place_of(given)
 
 
 def like(item: Tensor, made: Tensor) -> Tensor:
@@ -166,9 +179,9 @@ def behind(module: Module, value: Tensor) -> Tensor:
     return value
 
 
-def called(run: Executor, module: Module, name: str, node: p.Node) -> None:
+def called(run: Run, module: Module, name: str, node: p.Node) -> None:
     """A model was called as a whole: say that a layer of it got pictures as they are stored."""
-    place, run.raw = run.raw, None
+    place, run.of(Pictures).read_at = run.of(Pictures).read_at, None
     if place is not None:
         documented = module.layer.startswith(table.MODELS)
         run.emit(PixelsGiven, node, module=module.id, name=name, documented=documented, read_at=place)

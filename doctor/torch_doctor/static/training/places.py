@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import devices, module_parts
@@ -33,9 +34,28 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import Conditions, Made
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args, Conditions, Made
     from torch_doctor.trace import Site
+
+
+class Meetings(Knowledge):
+    """What is known of devices in the whole run: what moves there, and what met something that had not moved."""
+
+    def __init__(self) -> None:
+        self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
+        self.default = False  # what nobody moves is where the model is: by a setting, or as all is on the CPU
+        self.sent_away: set[object] = set()  # loaders, and sorts of data sets, of which something was moved to a device
+        self.moved: tuple[p.Node | None, Value | None] = (
+            None,
+            None,
+        )  # the last call that moved a tensor, and the tensor
+        self.moves: Moves | None = None  # what is moved while an item of a data set is made
+        self.blamed: set[object] = set()  # what was on the CPU and met something that is not
+        self.scatters = False  # the module that is being called moves what it is given itself
+        self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
+        self.outer_arguments: Args = ()  # and with what
+
 
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 """Functions after which nobody can tell where a tensor is made that is told nothing."""
@@ -55,9 +75,9 @@ _AWAY = (GPU, NAMED)
 
 
 @library_family(DEFAULTS, stage=Stage.NOTE)
-def default_set(run: Executor, _: str, __: Call) -> None:
+def default_set(run: Run, _: str, __: Call) -> None:
     """What nobody moves may be where the model is from here on."""
-    run.default_device = True
+    run.of(Meetings).default = True
 
 
 def of(value: Value | None) -> Value:
@@ -73,7 +93,7 @@ def of(value: Value | None) -> Value:
     return value.place or NOWHERE if isinstance(value, (Tensor, Unknown)) else NOWHERE
 
 
-def options(run: Executor, place: Value, facts: Conditions = frozenset()) -> Iterator[tuple[Conditions, Place]]:
+def options(run: Run, place: Value, facts: Conditions = frozenset()) -> Iterator[tuple[Conditions, Place]]:
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
     if isinstance(place, Either):
         for needs, option in place.options:
@@ -87,30 +107,30 @@ def options(run: Executor, place: Value, facts: Conditions = frozenset()) -> Ite
         yield facts, _told(run, place) if isinstance(place, Place) else NOWHERE
 
 
-def _told(run: Executor, place: Place) -> Place:
+def _told(run: Run, place: Place) -> Place:
     """What a loader gives is on the CPU where the script moves something of it."""
-    if place.loaders and not place.device and place.loaders & run.sent_away:
+    if place.loaders and not place.device and place.loaders & run.of(Meetings).sent_away:
         return Place(CPU, place.how, place.site, sized=place.sized, loaders=place.loaders)
     return place
 
 
-def is_away(run: Executor, place: Value) -> bool:
+def is_away(run: Run, place: Value) -> bool:
     """Whether something may be on another device than the CPU on the current path."""
     return any(option.device in _AWAY for _, option in options(run, place))
 
 
-def stay(run: Executor, modules: Iterable[int]) -> bool:
+def stay(run: Run, modules: Iterable[int]) -> bool:
     """Whether the parameters of these are on the CPU on the current path, as far as it is known; they move together."""
     found = _devices(run, modules)
     return CPU in found and found.isdisjoint(_AWAY)
 
 
-def went(run: Executor, modules: Iterable[int]) -> bool:
+def went(run: Run, modules: Iterable[int]) -> bool:
     """Whether the parameters of these may be on another device than the CPU on the current path."""
     return not _devices(run, modules).isdisjoint(_AWAY)
 
 
-def _devices(run: Executor, modules: Iterable[int]) -> set[str]:
+def _devices(run: Run, modules: Iterable[int]) -> set[str]:
     things = [run.objects.get(number) for number in modules]
     return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fact(Fact.PLACE))}
 
@@ -122,7 +142,7 @@ def part(place: Value | None) -> Value | None:
     return Place(place.device, place.how, place.site, sized=True, loaders=place.loaders)
 
 
-def of_computed(run: Executor, name: str, call: Call, *, made: bool, scalar: bool) -> Value | None:
+def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) -> Value | None:
     """Where a function of torch puts its result: of what it is given, or `made` there where it is told, or beside another."""
     everything = call.values
     if not made:
@@ -132,8 +152,8 @@ def of_computed(run: Executor, name: str, call: Call, *, made: bool, scalar: boo
         goal = devices.chosen(call.keywords["device"])
         if isinstance(goal, Value):
             return of(goal)
-        if goal == GPU and run.moves is not None:
-            run.moves.note(run, call.node)
+        if goal == GPU:
+            _note(run, call.node)
         return Place(goal, "moved", run.site(call.node), sized=True) if goal else None
     beside = name.endswith("_like") or name.startswith("new_")
     return of(call.args[0]) if beside and call.args else None
@@ -145,14 +165,21 @@ def of_computed(run: Executor, name: str, call: Call, *, made: bool, scalar: boo
 class Moves:
     """Where tensors were moved to the GPU since this was made, on all paths that have one."""
 
-    def __init__(self, run: Executor) -> None:
+    def __init__(self, run: Run) -> None:
         self.sites: list[Site] = []
         self._assumed = run.assumed
 
-    def note(self, run: Executor, node: p.Node) -> None:
+    def note(self, run: Run, node: p.Node) -> None:
         """A move, unless some setting decides whether it happens."""
         if all(symbol in self._assumed or _asks_for_gpu(symbol) for symbol in run.assumed):
             self.sites.append(run.site(node))
+
+
+def _note(run: Run, node: p.Node) -> None:
+    """Note a move to the GPU, where somebody wants to know."""
+    moves = run.of(Meetings).moves
+    if moves is not None:
+        moves.note(run, node)
 
 
 def _asks_for_gpu(symbol: object) -> bool:
@@ -162,7 +189,7 @@ def _asks_for_gpu(symbol: object) -> bool:
     return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
 
 
-def moved(run: Executor, value: Value, method: str, call: Call) -> Value | None:
+def moved(run: Run, value: Value, method: str, call: Call) -> Value | None:
     """Where the result of a move is; the move is remembered, for the case that nobody takes it."""
     before = of(value)
     goal = devices.goal(method, call)
@@ -170,19 +197,19 @@ def moved(run: Executor, value: Value, method: str, call: Call) -> Value | None:
         return before
     if isinstance(goal, Value):
         return of(goal)
-    if goal == GPU and run.moves is not None:
-        run.moves.note(run, call.node)
+    if goal == GPU:
+        _note(run, call.node)
     if goal in _AWAY:
-        run.moved = (call.node, value)
+        run.of(Meetings).moved = (call.node, value)
         if isinstance(before, Place):
-            run.sent_away |= before.loaders
+            run.of(Meetings).sent_away |= before.loaders
     if not goal:
         return None
     sized = isinstance(value, Tensor) or (isinstance(before, Place) and before.sized)
     return Place(goal, "moved", run.site(call.node), sized=sized)
 
 
-def module_moved(run: Executor, module: Module, method: str, call: Call) -> None:
+def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
     """A module moves in place, with all that is in it."""
     goal = devices.goal(method, call)
     if goal is None:
@@ -195,7 +222,7 @@ def module_moved(run: Executor, module: Module, method: str, call: Call) -> None
         run.heap.set(each.facts, Fact.PLACE, place)
 
 
-def lost_sight(run: Executor, modules: Iterable[int], loaders: Iterable[int]) -> None:
+def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None:
     """Somebody out of sight got these, and may have moved them, or what they give."""
     for number in modules:
         thing = run.objects.get(number)
@@ -207,7 +234,7 @@ def lost_sight(run: Executor, modules: Iterable[int], loaders: Iterable[int]) ->
             run.heap.set(thing.facts, Fact.ELSEWHERE, value=True)
 
 
-def disturbed(run: Executor, value: Value) -> Value:
+def disturbed(run: Run, value: Value) -> Value:
     """What becomes of something whose parts were exchanged, or that moved itself: nobody knows where they are."""
     if not isinstance(value, (Unknown, Tensor)) or (value.place is None and getattr(value, "made", None) is None):
         return value
@@ -226,7 +253,7 @@ def out_of_sight(value: Value) -> Value:
 # --- what meets ---
 
 
-def result(run: Executor, values: Iterable[Value], *, scalar: bool = False) -> Value | None:
+def result(run: Run, values: Iterable[Value], *, scalar: bool = False) -> Value | None:
     """Where that is which torch computes of these: together with those that are on another device than the CPU."""
     places = [of(value) for value in _tensors(values)]
     away: list[Value] = [place for place in places if isinstance(place, Place) and place.device in _AWAY]
@@ -238,7 +265,7 @@ def result(run: Executor, values: Iterable[Value], *, scalar: bool = False) -> V
     return places[0]
 
 
-def together(run: Executor, name: str, values: Iterable[Value], node: p.Node, *, loss: bool = False) -> None:
+def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss: bool = False) -> None:
     """Write that an operation gets a tensor on the CPU and one that is not there, and takes only one device."""
     if not loss and name.rpartition(".")[2] not in TOGETHER:
         return
@@ -257,16 +284,16 @@ def together(run: Executor, name: str, values: Iterable[Value], node: p.Node, *,
                     return
 
 
-def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) -> None:
+def into_layer(run: Run, layer: Module, given: Value | None, node: p.Node) -> None:
     """A layer with parameters is given a tensor."""
-    if run.scatters or given is None:
+    if run.of(Meetings).scatters or given is None:
         return
     own, other = layer.fact(Fact.PLACE), of(given)
     if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
         return
     name = layer.layer.rpartition(".")[2] or layer.name
     around = [place for module in run.modules_called if (place := module.fact(Fact.PLACE)) is not NOWHERE]
-    direct = any(given is each for each in run.outer_arguments)
+    direct = any(given is each for each in run.of(Meetings).outer_arguments)
     for facts, place in options(run, own):
         if place.device in _AWAY and (here := _surely_here(run, other, facts)) is not None:
             if all(is_away(run, place) for place in around):
@@ -280,12 +307,12 @@ def into_layer(run: Executor, layer: Module, given: Value | None, node: p.Node) 
             return
 
 
-def _belongs(run: Executor, layer: Module) -> bool:
+def _belongs(run: Run, layer: Module) -> bool:
     """Whether a layer is part of the module that is called as a whole: else it does not move with it, for other reasons."""
     return not run.modules_called or layer in module_parts.parts_of(run, run.modules_called[0]).parts
 
 
-def _surely_here(run: Executor, place: Value, facts: Conditions) -> Place | None:
+def _surely_here(run: Run, place: Value, facts: Conditions) -> Place | None:
     """The place, where something is on the CPU for certain as soon as these facts hold, and is no single number."""
     found = [option for _, option in options(run, place, facts)]
     sure = all(option.device == CPU and (option.sized or option.how == "parameter") for option in found)
@@ -301,7 +328,7 @@ def _tensors(values: Iterable[Value]) -> Iterator[Value]:
 
 
 def tell(  # noqa: PLR0913 - what meets, and how
-    run: Executor, here: Place, node: p.Node, operation: str, *, away: Place, loss: bool = False, given: bool = False
+    run: Run, here: Place, node: p.Node, operation: str, *, away: Place, loss: bool = False, given: bool = False
 ) -> None:
     """Write that two devices met, once for each culprit.
 
@@ -309,13 +336,13 @@ def tell(  # noqa: PLR0913 - what meets, and how
     """
     if run.modules_called and here.how in ("made", "moved") and not given:
         return
-    where, name = run.outer_call if run.modules_called or not loss else (None, "")
+    where, name = run.of(Meetings).outer_call if run.modules_called or not loss else (None, "")
     culprits: set[object] = set(here.loaders) or {here.site or run.site(node)}
     if here.how == "parameter":
         culprits = {("parameter", run.modules_called[0].id if run.modules_called else 0)}
-    if run.default_device or culprits & run.blamed or run.trace.of(Owned):
+    if run.of(Meetings).default or culprits & run.of(Meetings).blamed or run.trace.of(Owned):
         return
-    run.blamed |= culprits
+    run.of(Meetings).blamed |= culprits
     run.emit(
         DevicesMet,
         node,
@@ -335,20 +362,20 @@ def tell(  # noqa: PLR0913 - what meets, and how
 # --- tensors that a forward makes on the CPU ---
 
 
-def met(run: Executor, made: Made, beside: Value, name: str, node: p.Node) -> None:
+def met(run: Run, made: Made, beside: Value, name: str, node: p.Node) -> None:
     """Write that a tensor which a forward made on the CPU is combined with one that is where the module, or its input, is.
 
     Modules without parameters may belong to the data, which stays on the CPU: of theirs only what requires gradients is
     known to come from a model.
     """
     root = run.modules_called[0]
-    if not made.sized or run.default_device or not (beside.flow.graph or _has_parameters(run, root)):
+    if not made.sized or run.of(Meetings).default or not (beside.flow.graph or _has_parameters(run, root)):
         return
     if run.trace.begins_outside and run.imports.mentioned(*(name.rpartition(".")[2] for name in sorted(DEFAULTS))):
         return  # whoever uses the class has perhaps said where tensors are made
     for birth in made.births:
-        if birth not in run.met_at:
-            run.met_at.add(birth)
+        if birth not in run.of(Meetings).met_at:
+            run.of(Meetings).met_at.add(birth)
             operation = name.rpartition(".")[2] or run.text(node.func) if hasattr(node, "func") else name
             run.emit(
                 DevicesMet,
@@ -364,5 +391,5 @@ def met(run: Executor, made: Made, beside: Value, name: str, node: p.Node) -> No
             )
 
 
-def _has_parameters(run: Executor, module: Module) -> bool:
+def _has_parameters(run: Run, module: Module) -> bool:
     return bool(module_parts.parts_of(run, module).owners)

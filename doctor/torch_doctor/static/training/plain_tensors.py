@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import devices, module_building, places
 from torch_doctor.static.values import (
@@ -31,8 +32,17 @@ from torch_doctor.trace import PlainTensorUsed, Source
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
+    from torch_doctor.trace import Site
+
+
+class PlainTensors(Knowledge):
+    """Plain tensors of modules that a forward uses."""
+
+    def __init__(self) -> None:
+        self.reported: set[Site] = set()  # attributes of which that was said
+
 
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "scalar_tensor"})
 """Functions whose result has the dimensions of what it is made of; the others are given a size, or have one."""
@@ -57,7 +67,7 @@ _MOVERS = ("_apply", "to", "cuda", "__setattr__")
 # --- where tensors come from ---
 
 
-def of_factory(run: Executor, name: str, call: Call) -> Made | None:
+def of_factory(run: Run, name: str, call: Call) -> Made | None:
     """What is known of a tensor that a function of torch makes of numbers alone; None where it is put on some device."""
     short = name.rpartition(".")[2]
     maker = run.building[-1].id if run.building else 0
@@ -88,7 +98,7 @@ def of_factory(run: Executor, name: str, call: Call) -> Made | None:
     return Made(maker, sized=not empty, births=births)
 
 
-def combined(run: Executor, name: str, values: Iterable[Value], node: p.Node, *, scalar: bool = False) -> Made | None:
+def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scalar: bool = False) -> Made | None:
     """What is known of a tensor that is computed of these values.
 
     Where a module's plain attribute is computed with a tensor from elsewhere, that is written: they have to be on one
@@ -205,7 +215,7 @@ def _is_type(value: Value) -> bool:
 # --- where they go ---
 
 
-def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Node) -> Value:
+def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> Value:
     """The value of an attribute that a module's constructor assigns: a tensor knows from now on that it lies there."""
     if module not in run.building or module.cls is None or not module_building.is_surely_module(module.cls):
         return value
@@ -220,14 +230,14 @@ def assigned(run: Executor, module: Module, name: str, value: Value, node: p.Nod
     return value
 
 
-def read(run: Executor, value: ParameterValue, node: p.Node) -> None:
+def read(run: Run, value: ParameterValue, node: p.Node) -> None:
     """A leaf that gathers gradients and is no parameter of the module that it is an attribute of: any use is one."""
     home = value.fact(Fact.HOME)
     if run.modules_called and home is not None and not value.fact(Fact.REGISTERED):
         _tell(run, home, node)
 
 
-def left(run: Executor, value: Value, node: p.Node, depth: int = 2) -> None:
+def left(run: Run, value: Value, node: p.Node, depth: int = 2) -> None:
     """A forward gives this out of hand: returns it, or puts it into what it was given.
 
     What it computed of the attribute and of other tensors that were put on no device stays: it has to be where they are.
@@ -241,16 +251,16 @@ def left(run: Executor, value: Value, node: p.Node, depth: int = 2) -> None:
             left(run, item, node, depth - 1)
 
 
-def _used(run: Executor, made: Made, node: p.Node) -> None:
+def _used(run: Run, made: Made, node: p.Node) -> None:
     for home in made.homes if made.sized else ():
         _tell(run, home, node)
 
 
-def _tell(run: Executor, home: Home, node: p.Node) -> None:
+def _tell(run: Run, home: Home, node: p.Node) -> None:
     """Write that a `forward` computes with a plain attribute, unless the module sees to it itself."""
-    if run.building or home.site in run.plain_tensors:
+    if run.building or home.site in run.of(PlainTensors).reported:
         return
-    run.plain_tensors.add(home.site)
+    run.of(PlainTensors).reported.add(home.site)
     if any(home.cls.find(name) is not None for name in _MOVERS) or _assigned_elsewhere(run, home):
         return
     run.emit(
@@ -267,7 +277,7 @@ def _tell(run: Executor, home: Home, node: p.Node) -> None:
 # --- who else assigns the attribute ---
 
 
-def _assigned_elsewhere(run: Executor, home: Home) -> bool:
+def _assigned_elsewhere(run: Run, home: Home) -> bool:
     """Whether something besides constructors assigns an attribute of this name: it may be made anew where it is needed."""
     units: list[Unit] = [run.main]
     units += [cls.unit for cls in home.cls.mro() if isinstance(cls, ClassValue)]

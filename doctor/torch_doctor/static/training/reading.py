@@ -9,7 +9,7 @@ from torch_doctor.trace import ValueRead
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Value
 
 METHODS = frozenset(("item", "tolist", "cpu"))
@@ -18,7 +18,7 @@ FUNCTIONS = frozenset(f"builtins.{name}" for name in ("float", "int", "print", "
 FORMATTED = "format"
 
 
-def called(run: Executor, func: Value, call: Call) -> None:
+def called(run: Run, func: Value, call: Call) -> None:
     """Write that a call reads a tensor that a forward computed."""
     if isinstance(func, (Method, UnknownAttribute)):
         if func.name in METHODS and (isinstance(func, UnknownAttribute) or _is_tensor(func.of)):
@@ -29,13 +29,13 @@ def called(run: Executor, func: Value, call: Call) -> None:
         _first(run, call.args, func.name.rpartition(".")[2], call.node)
 
 
-def formatted(run: Executor, values: Args, node: p.Node) -> None:
+def formatted(run: Run, values: Args, node: p.Node) -> None:
     """Write that text is made of a tensor that a forward computed."""
     if run.loop_depth:
         _first(run, values, FORMATTED, node)
 
 
-def _first(run: Executor, values: Args, how: str, node: p.Node) -> None:
+def _first(run: Run, values: Args, how: str, node: p.Node) -> None:
     read = next((value for value in values if _is_tensor(value) and value.flow.forwards), None)
     if read is not None:
         _told(run, read, how, node)
@@ -47,6 +47,6 @@ def _is_tensor(value: Value) -> bool:
     return isinstance(value, Tensor)
 
 
-def _told(run: Executor, value: Value, how: str, node: p.Node) -> None:
+def _told(run: Run, value: Value, how: str, node: p.Node) -> None:
     if value.flow.forwards:
         run.emit(ValueRead, node, name=run.text(node), how=how, value=run.fact(value))

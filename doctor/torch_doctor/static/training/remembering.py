@@ -5,16 +5,25 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.values import Tensor, Unknown, Value, rebuilt
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
     from torch_doctor.static.flow import Flow
+    from torch_doctor.static.run import Run
+
+
+class ForwardCache(Knowledge):
+    """What calls of project modules returned, by what they were given."""
+
+    def __init__(self) -> None:
+        self.results: dict[Any, tuple[Value, int, Flow]] = {}  # the result, the newest object then, and their history
+
 
 _HISTORIES = ("forwards", "graph_forwards", "retained", "modules", "cuts", "parts")
 
 
-def of_other_arguments(run: Executor, result: Value, before: Flow, now: Flow) -> Value:
+def of_other_arguments(run: Run, result: Value, before: Flow, now: Flow) -> Value:
     """The result for arguments with the history `now`, from what was returned for those with the history `before`."""
     changed = {name for name in _HISTORIES if getattr(before, name) != getattr(now, name)}
     if before.loader != now.loader or before.source is not now.source:

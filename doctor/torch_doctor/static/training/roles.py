@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.frame import Frame
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import layers, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import construction, module_parts
 from torch_doctor.static.values import (
     Fact,
     FunctionValue,
@@ -27,8 +28,16 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
-    from torch_doctor.static.values import FunctionValue
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import FunctionValue, Symbol
+
+
+class Played(Knowledge):
+    """What unknown values turned out to be, by use."""
+
+    def __init__(self) -> None:
+        self.roles: dict[Symbol, Value] = {}  # by their symbols
+
 
 _MODULE_USES = frozenset(
     [
@@ -59,7 +68,7 @@ _SETTING_NAME = re.compile(
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "bytes", "dict"))
 
 
-def named(run: Executor, value: Value, target: p.Expr, source: p.Expr) -> Value:
+def named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
     """The value, given the role that its use and name tell when nothing else does."""
     if not isinstance(value, Unknown) or value.flow.forwards or not isinstance(target, (p.Name, p.Attribute)):
         return value
@@ -72,12 +81,12 @@ def named(run: Executor, value: Value, target: p.Expr, source: p.Expr) -> Value:
     return found
 
 
-def _optimizers(run: Executor) -> bool:
+def _optimizers(run: Run) -> bool:
     """Whether the script builds an optimizer in sight."""
     return any(isinstance(thing, Optimizer) and thing.born is not None for thing in run.objects.values())
 
 
-def role(run: Executor, name: str, value: Unknown) -> Value | None:
+def role(run: Run, name: str, value: Unknown) -> Value | None:
     """What something called `name` is; None when that stays unknown."""
     uses = uses_of(run, name)
     last = name.rpartition(".")[2]
@@ -89,7 +98,7 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
     if "step" in uses and _SCHEDULER_NAME.search(last) and of_optimizer:
         return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
-        run.scales = True
+        run.of(construction.Scalers).any = True
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
@@ -100,14 +109,14 @@ def role(run: Executor, name: str, value: Unknown) -> Value | None:
     return None
 
 
-def module_by_role(run: Executor, name: str) -> Module:
+def module_by_role(run: Run, name: str) -> Module:
     """A module of which nothing is known but that it is one."""
     module: Module = run.own(Module(None, name=name))
     module.facts[Fact.MODE] = (0, None)
     return module
 
 
-def uses_of(run: Executor, name: str) -> set[str]:
+def uses_of(run: Run, name: str) -> set[str]:
     """The attributes that the current function, or for `self.x` and globals the file, takes of a name."""
     program = run.frame.unit.program
     what = run.frame.what
@@ -116,19 +125,19 @@ def uses_of(run: Executor, name: str) -> set[str]:
     return what.node.uses.get(name, set())
 
 
-def _modules_in(run: Executor, value: Unknown) -> frozenset[int]:
+def _modules_in(run: Run, value: Unknown) -> frozenset[int]:
     return frozenset(number for number in value.holds if isinstance(run.objects.get(number), Module))
 
 
-def argument_for(run: Executor, parameter: p.Parameter, function: FunctionValue) -> Value:
+def argument_for(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value:
     """What a parameter is when nobody says."""
     name = parameter.name
     outer = run.frame
-    run.frame = frame_for(run, function)
+    run.position.frame = frame_for(run, function)
     annotated = _annotated(run, parameter)
     guessed = annotated or role(run, name, Unknown())
     uses = uses_of(run, name)
-    run.frame = outer
+    run.position.frame = outer
     if guessed is not None:
         return guessed
     if _MODEL_NAME.search(name) and name in function.node.calls and not uses & {"fit", "predict"}:
@@ -138,21 +147,21 @@ def argument_for(run: Executor, parameter: p.Parameter, function: FunctionValue)
     return Unknown(Flow(graph=None), symbol=fresh_symbol("flag"))
 
 
-def given(run: Executor, value: Value, parameter: p.Parameter, function: FunctionValue) -> Value:
+def given(run: Run, value: Value, parameter: p.Parameter, function: FunctionValue) -> Value:
     """An argument; one that is not known becomes what the function uses it as, the same thing in every call."""
     if not isinstance(value, Unknown) or value.holds or value.flow.forwards or value.flow.source is not Source.UNKNOWN:
         return value
-    found = run.played.get(value.symbol)
+    found = run.of(Played).roles.get(value.symbol)
     if found is None:
-        outer, run.frame = run.frame, frame_for(run, function)
+        outer, run.position.frame = run.frame, frame_for(run, function)
         found = role(run, parameter.name, value)
-        run.frame = outer
+        run.position.frame = outer
         if found is not None:
-            run.played[value.symbol] = found
+            run.of(Played).roles[value.symbol] = found
     return found or value
 
 
-def _annotated(run: Executor, parameter: p.Parameter) -> Value | None:
+def _annotated(run: Run, parameter: p.Parameter) -> Value | None:
     annotation = parameter.annotation
     if isinstance(annotation, p.Index):
         annotation = annotation.key if not isinstance(annotation.key, p.Display) else None
@@ -177,7 +186,7 @@ def _annotated(run: Executor, parameter: p.Parameter) -> Value | None:
     return None
 
 
-def frame_for(run: Executor, function: FunctionValue) -> Frame:
+def frame_for(run: Run, function: FunctionValue) -> Frame:
     """A frame in which a function's parameters can be looked at."""
     frame = Frame(function.unit, function.closure.globals, function.closure)
     frame.what = function

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, splitting
+from torch_doctor.static.training import augmenting, datasets, splitting, workers
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -41,33 +42,42 @@ from torch_doctor.trace import DatasetBuilt, Reordered, Source, Tri
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace.events import Trail
+
+
+class Datasets(Knowledge):
+    """The data sets that were described."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, DatasetBuilt] = {}  # by their numbers
+
 
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 
 
 @library_family(data.draws, stage=Stage.NOTE)
-def drawn(run: Executor, name: str, call: Call) -> None:
+def drawn(run: Run, name: str, call: Call) -> None:
     """Note that a library's function draws random numbers, and whether it puts something in random order."""
-    run.draws += 1
-    if run.drawing is not None:
-        run.drawing.library(run, name, call.node)
+    drawing = run.of(workers.Drawing)
+    drawing.calls += 1
+    if drawing.source is not None:
+        drawing.source.library(run, name, call.node)
     if not name.startswith("random."):  # which gives one number at a time, and no rows
-        run.reorders += 1
+        drawing.reorders += 1
     if name in data.REORDERING:
         reordered(run, call.node)
 
 
-def reordered(run: Executor, node: p.Node) -> None:
+def reordered(run: Run, node: p.Node) -> None:
     """Note that something is put in random order."""
-    run.reorders += 1
+    run.of(workers.Drawing).reorders += 1
     if not run.modules_called:
         run.emit(Reordered, node)
 
 
 @library_family(data.SPLITS)
-def split(run: Executor, name: str, call: Call) -> Value:
+def split(run: Run, name: str, call: Call) -> Value:
     """What `random_split` returns: as many subsets as it is given lengths."""
     whole = call.argument(0, "dataset") or Unknown()
     splitting.dataset_split(run, name, whole, call.node)
@@ -83,21 +93,22 @@ def split(run: Executor, name: str, call: Call) -> Value:
     )
 
 
-def _subset(run: Executor, whole: Value, node: p.Node, part: int | None) -> Tool:
+def _subset(run: Run, whole: Value, node: p.Node, part: int | None) -> Tool:
     made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
     made.fields["dataset"] = whole
     made.facts[Fact.PORTION] = part
     return made
 
 
-def remember_arguments(run: Executor, thing: Instance, call: Call, before: tuple[int, int]) -> None:
+def remember_arguments(run: Run, thing: Instance, call: Call, before: tuple[int, int]) -> None:
     """Keep what an object of a project class was built with, and whether its constructor drew random numbers."""
     thing.facts[Fact.ARGUMENTS] = (call.args, call.keywords)
-    thing.facts[Fact.DREW] = run.draws > before[0] or run.reorders > before[1]
-    thing.facts[Fact.REORDERED] = run.reorders > before[1]
+    drawing = run.of(workers.Drawing)
+    thing.facts[Fact.DREW] = drawing.calls > before[0] or drawing.reorders > before[1]
+    thing.facts[Fact.REORDERED] = drawing.reorders > before[1]
 
 
-def describe(run: Executor, value: Value | None, node: p.Node) -> int:
+def describe(run: Run, value: Value | None, node: p.Node) -> int:
     """Tell of the dataset that a loader is built over, and of what it reads from; 0 where nothing is known of it."""
     if isinstance(value, (Plain, Unknown)) and _is_iterable(run, value):
         return _told(run, value, node, iterable=True).dataset
@@ -105,22 +116,22 @@ def describe(run: Executor, value: Value | None, node: p.Node) -> int:
         return 0
     value = run.resolve(value)
     number = value.id if isinstance(value, Object) else 0
-    if number and number in run.datasets:
+    if number and number in run.of(Datasets).events:
         return number
     event = _read(run, value, node)
     if event is None:
         return 0
-    run.datasets[event.dataset] = event
+    run.of(Datasets).events[event.dataset] = event
     return event.dataset
 
 
-def _is_iterable(run: Executor, value: Plain | Unknown) -> bool:
+def _is_iterable(run: Run, value: Plain | Unknown) -> bool:
     """Whether the current path has asked for the class of what is not known, and it gives rows in its own order."""
     asked = (fact for fact, arm in run.assumed.items() if arm and fact[:2] == ("isinstance", value.symbol))
     return any(all(data.iterable(name) for name in fact[2:]) for fact in asked)
 
 
-def _read(run: Executor, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa: PLR0911 - one return per sort of data
+def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa: PLR0911 - one return per sort of data
     if isinstance(value, Tool):
         return _of_library(run, value, node)
     if isinstance(value, Instance):
@@ -137,7 +148,7 @@ def _read(run: Executor, value: Value, node: p.Node) -> DatasetBuilt | None:  # 
 
 
 def _told(  # noqa: PLR0913 - the fields of an event
-    run: Executor,
+    run: Run,
     value: Value,
     node: p.Node,
     *,
@@ -168,11 +179,11 @@ def _told(  # noqa: PLR0913 - the fields of an event
     return event
 
 
-def _of_library(run: Executor, value: Tool, node: p.Node) -> DatasetBuilt:
+def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
     name = canonical(value.name)
     given = value.args[0] if value.args else value.keywords.get("dataset") or value.keywords.get("datasets")
     if name in data.SUBSETS:
-        base = run.datasets.get(describe(run, given, node))
+        base = run.of(Datasets).events.get(describe(run, given, node))
         portion = value.fact(Fact.PORTION)
         indices = value.args[1] if len(value.args) > 1 else value.keywords.get("indices")
         text = f"part {value.id}" if portion is not ... else "" if indices is None else _text(indices)
@@ -187,7 +198,7 @@ def _of_library(run: Executor, value: Tool, node: p.Node) -> DatasetBuilt:
             rows=f"{base.rows}[{text}]" if base and base.rows and text and portion is not None else "",
         )
     if name in data.CONCATENATIONS:
-        parts = [run.datasets.get(describe(run, item, node)) for item in _listed(given)]
+        parts = [run.of(Datasets).events.get(describe(run, item, node)) for item in _listed(given)]
         known = [part for part in parts if part is not None]
         return _told(
             run,
@@ -216,7 +227,7 @@ def _of_library(run: Executor, value: Tool, node: p.Node) -> DatasetBuilt:
     )
 
 
-def _of_project(run: Executor, value: Instance, node: p.Node) -> DatasetBuilt | None:
+def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
     names = [canonical(name) for name in value.cls.libraries()]
     own_order = value.cls.find("__iter__") is not None and value.cls.find("__getitem__") is None
     known = next((found for name in names if (found := data.iterable(name)) is not None), None)
@@ -260,8 +271,8 @@ def _changes(value: Instance) -> bool:
     )
 
 
-def _one_of(run: Executor, value: Either, node: p.Node) -> DatasetBuilt | None:
-    found = [run.datasets.get(describe(run, option, node)) for _, option in value.options]
+def _one_of(run: Run, value: Either, node: p.Node) -> DatasetBuilt | None:
+    found = [run.of(Datasets).events.get(describe(run, option, node)) for _, option in value.options]
     known = [event for event in found if event is not None]
     if not known:
         return None

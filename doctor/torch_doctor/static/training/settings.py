@@ -12,31 +12,31 @@ from torch_doctor.trace import FiniteChecked, Seeded, SettingSet, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def attribute_set(run: Executor, holder: Lib, new: Value, node: p.Node, target: p.Attribute) -> None:
+def attribute_set(run: Run, holder: Lib, new: Value, node: p.Node, target: p.Attribute) -> None:
     """`torch.backends.cudnn.benchmark = True`."""
     setting = f"{canonical(holder.name)}.{target.name}"
     if setting in settings.ATTRIBUTES:
         run.emit(SettingSet, node, setting=setting, name=run.text(target), value=_truth(new))
 
 
-def item_set(run: Executor, holder: Lib, key: Value, new: Value, node: p.Node) -> None:
+def item_set(run: Run, holder: Lib, key: Value, new: Value, node: p.Node) -> None:
     """`os.environ["CUDA_LAUNCH_BLOCKING"] = "1"`."""
     if holder.name == "os.environ" and isinstance(key, Const) and key.value in settings.VARIABLES:
         value = str(new.value) not in ("", "0") if isinstance(new, Const) else None
         run.emit(SettingSet, node, setting=key.value, name=str(key.value), value=value)
 
 
-def seeded(run: Executor, func: Value, call: Call) -> None:
+def seeded(run: Run, func: Value, call: Call) -> None:
     """A call that gives a seed, or may do so: by whatever library, what does it or what is given says so."""
     name = func.name if isinstance(func, Lib) else call.name
     if "seed" in name.lower() or "seed" in call.name.lower() or any("seed" in each for each in call.keywords):
         run.emit(Seeded, call.node, function=name)
 
 
-def checked(run: Executor, func: Value, spelling: str, node: p.Node) -> None:
+def checked(run: Run, func: Value, spelling: str, node: p.Node) -> None:
     """A call that tests for NaN or Inf, or may do so: what it is called says so."""
     last = (func.name if isinstance(func, Lib) else spelling).rpartition(".")[2].lower()
     if any(word in last for word in ("nan", "finite", "isinf")):
@@ -44,7 +44,7 @@ def checked(run: Executor, func: Value, spelling: str, node: p.Node) -> None:
 
 
 @library_family({*settings.SWITCHES, *settings.CONTEXTS})
-def called(run: Executor, name: str, call: Call) -> Tool:
+def called(run: Run, name: str, call: Call) -> Tool:
     """A function or context that switches something."""
     if name in settings.SWITCHES:
         value = call.flag(settings.SWITCHES[name], position=0)
@@ -53,7 +53,7 @@ def called(run: Executor, name: str, call: Call) -> Tool:
     return tool
 
 
-def entered(run: Executor, context: Tool, node: p.Node) -> None:
+def entered(run: Run, context: Tool, node: p.Node) -> None:
     """A context that switches something on is entered, as far as it does so for every step in it."""
     if context.name not in settings.CONTEXTS:
         return
@@ -64,14 +64,14 @@ def entered(run: Executor, context: Tool, node: p.Node) -> None:
     run.emit(SettingSet, node, setting=settings.CONTEXTS[context.name], name=canonical(context.name), value=value)
 
 
-def left(run: Executor, context: Tool, node: p.Node) -> None:
+def left(run: Run, context: Tool, node: p.Node) -> None:
     """Such a context is left."""
     setting = settings.CONTEXTS.get(context.name, settings.ANOMALY if context.name in settings.SWITCHES else "")
     if setting:
         run.emit(SettingSet, node, setting=setting, name=canonical(context.name), value=False)
 
 
-def method(run: Executor, context: Tool, name: str, node: p.Node) -> None:
+def method(run: Run, context: Tool, name: str, node: p.Node) -> None:
     """`profiler.start()` and `profiler.stop()`."""
     begins = settings.BEGINNINGS.get(name)
     if begins is not None:

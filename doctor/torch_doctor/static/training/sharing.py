@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Const, Module, Sequence, Spread, Value
 from torch_doctor.trace import Repeated
@@ -12,10 +13,17 @@ from torch_doctor.trace import Repeated
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def multiplied(run: Executor, node: p.Node, items: Iterable[Value], times: Value) -> None:
+class Repetitions(Knowledge):
+    """Modules that a list holds several times."""
+
+    def __init__(self) -> None:
+        self.events: dict[int, Repeated] = {}  # by their numbers
+
+
+def multiplied(run: Run, node: p.Node, items: Iterable[Value], times: Value) -> None:
     """Write that the modules of a list written out are repeated in it."""
     operands = node.operands if isinstance(node, p.Operation) else ()
     shown = next((operand for operand in operands if isinstance(operand, p.Display)), None)
@@ -27,7 +35,7 @@ def multiplied(run: Executor, node: p.Node, items: Iterable[Value], times: Value
             _write(run, node, value, element, often)
 
 
-def comprehended(run: Executor, node: p.Comprehension, items: list[Value], *, exact: bool) -> None:
+def comprehended(run: Run, node: p.Comprehension, items: list[Value], *, exact: bool) -> None:
     """Write that a comprehension names the same module in each pass."""
     name: p.Expr = node.element
     while isinstance(name, p.Attribute):
@@ -40,14 +48,14 @@ def comprehended(run: Executor, node: p.Comprehension, items: list[Value], *, ex
         _write(run, node, first, node.element, len(items) if exact else 0)
 
 
-def put_together(run: Executor, values: Iterable[Value], node: p.Node) -> None:
+def put_together(run: Run, values: Iterable[Value], node: p.Node) -> None:
     """Note that the members of a list become layers: of what is repeated among them this shows that it was meant so."""
-    if not run.repeated:
+    if not run.of(Repetitions).events:
         return
     seen: set[int] = set()
     for value in values:
         for rest, item in _items(value):
-            event = run.repeated.get(item.id) if isinstance(item, Module) else None
+            event = run.of(Repetitions).events.get(item.id) if isinstance(item, Module) else None
             if event is not None and isinstance(item, Module) and (rest or item.id in seen):
                 registered_at = run.trace.latest(event).registered_at or run.site(node)
                 run.trace.replace(event, registered_at=registered_at)
@@ -63,8 +71,8 @@ def _items(value: Value) -> Iterable[tuple[bool, Value]]:
     return [*((False, item) for item in content.items), *([] if content.rest is None else [(True, content.rest)])]
 
 
-def _write(run: Executor, node: p.Node, module: Module, element: p.Expr, times: int) -> None:
-    run.repeated[module.id] = run.emit(
+def _write(run: Run, node: p.Node, module: Module, element: p.Expr, times: int) -> None:
+    run.of(Repetitions).events[module.id] = run.emit(
         Repeated,
         node,
         module=module.id,

@@ -5,11 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.values import Either, Mapping, Module, Tensor, Value
 from torch_doctor.trace import StateTaken
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+
+
+class StateTensors(Lasting):
+    """Tensors of state dicts."""
+
+    def __init__(self) -> None:
+        self.taken: dict[int, tuple[Tensor, int]] = {}  # by id, with the event that took them
+
 
 DEEP = 2  # dicts within dicts that a state is looked for in
 
@@ -24,22 +33,22 @@ class States(NamedTuple):
 NONE = States(frozenset(), only=False)
 
 
-def state_of(run: Executor, module: Module, node: p.Node, receiver: str) -> Mapping:
+def state_of(run: Run, module: Module, node: p.Node, receiver: str) -> Mapping:
     """A module's state dict: its tensors have no graph, stand under names that are not known, and are the module's own."""
     mapping: Mapping = run.own(Mapping(run.site(node)))
     tensor = mapping.fields["rest"] = Tensor()
     event = run.emit(StateTaken, node, module=module.id, name=receiver)
-    run.states[id(tensor)] = (tensor, event.index)
+    run.of(StateTensors).taken[id(tensor)] = (tensor, event.index)
     return mapping
 
 
-def states_in(run: Executor, value: Value, depth: int = DEEP) -> States:
+def states_in(run: Run, value: Value, depth: int = DEEP) -> States:
     """Whose tensors are in a value, or in a dict within it."""
     if isinstance(value, Either):
         found = [states_in(run, option, depth) for _, option in value.options]
         return States(frozenset().union(*(each.taken for each in found)), all(each.only for each in found))
     if isinstance(value, Tensor):
-        known = run.states.get(id(value))
+        known = run.of(StateTensors).taken.get(id(value))
         return States(frozenset() if known is None else frozenset((known[1],)), known is not None)
     if depth and isinstance(value, Mapping):
         items = [item for item in value.fields.values() if isinstance(item, Value)]
@@ -48,7 +57,7 @@ def states_in(run: Executor, value: Value, depth: int = DEEP) -> States:
     return NONE
 
 
-def renamed(run: Executor, node: p.Assign, value: Value) -> None:
+def renamed(run: Run, node: p.Assign, value: Value) -> None:
     """Write that the best model so far is kept by giving the module another name: `if acc > best: best_model = model`."""
     test = run.frame.record
     if not (run.loop_depth and test and isinstance(node.value, (p.Name, p.Attribute)) and isinstance(value, Module)):
@@ -57,7 +66,7 @@ def renamed(run: Executor, node: p.Assign, value: Value) -> None:
         run.emit(StateTaken, node, module=value.id, name=run.text(node.value), alias=run.text(node.targets[0]))
 
 
-def keeps_a_record(run: Executor, node: p.If) -> bool:
+def keeps_a_record(run: Run, node: p.If) -> bool:
     """Whether a branch is taken when something is better than ever, and notes it: `if acc > best: best = acc`."""
     test = node.test
     if not isinstance(test, p.Compare) or test.op not in ("<", ">", "<=", ">="):

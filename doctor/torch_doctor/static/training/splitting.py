@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import PART
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, fitting
 from torch_doctor.static.values import (
@@ -34,7 +35,7 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Fitted, RowsSplit, Source
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
 FEW = 100
@@ -43,7 +44,7 @@ DEEP = 3
 """How far into an object its rows are looked for, and into a bound what it is computed of."""
 
 
-class Rows:
+class Rows(Lasting):
     """What one run keeps of rows beside its values: which rows its events were about, and what was computed of them.
 
     `samples` counts the comprehensions and the like around, whose results are collected one by one.
@@ -73,7 +74,7 @@ def rows_in(value: Value, depth: int = DEEP) -> frozenset[int]:
     return found
 
 
-def are_rows(run: Executor, value: Value) -> bool:
+def are_rows(run: Run, value: Value) -> bool:
     """Whether a value may be the rows of a dataset: it comes from no model, no loader and no generator of noise."""
     flow = value.flow
     sources = (Source.LOADER, Source.NOISE)
@@ -93,13 +94,13 @@ def with_rows(value: Value, rows: frozenset[int]) -> Value:
     return value
 
 
-def root_of(run: Executor, value: Value) -> Symbol:
+def root_of(run: Run, value: Value) -> Symbol:
     """What identifies the rows that a value shows, whole or in part."""
     if isinstance(value, (Plain, Unknown)):
         return stem(value.symbol)
     if isinstance(value, Object):
         return ("object", value.id)
-    run.rows.held[id(value)] = value  # so that its number is not given away
+    run.of(Rows).held[id(value)] = value  # so that its number is not given away
     return ("value", id(value))
 
 
@@ -113,39 +114,39 @@ def stem(symbol: Symbol) -> Symbol:
 # --- splits ---
 
 
-def made(run: Executor, by: str, values: Args, node: p.Node) -> RowsSplit:
+def made(run: Run, by: str, values: Args, node: p.Node) -> RowsSplit:
     """Say that rows are split, and what was fitted on them."""
     found = frozenset[int]().union(*(rows_in(value) for value in values))
     event: RowsSplit = run.emit(RowsSplit, node, by=by, fits=_fits(run, found))
-    run.rows.splits[event.index] = frozenset(root_of(run, value) for value in values)
+    run.of(Rows).splits[event.index] = frozenset(root_of(run, value) for value in values)
     return event
 
 
-def _fits(run: Executor, rows: frozenset[int]) -> frozenset[int]:
+def _fits(run: Run, rows: frozenset[int]) -> frozenset[int]:
     return frozenset(event.index for event in run.trace.at(*rows - {PART}) if isinstance(event, Fitted))
 
 
-def arrays_split(run: Executor, name: str, call: Call) -> Value:
+def arrays_split(run: Run, name: str, call: Call) -> Value:
     """What `train_test_split` returns: two parts of every array."""
     event = made(run, name, call.args, call.node)
     parts = [with_rows(plain_from((value,)), rows_in(value) | {event.index}) for value in call.args for _ in range(2)]
     return run.own(Sequence("list", Content(tuple(parts)), run.site(call.node)))
 
 
-def dataset_split(run: Executor, name: str, whole: Value, node: p.Node) -> None:
+def dataset_split(run: Run, name: str, whole: Value, node: p.Node) -> None:
     """A dataset is split into subsets."""
     if not run.modules_called:
         made(run, name, (whole,), node)
 
 
 @library_family(data.SUBSETS, stage=Stage.NOTE)
-def subset(run: Executor, _: str, call: Call) -> None:
+def subset(run: Run, _: str, call: Call) -> None:
     """`Subset(dataset, indices)`."""
     if len(call.args) > 1:
         indexed(run, call.args[0], call.args[1])
 
 
-def indexed(run: Executor, of: Value, indices: Value) -> None:
+def indexed(run: Run, of: Value, indices: Value) -> None:
     """Rows are taken at indices: those of a part, where the indices were split before."""
     numbers = indices.flow.rows
     if numbers:
@@ -155,7 +156,7 @@ def indexed(run: Executor, of: Value, indices: Value) -> None:
                 run.trace.replace(event, fits=event.fits | fits)
 
 
-def taken(run: Executor, value: Value, key: Value, node: p.Index, item: Value) -> Value:
+def taken(run: Run, value: Value, key: Value, node: p.Index, item: Value) -> Value:
     """An item of rows: some of them, where it is no column."""
     place = node.key
     if isinstance(place, p.Display) and place.items:
@@ -176,13 +177,13 @@ def _is_number(value: Value) -> bool:
     return isinstance(value, Const) and isinstance(value.value, (int, bool))
 
 
-def _sliced(run: Executor, value: Value, cut: p.Slice, node: p.Index, item: Value) -> Value:
+def _sliced(run: Run, value: Value, cut: p.Slice, node: p.Index, item: Value) -> Value:
     """`rows[:n]` and `rows[n:]`: the two sides of one bound are a split."""
     if cut.lower is None and cut.upper is None:
         return item
     rows = value.flow.rows | {PART}
     root = root_of(run, value)
-    ends, starts = run.rows.slices.setdefault(root, (set(), set()))
+    ends, starts = run.of(Rows).slices.setdefault(root, (set(), set()))
     texts = [run.text(bound) for bound in (cut.upper,) if bound is not None]
     begins = [run.text(bound) for bound in (cut.lower,) if bound is not None]
     if isinstance(cut.lower, p.Operation) and cut.lower.op == "-" and len(cut.lower.operands) > 1:
@@ -213,7 +214,7 @@ def _is_share(symbol: Symbol, depth: int) -> bool:
 # --- what rows are kept in ---
 
 
-def stored(run: Executor, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr, Value] | None:
+def stored(run: Run, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr, Value] | None:
     """A column of a table, or some of its numbers, were set: what is known of them is known of the table."""
     rows = new.flow.rows - {PART}
     where = target.value

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static import windows
 from torch_doctor.static.flow import NONE, Flow
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables.functions import ALIKE
 from torch_doctor.static.tables.libraries import MEANS
@@ -17,13 +18,20 @@ from torch_doctor.trace import Averaged, LossCalled, Meaned, Steered, Summed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+
+
+class Turns(Knowledge):
+    """Loaders whose batches loops take all of."""
+
+    def __init__(self) -> None:
+        self.loaders: dict[int, int] = {}  # by the number in the symbol of a turn
 
 
 _NAMED = (p.Name, p.Attribute)
 
 
-def started(run: Executor, value: Value, node: p.Node) -> Value:
+def started(run: Run, value: Value, node: p.Node) -> Value:
     """What a name gets: a zero remembers where it was assigned."""
     if (
         isinstance(value, Const)
@@ -35,7 +43,7 @@ def started(run: Executor, value: Value, node: p.Node) -> Value:
     return value
 
 
-def summed(run: Executor, old: Value, value: Value, result: Value, node: p.Augment) -> Value:
+def summed(run: Run, old: Value, value: Value, result: Value, node: p.Augment) -> Value:
     """`holder += something`: the sum, which remembers what went into it."""
     if node.op != "+" or not run.loop_depth or run.modules_called or isinstance(result, Const):
         return result
@@ -60,7 +68,7 @@ def summed(run: Executor, old: Value, value: Value, result: Value, node: p.Augme
     return _with_flow(result, flow)
 
 
-def summed_up(run: Executor, of: Value, items: Iterable[Value], result: Value, node: p.Node) -> Value:
+def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: p.Node) -> Value:
     """`sum(items)`: of means over batches a sum that remembers them."""
     each = [item.flow.means if isinstance(item, (Tensor, Plain)) else NONE for item in items]
     if not all(each):
@@ -72,20 +80,20 @@ def summed_up(run: Executor, of: Value, items: Iterable[Value], result: Value, n
     return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
 
 
-def divided(run: Executor, operands: tuple[Value, ...], node: p.Node) -> None:
+def divided(run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
     """`sum / something`."""
     if len(operands) > 1 and (operands[0].flow.sums or operands[0].flow.means):
         by = operands[1]
         symbol = by.symbol if isinstance(by, Plain) else NOTHING
         length = symbol[1] if symbol[0] == "len" and isinstance(symbol[1], int) else 0
-        length = length or (run.turns.get(windows.counted_turn(symbol), 0) if run.turns else 0)
+        length = length or (run.of(Turns).loaders.get(windows.counted_turn(symbol), 0) if run.of(Turns).loaders else 0)
         added, means = operands[0].flow.sums, operands[0].flow.means
         if added or length:
             run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)
 
 
 @library_family(MEANS, stage=Stage.ADAPTER)
-def mean(run: Executor, _: str, call: Call) -> Value | None:
+def mean(run: Run, _: str, call: Call) -> Value | None:
     """A function that averages numbers, which all count as much; None where these are no means over batches."""
     by_name = isinstance(call.node, p.Call) and bool(call.node.args) and isinstance(call.node.args[0], _NAMED)
     if not call.args or not by_name or "weights" in call.keywords:
@@ -94,7 +102,7 @@ def mean(run: Executor, _: str, call: Call) -> Value | None:
     return None if average is None else plain_from(call.values, flow=Flow(sums=frozenset((average,))))
 
 
-def averaged(run: Executor, values: Value, node: p.Node) -> int | None:
+def averaged(run: Run, values: Value, node: p.Node) -> int | None:
     """`mean(values)`, where these are means over batches, each of which counts as much as the others: its event."""
     means = _means_in(values)
     if not means:
@@ -103,14 +111,14 @@ def averaged(run: Executor, values: Value, node: p.Node) -> int | None:
     return event.index
 
 
-def steered(run: Executor, values: Iterable[Value], node: p.Node) -> None:
+def steered(run: Run, values: Iterable[Value], node: p.Node) -> None:
     """These decide what happens, and a sum or an average may be one of them."""
     found = NONE.union(*(value.flow.sums for value in values))
     if found:
         run.emit(Steered, node, sums=found)
 
 
-def mean_loss(run: Executor, flow: Flow, reduction: str) -> Flow:
+def mean_loss(run: Run, flow: Flow, reduction: str) -> Flow:
     """The history of a loss that has just been computed."""
     last = run.trace.events[-1] if run.trace.events else None
     if reduction in ("mean", "batchmean") and isinstance(last, LossCalled) and flow.forwards:
@@ -118,7 +126,7 @@ def mean_loss(run: Executor, flow: Flow, reduction: str) -> Flow:
     return replace(flow, means=NONE) if flow.means else flow
 
 
-def mean_of(run: Executor, flow: Flow, of: Value | None, node: p.Node) -> Flow:
+def mean_of(run: Run, flow: Flow, of: Value | None, node: p.Node) -> Flow:
     """The history of a tensor's mean over all that is in it."""
     if flow.means:
         if not (isinstance(of, Tensor) and of.scalar is True):  # means of batches, made one tensor

@@ -28,10 +28,10 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
-def tensor_method(run: Executor, of: Value, name: str, call: Call) -> Value:
+def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     """A method of a tensor, or of something that carries one."""
     if name == "backward":
         gradients.backward(run, of, call.renamed(call.receiver), through="backward")
@@ -66,6 +66,6 @@ def tensor_method(run: Executor, of: Value, name: str, call: Call) -> Value:
             result = Unknown(result.flow, result.holds, place=place)
         elif isinstance(result, Tensor) and result is not of and result.made is None:
             result = result.at(place)
-    if run.straight:
+    if run.of(initialising.Constants).straight:
         initialising.computed(run, name, of, result)
     return result

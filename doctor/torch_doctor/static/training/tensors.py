@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import describing
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, Flow, blend
 from torch_doctor.static.language import containers, operators, targets
@@ -44,7 +45,7 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Tri
     from torch_doctor.trace.events import Trail
 
@@ -58,7 +59,7 @@ RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "
 _LEADING = (Tensor, Unknown, ParameterValue, Params, Sequence, Either)
 
 
-def computed(run: Executor, name: str, known: functions.Function, call: Call, *, dims: int) -> Value:
+def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims: int) -> Value:
     """The result of a function of torch, by its table entry; `dims` counts the arguments beside the first."""
     short = name.rpartition(".")[2]
     if short in ("max", "min") and _of_two(call):
@@ -100,14 +101,14 @@ def computed(run: Executor, name: str, known: functions.Function, call: Call, *,
     return tensor
 
 
-def _plain(run: Executor, name: str, call: Call, first: Value | None) -> Value:
+def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     """A number, a size or an array that is read from tensors."""
     flow = sums.through(name, blend(value.flow for value in call.values), first)
     read = cuts.cut(run, flow, first, name, call.node) if name in functions.READING else EMPTY
     return containers.size_of(call) if name == "size" else plain_from([], flow=read)
 
 
-def _flow(run: Executor, name: str, known: functions.Function, call: Call, first: Value | None) -> Flow:
+def _flow(run: Run, name: str, known: functions.Function, call: Call, first: Value | None) -> Flow:
     """The history of what is computed."""
     values = call.values
     flow = sums.through(name, blend(value.flow for value in values), first)
@@ -123,7 +124,7 @@ def _flow(run: Executor, name: str, known: functions.Function, call: Call, first
 
 
 def _meaning(
-    run: Executor, name: str, known: functions.Function, leading: Tensor | None, call: Call
+    run: Run, name: str, known: functions.Function, leading: Tensor | None, call: Call
 ) -> tuple[Kind, Site | None, str, Trail, Tri]:
     """What the numbers mean that are computed, where they got that meaning, and whether they are a single one."""
     kind = _kind(name, known, leading)
@@ -136,7 +137,7 @@ def _meaning(
     return kind, run.site(call.node), f"torch.{name}" if "." not in name else name, (), None
 
 
-def _rebind(run: Executor, name: str, call: Call, tensor: Tensor) -> None:
+def _rebind(run: Run, name: str, call: Call, tensor: Tensor) -> None:
     """A method that changes its tensor in place: the variable holds what came out."""
     node, old = call.node, call.args[0]
     if not (isinstance(node, p.Call) and isinstance(node.func, p.Attribute)) or not isinstance(old, Tensor):
@@ -158,7 +159,7 @@ def _of_two(call: Call) -> bool:
 
 
 def _told(
-    run: Executor,
+    run: Run,
     name: str,
     first: Value | None,
     leading: Tensor | None,
@@ -173,9 +174,9 @@ def _told(
         run.emit(LogTaken, call.node, function=f"torch.{short}", input=run.fact(leading, _argument(run, call.node)))
 
 
-def _noted(run: Executor, short: str, first: Value, call: Call, made: Tensor) -> None:
+def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None:
     """Note what a tensor that was made has of others: their memory, or a statistic of their rows."""
-    if run.shares.of:
+    if run.of(memory.Shares).of:
         memory.viewed(run, short, first, made)
         if short in JOINING:
             memory.used(run, call.args, call.node, many=True)
@@ -183,14 +184,14 @@ def _noted(run: Executor, short: str, first: Value, call: Call, made: Tensor) ->
         fitting.statistic(run, first, call.with_args(call.args[1:]), made)
 
 
-def _made(run: Executor, short: str, call: Call) -> Making | None:
+def _made(run: Run, short: str, call: Call) -> Making | None:
     """How the result of a function is made; of a difference also where and in which words."""
     if short in broadcasts.DIFFERENCES:
         return making(short, call.args, call.keywords, run.text(call.node), run.site(call.node))
     return making(short, call.args, call.keywords)
 
 
-def _argument(run: Executor, node: p.Node) -> str:
+def _argument(run: Run, node: p.Node) -> str:
     """The text of what a function gets first, or whose method it is."""
     if isinstance(node, p.Call) and not node.args and isinstance(node.func, p.Attribute):
         return run.text(node.func.value)
@@ -215,12 +216,12 @@ def _still(tensor: Tensor, name: str, known: functions.Function) -> Tri:
     return tensor.scalar if as_large else None
 
 
-def _leading(run: Executor, value: Value | None) -> Tensor | None:
+def _leading(run: Run, value: Value | None) -> Tensor | None:
     """The tensor whose kind a computation keeps."""
     if isinstance(value, Tensor):
         return value
     if isinstance(value, Either):
-        return run.agreed(value)
+        return describing.agreed(value)
     if isinstance(value, Sequence):
         items = [item for item in value.content.all() if isinstance(item, Tensor)]
         if items and len(items) == len(value.content.all()) and all(item.kind is items[0].kind for item in items):

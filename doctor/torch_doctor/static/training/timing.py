@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import functions, losses, torch_functions, training
 from torch_doctor.static.tables.canonical import canonical
@@ -31,8 +32,19 @@ from torch_doctor.trace import ClockRead, Timed
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args
+
+
+class Clocks(Lasting):
+    """What was read of clocks so far, and how many calls may have waited for the GPU."""
+
+    def __init__(self) -> None:
+        self.read = False  # a clock has been read
+        self.waits = 0  # calls since then that may wait for the GPU
+        self.copies = 0  # and those that copy to a device
+        self.waiting: set[int] = set()  # modules whose forward may wait
+
 
 CLOCKS = frozenset(f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic") for unit in ("", "_ns"))
 CLOCK = "clock"
@@ -44,14 +56,14 @@ WAITING = frozenset(
 
 
 @library_family(CLOCKS)
-def read(run: Executor, _: str, call: Call) -> Plain:
+def read(run: Run, _: str, call: Call) -> Plain:
     """A clock is read."""
-    run.clocks = True
+    run.of(Clocks).read = True
     event = run.emit(ClockRead, call.node)
-    return Plain((CLOCK, event.index, run.waits, run.copies))
+    return Plain((CLOCK, event.index, run.of(Clocks).waits, run.of(Clocks).copies))
 
 
-def difference(run: Executor, left: Value, right: Value, node: p.Node) -> None:
+def difference(run: Run, left: Value, right: Value, node: p.Node) -> None:
     """Two readings are subtracted."""
     if not (isinstance(left, Plain) and isinstance(right, Plain) and left.symbol[0] == right.symbol[0] == CLOCK):
         return
@@ -60,18 +72,18 @@ def difference(run: Executor, left: Value, right: Value, node: p.Node) -> None:
     run.emit(Timed, node, first=first[1], last=last[1], waits=waits, copies=copies)
 
 
-def called(run: Executor, func: Value, call: Call, before: int) -> None:
+def called(run: Run, func: Value, call: Call, before: int) -> None:
     """Count a call that may wait for the GPU; a forward of which that was seen once does so each time."""
     if isinstance(func, Module):
-        if run.waits != before:
-            run.waiting.add(func.id)
-        elif func.id in run.waiting:
-            run.waits += 1
+        if run.of(Clocks).waits != before:
+            run.of(Clocks).waiting.add(func.id)
+        elif func.id in run.of(Clocks).waiting:
+            run.of(Clocks).waits += 1
         return
     if isinstance(func, (Method, UnknownAttribute)) and func.name in MOVES and not isinstance(func.of, Module):
-        run.copies += 1
+        run.of(Clocks).copies += 1
     if _may_wait(func, call.values):
-        run.waits += 1
+        run.of(Clocks).waits += 1
 
 
 def _may_wait(func: Value, values: Args) -> bool:  # noqa: PLR0911 - one line per sort of callable

@@ -36,11 +36,11 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
 
 
 @library_family(torch_functions.FUNCTIONS)
-def function(run: Executor, name: str, call: Call) -> Value:
+def function(run: Run, name: str, call: Call) -> Value:
     """A function of torch that the tables know."""
     result = call_function(run, name, torch_functions.FUNCTIONS[name], call.with_args(tuple(map(unpacked, call.args))))
     if name in functions.PACKS:
@@ -50,7 +50,7 @@ def function(run: Executor, name: str, call: Call) -> Value:
     return result
 
 
-def call_function(run: Executor, name: str, known: functions.Function, call: Call) -> Value:
+def call_function(run: Run, name: str, known: functions.Function, call: Call) -> Value:
     """Call a function of torch that the tables know."""
     needs = call.keywords.get("requires_grad")
     if needs is not None and isinstance(needs, Const) and needs.value:
@@ -70,7 +70,7 @@ def call_function(run: Executor, name: str, known: functions.Function, call: Cal
         result = result.altered(made_by=name)
     if made is not None and isinstance(result, Tensor):
         result = result.with_made(made)
-    if run.straight and call.args:
+    if run.of(initialising.Constants).straight and call.args:
         initialising.computed(run, name, call.args[0], result)
     memory.shared(run, name, call, result)
     volatile = call.keywords.get("volatile")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
@@ -30,14 +31,22 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol
 
 
-OfUnknown: TypeAlias = "Callable[[Executor, UnknownAttribute, Call], Value | None]"
+class Cleared(Knowledge):
+    """What is not known, but has a `zero_grad`."""
+
+    def __init__(self) -> None:
+        self.symbols: set[Symbol] = set()  # of what that was called on
+
+
+OfUnknown: TypeAlias = "Callable[[Run, UnknownAttribute, Call], Value | None]"
 _METHODS: dict[str, OfUnknown] = {}
 
 
-def method_of_unknown(run: Executor, of: UnknownAttribute, call: Call) -> Value:
+def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
     """A method of something that is not known, when its name tells what it must be."""
     if of.name in REORDERING_METHODS:
         rows.reordered(run, call.node)
@@ -49,7 +58,7 @@ def method_of_unknown(run: Executor, of: UnknownAttribute, call: Call) -> Value:
 
 
 @handles(_METHODS, "backward")
-def _backward(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
+def _backward(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     owner = of.of
     if not call.args:
         gradients.backward(run, owner, call.renamed(call.receiver), through="backward")
@@ -63,15 +72,15 @@ def _backward(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
 
 
 @handles(_METHODS, "zero_grad")
-def _zero_grad(run: Executor, of: UnknownAttribute, call: Call) -> Value:
+def _zero_grad(run: Run, of: UnknownAttribute, call: Call) -> Value:
     run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
-    run.cleared.add(of.of.symbol)
+    run.of(Cleared).symbols.add(of.of.symbol)
     return NOTHING
 
 
 @handles(_METHODS, "step")
-def _step(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
-    if call.values or of.of.symbol not in run.cleared:
+def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
+    if call.values or of.of.symbol not in run.of(Cleared).symbols:
         return None  # else it is an optimizer, which has gradients to clear
     outside.hand_over(run, call.name, (of.of,), (), call.node)
     run.emit(Stepped, call.node, optimizer=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
@@ -79,18 +88,18 @@ def _step(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
 
 
 @handles(_METHODS, "append", "add", "appendleft")
-def _append(run: Executor, _: UnknownAttribute, call: Call) -> None:
+def _append(run: Run, _: UnknownAttribute, call: Call) -> None:
     if call.args and call.args[0].flow.graph is True:  # where it goes is out of sight
         keeping.keep_item(run, call.args[0], frozenset(), call.node, call.receiver, bounded=True)
 
 
-def _modules_in(run: Executor, owner: Unknown) -> frozenset[int]:
+def _modules_in(run: Run, owner: Unknown) -> frozenset[int]:
     """The modules that it holds, with their parts."""
     held = frozenset(number for number in owner.holds if isinstance(run.objects.get(number), Module))
     return module_parts.with_parts(run, held)
 
 
-def _of_tensor(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
+def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     """A method that a tensor has; None where it may as well be another's."""
     name, owner = of.name, of.of
     known = functions.METHODS.get(name)
@@ -107,7 +116,7 @@ def _of_tensor(run: Executor, of: UnknownAttribute, call: Call) -> Value | None:
     return None
 
 
-def _of_surely_tensor(run: Executor, of: UnknownAttribute, known: functions.Function | None, call: Call) -> Value:
+def _of_surely_tensor(run: Run, of: UnknownAttribute, known: functions.Function | None, call: Call) -> Value:
     name, owner = of.name, of.of
     if known is not None and known.result == "plain":
         return Plain()
@@ -120,12 +129,12 @@ def _of_surely_tensor(run: Executor, of: UnknownAttribute, known: functions.Func
     return Unknown(flow, owner.holds, place=place)
 
 
-def _computed(run: Executor, of: UnknownAttribute, known: functions.Function, call: Call) -> Value:
+def _computed(run: Run, of: UnknownAttribute, known: functions.Function, call: Call) -> Value:
     dims = len(call.args) + len(call.keywords)
     return tensors.computed(run, of.name, known, call.with_first(of.of), dims=dims)
 
 
-def _opaque(run: Executor, of: UnknownAttribute, call: Call) -> Value:
+def _opaque(run: Run, of: UnknownAttribute, call: Call) -> Value:
     """A method of which the name tells nothing."""
     owner = of.of
     if not call.values and of.name not in functions.METHODS:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
 _ALL = frozenset(("_modules", "children", "named_children", "__dict__", "__getattr__", "get_submodule", "_parameters"))
@@ -31,14 +31,14 @@ _LOADS = re.compile(r"load_url|load_state_dict_from_url|model_zoo|from_pretraine
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+)?import[ \t]+\(?([^#\n()]+)", re.MULTILINE)
 
 
-def note(run: Executor, module: Module, name: str, child: Module, site: Site) -> None:
+def note(run: Run, module: Module, name: str, child: Module, site: Site) -> None:
     """Remember where a module that is under construction gets a layer, when its own class gives it."""
     function = run.frame.what
     if run.building and run.building[-1] is module and function is not None and function.owner is module.cls:
         run.heap.set(module.facts, Fact.ASSIGNED, {**module.fact(Fact.ASSIGNED), name: (site, child)})
 
 
-def unused(run: Executor, module: Module, cls: ClassValue) -> None:
+def unused(run: Run, module: Module, cls: ClassValue) -> None:
     """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
     held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
     if not held or not _only_forward(cls):
@@ -65,13 +65,13 @@ def unused(run: Executor, module: Module, cls: ClassValue) -> None:
         )
 
 
-def _is_shared(run: Executor, module: Module, name: str, child: Module) -> bool:
+def _is_shared(run: Run, module: Module, name: str, child: Module) -> bool:
     """Whether another part of the module has the layer, too, and may run it."""
     others = (value for key, value in module.fields.items() if key != name and isinstance(value, Module))
     return any(child.id in {part.id for part in module_parts.parts_of(run, other).parts} for other in others)
 
 
-def _is_layer(run: Executor, module: Module) -> bool:
+def _is_layer(run: Run, module: Module) -> bool:
     """Whether something computes anything: a loss is none, nor a list that stays empty."""
     content = module_parts.listed(module)
     return module.layer not in losses.LOSSES and (content is None or bool(content.all()))
@@ -112,7 +112,7 @@ def _methods(cls: ClassValue) -> Iterator[p.Function]:
             yield from (item.function for item in each.node.body if isinstance(item, p.Define))
 
 
-def _is_named(run: Executor, cls: ClassValue, name: str, imported: set[str]) -> bool:
+def _is_named(run: Run, cls: ClassValue, name: str, imported: set[str]) -> bool:
     """Whether anything in the project but the class's own methods takes the attribute, or may."""
     text = cls.unit.source.text
     if re.search(rf"['\"]{re.escape(name)}[.'\"]|[\])]\s*\.{re.escape(name)}\b", text):

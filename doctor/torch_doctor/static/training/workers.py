@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables.datasets import PARTS
@@ -27,8 +28,19 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import WorkersAlike
 
 if TYPE_CHECKING:
-    from torch_doctor.static.executor import Executor
+    from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
+
+
+class Drawing(Knowledge):
+    """Which random numbers are drawn, and from what."""
+
+    def __init__(self) -> None:
+        self.source: Draws | None = None  # what is drawn from while an item of a data set is made
+        self.seeds: dict[str, tuple[Site, str] | None] | None = None  # the seeds of libraries, while a worker is set up
+        self.calls = 0  # calls that draw random numbers
+        self.reorders = 0  # and those that draw many, or reorder
+
 
 GENERATOR = "generator"
 """Begins the symbol of a generator of random numbers; then come where it was made and its number."""
@@ -43,20 +55,20 @@ STEPS = 300
 class Draws:
     """What is drawn from since this was made, on every path: generators that were there before, and those of libraries."""
 
-    def __init__(self, run: Executor) -> None:
+    def __init__(self, run: Run) -> None:
         self._newest = latest()
         self._depth = run.fork_depth
         self.generators: dict[Symbol, Site] = {}
         self.libraries: dict[str, tuple[Site, str]] = {}
         self.reseeded = False
 
-    def library(self, run: Executor, name: str, node: p.Node) -> None:
+    def library(self, run: Run, name: str, node: p.Node) -> None:
         """A function of a library draws."""
         if run.fork_depth == self._depth:
             root = "numpy" if name.startswith("numpy.") else name.partition(".")[0]
             self.libraries.setdefault(root, (run.site(node), run.text(node)))
 
-    def method(self, run: Executor, of: Symbol, name: str, node: p.Node) -> None:
+    def method(self, run: Run, of: Symbol, name: str, node: p.Node) -> None:
         """A generator draws, or is seeded anew."""
         if name in RESEEDING:
             self.reseeded = True
@@ -65,27 +77,29 @@ class Draws:
 
 
 @library_family(GENERATORS, stage=Stage.ADAPTER)
-def generator(run: Executor, _: str, call: Call) -> Plain:
+def generator(run: Run, _: str, call: Call) -> Plain:
     """A generator of its own."""
     return Plain((GENERATOR, run.site(call.node), latest(), fresh_symbol(), run.text(call.node)))
 
 
-def drawn(run: Executor, func: Value, node: p.Node) -> None:
+def drawn(run: Run, func: Value, node: p.Node) -> None:
     """A method of what is no tensor is called, while an item of a data set is made."""
     symbol = func.symbol if isinstance(func, Plain) else ("",)
-    if run.drawing is not None and symbol[0] == "." and symbol[1][0] == GENERATOR:
-        run.drawing.method(run, symbol[1], symbol[2], node)
+    source = run.of(Drawing).source
+    if source is not None and symbol[0] == "." and symbol[1][0] == GENERATOR:
+        source.method(run, symbol[1], symbol[2], node)
 
 
-def seeding(run: Executor, func: Value, call: Call) -> None:
+def seeding(run: Run, func: Value, call: Call) -> None:
     """A function is called while a worker is set up: noted where it gives it a seed, and whether that is a constant."""
     root = SEEDS.get(func.name) if isinstance(func, Lib) else None
-    if root is not None and run.seeding is not None:
+    seeds = run.of(Drawing).seeds
+    if root is not None and seeds is not None:
         constant = bool(call.args) and isinstance(call.args[0], Const)
-        run.seeding[root] = (run.site(call.node), run.text(call.node)) if constant else None
+        seeds[root] = (run.site(call.node), run.text(call.node)) if constant else None
 
 
-def told(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> None:
+def told(run: Run, loader: Loader, dataset: Value | None, node: p.Node) -> None:
     """Write what the workers of a loader draw alike."""
     dataset = None if dataset is None else run.resolve(dataset)
     while isinstance(dataset, Tool) and dataset.name in PARTS and dataset.args:
@@ -113,10 +127,10 @@ def told(run: Executor, loader: Loader, dataset: Value | None, node: p.Node) -> 
         run.emit(WorkersAlike, site, cause="numpy", name=name, drawn_at=site, **common)
 
 
-def _seeds(run: Executor, setup: Value, node: p.Node) -> dict[str, tuple[Site, str] | None]:
+def _seeds(run: Run, setup: Value, node: p.Node) -> dict[str, tuple[Site, str] | None]:
     """The seeds that a `worker_init_fn` gives, by library; None where it is no constant. It is run aside."""
     found: dict[str, tuple[Site, str] | None] = {}
-    with run.aside(STEPS), run.override(seeding=found):
+    with run.aside(STEPS), run.of(Drawing).override(seeds=found):
         try:
             run.call(setup, Call((Plain(),), {}, node))
         except OutOfBudget:

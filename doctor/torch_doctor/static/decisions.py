@@ -1,0 +1,68 @@
+"""The tests that a run could not decide: which branch of the trace each is, and what one says of another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.static import program as p
+from torch_doctor.static import windows
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.program.walking import asks_version, tells_processes_apart
+from torch_doctor.static.values import VERSION
+from torch_doctor.trace import Branch, BranchKind
+
+if TYPE_CHECKING:
+    from torch_doctor.static.values import Symbol
+    from torch_doctor.trace import Site, Trace
+
+
+class Decisions(Knowledge):
+    """The undecided tests of one run."""
+
+    def __init__(self) -> None:
+        self._branches: dict[Symbol, int] = {}
+        self._equalities: dict[Symbol, dict[Symbol, None]] = {}  # what was compared, with which constants
+        self._written: dict[p.Node, tuple[bool, bool]] = {}
+
+    def equals(self, symbol: Symbol) -> list[Symbol]:
+        """The tests known so far that fail where this one holds: the same thing cannot equal two constants."""
+        if symbol[0] != "==" or symbol[2][0] != "const":
+            return []
+        asked = self._equalities.setdefault(symbol[1], {})
+        asked[symbol] = None
+        return [other for other in asked if other[2] != symbol[2]]
+
+    def branch(self, symbol: Symbol, node: p.Node, site: Site, trace: Trace) -> int:
+        """The number of the branch of the trace that a symbol decides."""
+        number = self._branches.get(symbol)
+        if number is None:
+            number = self._branches[symbol] = len(trace.branches)
+            trace.branches.append(Branch(site, self._kind(symbol, node), windows.every(symbol)))
+        return number
+
+    def _kind(self, symbol: Symbol, node: p.Node) -> BranchKind:
+        if symbol[0] == "raised":
+            return BranchKind.RAISED
+        written = self._written.get(node)
+        if written is None:  # a loop's test is met again and again, with other symbols
+            compares = isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=")
+            written = self._written[node] = (asks_version(node), compares and not tells_processes_apart(node))
+        asks, measures = written
+        if asks or _mentions(symbol, VERSION):
+            return BranchKind.VERSION
+        if _mentions(symbol, "%"):
+            return BranchKind.PERIODIC
+        if measures:
+            return BranchKind.MEASURE
+        return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
+
+
+def _mentions(symbol: tuple[Any, ...], word: str) -> bool:
+    waiting: list[Any] = [symbol]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, tuple):
+            waiting.extend(part)
+        elif part == word:
+            return True
+    return False

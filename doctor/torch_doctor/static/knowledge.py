@@ -1,0 +1,49 @@
+"""What a run knows of one kind of thing beside its values: the base of such state, kept by its class."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+
+    from typing_extensions import Self
+
+
+@contextmanager
+def overriding(thing: object, fields: dict[str, Any]) -> Iterator[None]:
+    """Some attributes of a thing have other values within, and those that they had again behind, however it ends."""
+    before = {name: getattr(thing, name) for name in fields}
+    try:
+        for name, value in fields.items():
+            setattr(thing, name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(thing, name, value)
+
+
+class Knowledge:
+    """State that belongs to one kind of knowledge; a run makes it when it is first asked for (`run.of(Kind)`)."""
+
+    def override(self, **fields: Any) -> AbstractContextManager[None]:  # noqa: ANN401 - the fields of any state
+        """Some fields have other values within, and those that they had again behind, however it ends."""
+        return overriding(self, fields)
+
+    def again(self) -> Self:
+        """What a further run in the state that the file's top level left begins with: nothing."""
+        return type(self)()
+
+
+class Lasting(Knowledge):
+    """State that the file's top level leaves to the functions that are run after it."""
+
+    def again(self) -> Self:
+        """A copy, so that no run changes what another finds."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            setattr(other, name, copy.copy(value))
+        return other

@@ -1,0 +1,125 @@
+"""Where an execution stands: in which function, on which path, in which loops and modules."""
+
+from __future__ import annotations
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.trace import Guards, Scope, ScopeKind
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from torch_doctor.static.frame import Frame, Landing
+    from torch_doctor.static.values import FunctionValue, Module, Object, Symbol
+    from torch_doctor.trace import Site
+
+
+class Position:
+    """One place in an execution; saved and restored as a whole.
+
+    `frame` has the variables, `scope` is what events are written under. `assumed` are the tests that the current path has
+    decided, `guards` the same in the numbers of the trace. `iteration` and `loop` are where `continue` and `break` go.
+    `fork_depth` and `loop_depth` count the branches and loops around. `stack` are the project's functions, `modules_called`
+    the modules and `building` the objects under construction that the execution is within, outermost first. `importing`
+    counts the imports around. `passing`: calls of the project's functions are not entered.
+    """
+
+    __slots__ = (
+        "assumed",
+        "building",
+        "fork_depth",
+        "frame",
+        "guards",
+        "importing",
+        "iteration",
+        "loop",
+        "loop_depth",
+        "modules_called",
+        "passing",
+        "scope",
+        "stack",
+    )
+
+    def __init__(self, frame: Frame, site: Site) -> None:
+        self.frame = frame
+        self.scope = Scope(kind=ScopeKind.ROOT, site=site)
+        self.assumed: dict[Symbol, bool] = {}
+        self.guards: Guards = frozenset()
+        self.iteration: Landing | None = None
+        self.loop: Landing | None = None
+        self.fork_depth = 0
+        self.loop_depth = 0
+        self.stack: tuple[FunctionValue, ...] = ()
+        self.modules_called: tuple[Module, ...] = ()
+        self.building: tuple[Object, ...] = ()
+        self.importing = 0
+        self.passing = False
+
+    def moved(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a position
+        """A position that differs in these."""
+        other = copy.copy(self)
+        for name, value in changes.items():
+            setattr(other, name, value)
+        return other
+
+
+class Positioned:
+    """What has a position, and shows its parts."""
+
+    position: Position
+
+    @property
+    def frame(self) -> Frame:
+        """The variables of the function that is being executed."""
+        return self.position.frame
+
+    @property
+    def scope(self) -> Scope:
+        """What events are written under."""
+        return self.position.scope
+
+    @property
+    def assumed(self) -> dict[Symbol, bool]:
+        """The tests that the current path has decided."""
+        return self.position.assumed
+
+    @property
+    def guards(self) -> Guards:
+        """The same, in the numbers of the trace."""
+        return self.position.guards
+
+    @property
+    def iteration(self) -> Landing | None:
+        """Where `continue` goes."""
+        return self.position.iteration
+
+    @property
+    def loop(self) -> Landing | None:
+        """Where `break` goes."""
+        return self.position.loop
+
+    @property
+    def fork_depth(self) -> int:
+        """The branches around."""
+        return self.position.fork_depth
+
+    @property
+    def loop_depth(self) -> int:
+        """The loops around."""
+        return self.position.loop_depth
+
+    @property
+    def stack(self) -> tuple[FunctionValue, ...]:
+        """The project's functions around, outermost first."""
+        return self.position.stack
+
+    @property
+    def modules_called(self) -> tuple[Module, ...]:
+        """The modules that are being called, outermost first."""
+        return self.position.modules_called
+
+    @property
+    def building(self) -> tuple[Object, ...]:
+        """The objects under construction, outermost first."""
+        return self.position.building

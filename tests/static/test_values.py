@@ -13,9 +13,9 @@ import pytest
 import torch_doctor.static
 from tests.said import said
 from torch_doctor.static import values
-from torch_doctor.static.frame import Frame
 from torch_doctor.static.heap import Heap
 from torch_doctor.static.values import Const, Content, Making, Value
+from torch_doctor.static.values.functions import Frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

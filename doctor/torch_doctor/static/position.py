@@ -10,8 +10,9 @@ from torch_doctor.trace import Guards, Scope, ScopeKind
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from torch_doctor.static.frame import Frame, Landing
+    from torch_doctor.static.landing import Landing
     from torch_doctor.static.values import FunctionValue, Module, Object, Symbol
+    from torch_doctor.static.values.functions import Frame
     from torch_doctor.trace import Site
 
 

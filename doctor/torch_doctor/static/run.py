@@ -10,21 +10,21 @@ from torch_doctor.static import describing, dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.decisions import Decisions
-from torch_doctor.static.frame import top_frame
 from torch_doctor.static.heap import Heap
 from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.position import Position, Positioned
 from torch_doctor.static.values import Const, Either, Namespace, Object, Value
+from torch_doctor.static.values.functions import top_frame
 from torch_doctor.trace import GaveUp, GradModeEntered, GradModeExited, Site, TensorFact, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from torch_doctor.static.frame import Landing
     from torch_doctor.static.heap import Changes
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.knowledge import Knowledge
+    from torch_doctor.static.landing import Landing
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Call, Loader, Symbol
     from torch_doctor.trace import Event, Tri

@@ -64,8 +64,8 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static.frame import Frame
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values.functions import Frame
 
 
 def evaluate_call(run: Run, node: p.Call) -> Value:

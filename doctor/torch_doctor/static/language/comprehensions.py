@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.frame import Frame
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.language import conditions, streams, targets
 from torch_doctor.static.training import sharing, splitting
@@ -21,6 +20,7 @@ from torch_doctor.static.values import (
     join,
     summary,
 )
+from torch_doctor.static.values.functions import Frame
 from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, LoopKind, Scope, ScopeKind
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.frame import Frame
 from torch_doctor.static.language import targets
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import grad_modes, methods
@@ -24,6 +23,7 @@ from torch_doctor.static.values import (
     Tool,
     Value,
 )
+from torch_doctor.static.values.functions import Frame
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
-from torch_doctor.static.frame import top_frame
 from torch_doctor.static.language import targets
 from torch_doctor.static.tables import frameworks, torch_functions
 from torch_doctor.static.tables.canonical import canonical
@@ -20,6 +19,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
+from torch_doctor.static.values.functions import top_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
-from torch_doctor.static.frame import Frame, Landing
+from torch_doctor.static.landing import Landing
 from torch_doctor.static.run import DEPTH, RECURSIONS
 from torch_doctor.static.training import autocasting, functional_dropout, roles
 from torch_doctor.static.values import (
@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
     join,
     summary,
 )
+from torch_doctor.static.values.functions import Frame
 from torch_doctor.trace import CallEntered, CallExited, Scope, ScopeKind
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
     module_parts,
     places,
     plain_tensors,
+    registering,
 )
 from torch_doctor.static.values import (
     ANY_NAME,
@@ -84,9 +85,9 @@ def _of_sequence(run: Run, holder: Sequence, key: Value, new: Value, _: p.Index,
 
 
 def _of_module(run: Run, holder: Module, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
-    module_parts.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node)
+    registering.set_module_attribute(run, holder, str(key.value) if isinstance(key, Const) else ANY_NAME, new, node)
     if module_parts.listed(holder) is not None:
-        module_parts.add_to_list(run, holder, (new,), node)
+        registering.add_to_list(run, holder, (new,), node)
 
 
 def _of_instance(run: Run, holder: Instance, key: Value, new: Value, _: p.Index, node: p.Node) -> None:

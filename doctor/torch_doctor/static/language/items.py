@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, containers
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import memory, module_parts, places, plain_tensors, splitting
+from torch_doctor.static.training import memory, module_parts, places, plain_tensors, registering, splitting
 from torch_doctor.static.values import (
     ANY_NAME,
     Const,
@@ -73,7 +73,7 @@ def _of_module(run: Run, value: Module, key: Value, node: p.Index) -> Value:
     if content is None:
         return run.attribute(value, str(key.value) if isinstance(key, Const) else ANY_NAME, node)
     if isinstance(node.key, p.Slice):
-        return module_parts.sliced(run, value, content, node)
+        return registering.sliced(run, value, content, node)
     return _in_content(run, content, key)
 
 

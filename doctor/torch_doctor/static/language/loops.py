@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.frame import Landing
+from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import conditions, streams, targets
 from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, Scope, ScopeKind
 

@@ -13,6 +13,7 @@ from torch_doctor.static.training import (
     modes,
     module_parts,
     plain_tensors,
+    registering,
 )
 from torch_doctor.static.values import (
     Bound,
@@ -159,7 +160,7 @@ def _part(run: Run, value: Module, name: str) -> Value:
     """A part of a module that was not built in sight."""
     head = models.classifier_head(value.layer) if value.cls is None else None
     if value.cls is None and (not value.layer or (head is not None and head[0] == name)):
-        return module_parts.part_of(run, value, name)
+        return registering.part_of(run, value, name)
     if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):
         return Method(value, name)
     return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))

@@ -18,6 +18,7 @@ from torch_doctor.static.training import (
     pixels,
     places,
     plain_tensors,
+    registering,
     settings,
     splitting,
     sums,
@@ -195,7 +196,7 @@ def _set_on_module(run: Run, value: Module, name: str, new: Value, node: p.Node,
         return
     parameters.assigned(run, value, name, new, node)
     new = plain_tensors.assigned(run, value, name, new, node)
-    module_parts.set_module_attribute(run, value, name, new, node)
+    registering.set_module_attribute(run, value, name, new, node)
     if value.table is not None and value.table.parameters:
         places.lost_sight(run, (value.id,), ())  # the new weight may be elsewhere
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.lowering import functions
 from torch_doctor.static.lowering.operators import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch_doctor.static.lowering import Lowering
+    from torch_doctor.static.lowering.context import Expressions, Lowering
 
 _COMPREHENSIONS = {ast.ListComp: "list", ast.SetComp: "set", ast.GeneratorExp: "generator"}
 _DISPLAYS = {ast.List: "list", ast.Tuple: "tuple", ast.Set: "set"}
@@ -150,7 +148,7 @@ def _lambda(low: Lowering, node: ast.Lambda) -> p.Expr:
     return functions.lower_function(low, node, "<lambda>", node.args, node.body, [])
 
 
-EXPRESSIONS: dict[type[ast.expr], Callable[[Lowering, Any], p.Expr]] = {
+EXPRESSIONS: Expressions = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

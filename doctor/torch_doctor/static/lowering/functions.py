@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 
 if TYPE_CHECKING:
-    from torch_doctor.static.lowering import Lowering
+    from torch_doctor.static.lowering.context import Lowering
 
 
 def lower_function(

@@ -10,9 +10,7 @@ from torch_doctor.static.lowering import functions
 from torch_doctor.static.lowering.operators import OPERATORS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch_doctor.static.lowering import Lowering
+    from torch_doctor.static.lowering.context import Lowering, Statements
 
 
 def _assign(low: Lowering, node: ast.Assign, out: list[p.Stmt]) -> None:
@@ -179,7 +177,7 @@ def _same(left: ast.expr, right: ast.expr) -> bool:
     return False
 
 
-STATEMENTS: dict[type[ast.stmt], Callable[[Lowering, Any, list[p.Stmt]], None]] = {
+STATEMENTS: Statements = {
     ast.Assign: _assign,
     ast.AugAssign: _augassign,
     ast.AnnAssign: _annassign,

@@ -10,7 +10,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import loops
 from torch_doctor.static.tables import lightning
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import forwards, gradients, modes, module_parts, optimizer_methods, roles
+from torch_doctor.static.training import forwards, gradients, modes, module_parts, roles
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -79,7 +79,7 @@ def supervised(run: Run, call: Call, *, trains: bool) -> None:
             loss = run.call(criterion, Call((output, batch), {}, call.node, "loss_fn"))
             gradients.backward(run, loss, Call((), {}, call.node, "loss"), through="ignite")
             if isinstance(optimizer, Optimizer):
-                optimizer_methods.stepped(run, optimizer, call.node, "optimizer")
+                gradients.stepped(run, optimizer, call.node, "optimizer")
         run.heap.set(run.state.fields, "grad", before)
         return output
 
@@ -125,7 +125,7 @@ def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
         if loss.flow.forwards or loss.flow.graph is True:
             gradients.backward(run, loss, Call((), {}, node, "loss"), through="lightning")
         for optimizer in optimizers:
-            optimizer_methods.stepped(run, optimizer, node, "optimizer")
+            gradients.stepped(run, optimizer, node, "optimizer")
         return loss
 
     if _has_hook(run, module, "training_step"):
@@ -175,7 +175,7 @@ def drive_trainer(run: Run, thing: Instance, node: p.Node) -> None:
         run.emit(ZeroGrad, node, target=optimizer.id, name="optimizer", modules=optimizer.modules, whole=True)
         loss = run.call(Bound(function, thing), Call((model, batch), {}, node))
         gradients.backward(run, loss, Call((), {}, node, "loss"), through="transformers")
-        optimizer_methods.stepped(run, optimizer, node, "optimizer")
+        gradients.stepped(run, optimizer, node, "optimizer")
         return loss
 
     every_batch(run, node, step)

@@ -1,4 +1,4 @@
-"""Where gradients come from: backward, `torch.autograd`, and what is done to them on the way."""
+"""Where gradients come from, what is done to them on the way, and the steps that use them."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Fact,
     Lib,
     Module,
+    Optimizer,
     Sequence,
     Stream,
     Tensor,
@@ -27,6 +28,7 @@ from torch_doctor.trace import (
     Clipped,
     FiniteChecked,
     Kind,
+    Stepped,
 )
 
 if TYPE_CHECKING:
@@ -158,3 +160,8 @@ def clipped(run: Run, function: str, call: Call, *, managed: bool = False) -> No
     modules, whole = parameters.parameters_in(run, given)
     fields = {"modules": modules, "whole": whole and bool(given), "managed": managed}
     run.emit(Clipped, call.node, function=function, name=run.text(call.node), **fields)
+
+
+def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
+    """Write that an optimizer stepped."""
+    run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)

@@ -22,6 +22,7 @@ from torch_doctor.static.training import (
     outdated,
     part_methods,
     places,
+    registering,
     sharing,
     snapshots,
 )
@@ -149,7 +150,7 @@ def _initialise(run: Run, of: Module, _: str, call: Call) -> Value:
     if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
         sharing.put_together(run, call.args, call.node)
         items = tuple(item for value in call.args for item in _items(run, value))
-        module_parts.add_to_list(run, of, items, call.node)
+        registering.add_to_list(run, of, items, call.node)
     return NOTHING
 
 

@@ -10,8 +10,8 @@ from torch_doctor.static.values import NOTHING, Bound, Const, Either, Fact, Meth
 from torch_doctor.trace import ForwardByName
 
 if TYPE_CHECKING:
-    from torch_doctor.static.frame import Frame
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values.functions import Frame
 
 
 def called(run: Run, func: Value, node: p.Call) -> None:

@@ -46,7 +46,6 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
 
@@ -58,7 +57,7 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
         given = isinstance(closure, (FunctionValue, Bound))
         if given:
             called = run.call(closure, Call((), {}, call.node))
-        stepped(run, of, call.node, call.receiver, closure=given)
+        gradients.stepped(run, of, call.node, call.receiver, closure=given)
         return called
     if name == "zero_grad":
         run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=of.modules, whole=of.whole)
@@ -91,11 +90,6 @@ def _scaled(run: Run, loss: Value) -> Value:
     return loss
 
 
-def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
-    """Write that an optimizer stepped."""
-    run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)
-
-
 def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C901, PLR0911, PLR0912 - one branch per protocol
     """A method of an object of a library class."""
     optimizer = next((v for v in call.args if isinstance(v, Optimizer)), None)
@@ -103,7 +97,7 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
         if name == "scale":
             return _scaled(run, call.args[0]) if call.args else Unknown()
         if name == "step" and optimizer is not None:
-            stepped(run, optimizer, call.node, run.text_of_argument(call.node, 0), scaled=True, scaler=of.id)
+            gradients.stepped(run, optimizer, call.node, run.text_of_argument(call.node, 0), scaled=True, scaler=of.id)
             return NOTHING
         if name == "unscale_" and optimizer is not None:
             run.emit(Unscaled, call.node, scaler=of.id, optimizer=optimizer.id)

@@ -9,6 +9,7 @@ from torch_doctor.static.iteration import WALKED
 from torch_doctor.static.language import containers, outside
 from torch_doctor.static.training import (
     module_parts,
+    registering,
     sharing,
 )
 from torch_doctor.static.values import (
@@ -46,7 +47,7 @@ def _add_module(run: Run, of: Module, _: str, call: Call) -> Value | None:
         return None
     key = call.args[0]
     name = str(key.value) if isinstance(key, Const) else UnknownName.among(of)
-    module_parts.set_module_attribute(run, of, name, call.args[1], call.node)
+    registering.set_module_attribute(run, of, name, call.args[1], call.node)
     return NOTHING
 
 
@@ -56,7 +57,7 @@ def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | Non
         return None
     key = call.args[0]
     name = str(key.value) if isinstance(key, Const) else ANY_NAME
-    module_parts.set_module_attribute(run, of, name, call.args[1], call.node)
+    registering.set_module_attribute(run, of, name, call.args[1], call.node)
     return NOTHING
 
 
@@ -73,13 +74,13 @@ def set_by_name(run: Run, of: Module, _: str, call: Call) -> Value | None:
     """`super().__setattr__(name, value)`."""
     if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and value
         return None
-    module_parts.set_module_attribute(run, of, str(call.args[0].value), call.args[1], call.node)
+    registering.set_module_attribute(run, of, str(call.args[0].value), call.args[1], call.node)
     return NOTHING
 
 
 @handles(METHODS, "append", "insert")
 def _append(run: Run, of: Module, _: str, call: Call) -> Value:
-    module_parts.add_to_list(run, of, call.args[-1:], call.node)
+    registering.add_to_list(run, of, call.args[-1:], call.node)
     return of
 
 
@@ -87,7 +88,7 @@ def _append(run: Run, of: Module, _: str, call: Call) -> Value:
 def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if not call.args:
         return None
-    module_parts.add_to_list(run, of, containers.content_of(run, call.args[0]).all(), call.node)
+    registering.add_to_list(run, of, containers.content_of(run, call.args[0]).all(), call.node)
     sharing.put_together(run, call.args, call.node)
     return of
 
@@ -96,7 +97,7 @@ def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
 def _update(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if not call.args or not isinstance(call.args[0], Mapping):
         return None
-    module_parts.add_to_list(run, of, call.args[0].values(), call.node)
+    registering.add_to_list(run, of, call.args[0].values(), call.node)
     return NOTHING
 
 
@@ -111,7 +112,7 @@ def _applied(run: Run, of: Module, function: Value, node: p.Node) -> None:
     """`module.apply(function)`: the function gets each part, where all are known and not too many."""
     inside = module_parts.parts_of(run, of)
     if inside.opaque or len(inside.parts) > WALKED:
-        outside.call_back(run, function, node, (module_parts.part_of(run, of, ANY_NAME),))
+        outside.call_back(run, function, node, (registering.part_of(run, of, ANY_NAME),))
         return
     for part in inside.parts:
         run.call(function, Call((part,), {}, node))
@@ -131,10 +132,10 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
     opaque = of.cls is None and not of.layer
     exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
     one: Value = (
-        summary(found) if found and not opaque else module_parts.part_of(run, of, ANY_NAME) if opaque else Unknown()
+        summary(found) if found and not opaque else registering.part_of(run, of, ANY_NAME) if opaque else Unknown()
     )
     if isinstance(one, Unknown) and found:
-        one = module_parts.part_of(run, of, ANY_NAME)
+        one = registering.part_of(run, of, ANY_NAME)
     if name.startswith("named") or name == "items":
         if exact:
             return Sequence("list", Content(tuple(Sequence("tuple", Content((Plain(), item))) for item in found)))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.frame import Frame
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import layers, training
 from torch_doctor.static.tables.canonical import canonical
@@ -25,6 +24,7 @@ from torch_doctor.static.values import (
     Value,
     fresh_symbol,
 )
+from torch_doctor.static.values.functions import Frame
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:

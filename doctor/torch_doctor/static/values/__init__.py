@@ -1,27 +1,41 @@
 """The abstract values: what is known of each thing a script computes with."""
 
 from torch_doctor.static.values.call import Call
-from torch_doctor.static.values.callables import Bound, FunctionValue, Method, Partial, Super, Suspended
+from torch_doctor.static.values.callables import Bound, Method, Partial, Super, Suspended
 from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
 from torch_doctor.static.values.facts import Fact
+from torch_doctor.static.values.functions import FunctionValue
 from torch_doctor.static.values.joining import either, join, joined, summary
+from torch_doctor.static.values.modules import Instance, Module, ParameterValue
 from torch_doctor.static.values.objects import (
     ANY_NAME,
     Distribution,
     Fields,
-    Instance,
     Loader,
-    Module,
     Namespace,
     Object,
     Optimizer,
     Package,
-    ParameterValue,
     Tool,
     UnknownName,
 )
 from torch_doctor.static.values.places import CPU, GPU, IN_MEMORY, NAMED, NEW, NOWHERE, Place
+from torch_doctor.static.values.plain import (
+    MISSING,
+    NOTHING,
+    Const,
+    Either,
+    Lib,
+    Missing,
+    Number,
+    Plain,
+    Unknown,
+    UnknownAttribute,
+    Zero,
+    number_dtype,
+    plain_from,
+)
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import (
@@ -47,24 +61,7 @@ from torch_doctor.static.values.tensors import (
     Params,
     Tensor,
 )
-from torch_doctor.static.values.value import (
-    MISSING,
-    NOTHING,
-    Args,
-    Const,
-    Either,
-    Keywords,
-    Lib,
-    Missing,
-    Number,
-    Plain,
-    Unknown,
-    UnknownAttribute,
-    Value,
-    Zero,
-    number_dtype,
-    plain_from,
-)
+from torch_doctor.static.values.value import Args, Keywords, Value
 from torch_doctor.static.values.walking import leaves, reachable, rebuilt
 
 __all__ = [

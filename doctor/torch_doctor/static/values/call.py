@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values.value import Const
+from torch_doctor.static.values.plain import Const
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p

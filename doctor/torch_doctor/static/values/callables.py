@@ -1,4 +1,4 @@
-"""What can be called: functions, methods, and calls that wait."""
+"""What can be called beside functions: methods, calls with some arguments given, and calls that wait."""
 
 from __future__ import annotations
 
@@ -7,32 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
-    from torch_doctor.static.frame import Frame
-    from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values.classes import ClassValue
-
-
-class FunctionValue(Value):
-    """A project function with the frame it closes over. `owner` is the class that defines it as a method."""
-
-    __slots__ = ("closure", "contexts", "node", "owner", "style", "unit")
-
-    def __init__(
-        self,
-        node: p.Function,
-        unit: Unit,
-        closure: Frame,
-        owner: ClassValue | None = None,
-        style: str = "",
-        contexts: tuple[Value, ...] = (),
-    ) -> None:
-        self.node = node
-        self.unit = unit
-        self.closure = closure
-        self.owner = owner
-        self.style = style  # "", "static", "class", "property", "contextmanager"
-        self.contexts = contexts  # grad-mode contexts that decorate it
+    from torch_doctor.static.values.functions import FunctionValue
 
 
 class Bound(Value):

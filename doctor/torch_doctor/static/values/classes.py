@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.values.objects import Object
-from torch_doctor.static.values.value import Lib, Value
+from torch_doctor.static.values.plain import Lib
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values.value import Value
 
 
 class ClassValue(Object):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, Flow, alternatives, blend
 from torch_doctor.static.values.objects import Object
-from torch_doctor.static.values.value import Either, Value
+from torch_doctor.static.values.plain import Either
+from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Site

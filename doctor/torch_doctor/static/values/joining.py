@@ -6,15 +6,12 @@ from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import EMPTY, Flow, alternatives
-from torch_doctor.static.values.callables import FunctionValue
 from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.facts import Fact
-from torch_doctor.static.values.objects import Module
+from torch_doctor.static.values.functions import FunctionValue
+from torch_doctor.static.values.modules import Module
 from torch_doctor.static.values.places import IN_MEMORY, NOWHERE, Place
-from torch_doctor.static.values.reach import held
-from torch_doctor.static.values.shapes import LONGEST, Making, number
-from torch_doctor.static.values.tensors import Params, Tensor
-from torch_doctor.static.values.value import (
+from torch_doctor.static.values.plain import (
     MISSING,
     Const,
     Either,
@@ -22,10 +19,13 @@ from torch_doctor.static.values.value import (
     Number,
     Plain,
     Unknown,
-    Value,
     number_dtype,
     plain_from,
 )
+from torch_doctor.static.values.reach import held
+from torch_doctor.static.values.shapes import LONGEST, Making, number
+from torch_doctor.static.values.tensors import Params, Tensor
+from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,9 +6,10 @@ from typing import Any
 
 from torch_doctor.static.values.callables import Bound, Method, Partial
 from torch_doctor.static.values.containers import Mapping, Sequence
-from torch_doctor.static.values.objects import Instance, Module, Optimizer, ParameterValue, Tool
+from torch_doctor.static.values.modules import Instance, Module, ParameterValue
+from torch_doctor.static.values.objects import Optimizer, Tool
+from torch_doctor.static.values.plain import Either, Unknown
 from torch_doctor.static.values.tensors import Params
-from torch_doctor.static.values.value import Either, Unknown
 
 
 def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any iterable of values

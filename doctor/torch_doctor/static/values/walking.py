@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.values.callables import Bound, Method, Partial
 from torch_doctor.static.values.containers import Content, Mapping, Sequence
 from torch_doctor.static.values.joining import either
-from torch_doctor.static.values.objects import Instance, Module
-from torch_doctor.static.values.value import Either, Value
+from torch_doctor.static.values.modules import Instance, Module
+from torch_doctor.static.values.plain import Either
+from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -1,29 +1,20 @@
-"""A function's variables while it is executed."""
+"""Functions of the project, and the frames that hold their variables while they run."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.values import Object
+from torch_doctor.static.values.objects import Object
+from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torch_doctor.static import program as p
+    from torch_doctor.static.landing import Landing
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import ClassValue, Fields, FunctionValue, Namespace, Value
-
-
-class Landing:
-    """Where jumps arrive: the end of an iteration, of a loop or of a function. `arrivals` are the states they bring."""
-
-    __slots__ = ("arrivals", "depth", "direct", "loops", "mark")
-
-    def __init__(self, mark: int, depth: int, loops: int = 0) -> None:
-        self.mark = mark
-        self.depth = depth
-        self.loops = loops
-        self.direct = False  # the path that no branch interrupted arrived: the current state is its state
-        self.arrivals: list[dict[tuple[int, Any], tuple[Fields, Any, Any]]] = []
+    from torch_doctor.static.values.classes import ClassValue
+    from torch_doctor.static.values.objects import Namespace
 
 
 class Frame(Object):
@@ -78,3 +69,25 @@ def top_frame(unit: Unit, namespace: Namespace) -> Frame:
     frame = Frame(unit, namespace)
     frame.fields = namespace.fields
     return frame
+
+
+class FunctionValue(Value):
+    """A project function with the frame it closes over. `owner` is the class that defines it as a method."""
+
+    __slots__ = ("closure", "contexts", "node", "owner", "style", "unit")
+
+    def __init__(
+        self,
+        node: p.Function,
+        unit: Unit,
+        closure: Frame,
+        owner: ClassValue | None = None,
+        style: str = "",
+        contexts: tuple[Value, ...] = (),
+    ) -> None:
+        self.node = node
+        self.unit = unit
+        self.closure = closure
+        self.owner = owner
+        self.style = style  # "", "static", "class", "property", "contextmanager"
+        self.contexts = contexts  # grad-mode contexts that decorate it

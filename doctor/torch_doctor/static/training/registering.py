@@ -1,0 +1,91 @@
+"""How modules get their parts: attributes that are assigned, lists that are added to, parts that are known by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.run import constant
+from torch_doctor.static.training import modes, module_parts, sharing, unused_layers
+from torch_doctor.static.values import Content, Fact, Mapping, Module, Object, ParameterValue, Sequence, Value, summary
+from torch_doctor.trace import Registered
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: p.Node) -> None:
+    """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
+    run.heap.set(module.fields, name, new)
+    if name == "__dict__":
+        run.heap.set(module.facts, Fact.INITIALISED, value=True)  # it takes the state of another module
+    site = run.site(node)
+    for child in module_parts.children(new):
+        if isinstance(child, (Module, ParameterValue)):
+            if isinstance(child, ParameterValue) and not child.declared:
+                continue
+            register(run, module, child, name, node)
+            if isinstance(child, Module) and child is new and isinstance(node, p.Assign):
+                unused_layers.note(run, module, name, child, site)
+            if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
+                run.heap.set(module.facts, Fact.EARLY, (site, run.frame.what))
+    run.heap.restructure()
+    if isinstance(new, (Sequence, Mapping)):
+        sharing.put_together(run, (new,), node)
+        held = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
+        run.heap.set(module.facts, Fact.HELD, held)
+
+
+def _wraps_one(node: p.Node) -> bool:
+    """Whether an assignment puts one thing that has a name of its own into a list: nobody lists a single layer."""
+    shown = node.value if isinstance(node, p.Assign) else None
+    return isinstance(shown, p.Display) and len(shown.items) == 1 and isinstance(shown.items[0], p.Name)
+
+
+def register(run: Run, owner: Module, child: Object, name: str, node: p.Node) -> None:
+    """Make a module or parameter part of a module."""
+    run.heap.set(child.facts, Fact.REGISTERED, value=True)
+    run.heap.set(child.facts, Fact.OWNER, owner)
+    run.heap.restructure()
+    if not run.building:
+        run.emit(Registered, node, owner=owner.id, child=child.id, name=name)
+
+
+def add_to_list(run: Run, module: Module, items: tuple[Value, ...], node: p.Node) -> None:
+    """`ModuleList.append` and `extend`, `Sequential.append`."""
+    content = module_parts.listed(module) or Content()
+    if run.loop_depth and len(content.items) >= module_parts.PARTS:
+        return
+    run.heap.set(module.facts, Fact.LISTED, Content((*content.items, *items), content.rest))
+    for item in items:
+        for child in module_parts.children(item):
+            if isinstance(child, (Module, ParameterValue)):
+                register(run, module, child, "items", node)
+    run.heap.restructure()
+
+
+def sliced(run: Run, module: Module, content: Content, node: p.Index) -> Value:
+    """A stretch of a module that is a list of modules: another list of the same modules."""
+    items, rest = content.items, content.rest
+    bounds = [getattr(node.key, part, None) for part in ("lower", "upper", "step")]
+    numbers = [constant(run.evaluate(bound)) if bound is not None else None for bound in bounds]
+    whole = [number for number in numbers if number is None or isinstance(number, int)]
+    known = all(number is not None for bound, number in zip(bounds, numbers, strict=True) if bound is not None)
+    if known and rest is None and len(whole) == len(numbers):
+        items = items[slice(*whole)]
+    else:
+        items, rest = (), summary(content.all()) if content.all() else None
+    part: Module = run.own(Module(module.born, layer=module.layer, sensitive=False))
+    part.facts[Fact.MODE] = modes.own_mode(run, module)
+    part.facts[Fact.INITIALISED] = True
+    part.facts[Fact.LISTED] = Content(items, rest)
+    return part
+
+
+def part_of(run: Run, module: Module, name: str) -> Value:
+    """An attribute of a module that is known by its role only: a part of it, or a method."""
+    part: Module = run.own(Module(module.born, name=name))
+    part.facts[Fact.MODE] = module.fact(Fact.MODE)
+    part.facts[Fact.REGISTERED] = part.facts[Fact.BY_NAME] = True
+    module.fields[name] = part  # not logged: it has always been there
+    return part

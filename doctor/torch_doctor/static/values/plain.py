@@ -1,0 +1,186 @@
+"""The values that need no identity: constants, plain values, unknown ones, and one of several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
+from torch_doctor.static.values.symbols import VERSION, fresh_symbol
+from torch_doctor.static.values.value import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static.values.shapes import Making
+    from torch_doctor.static.values.symbols import Conditions, Symbol
+    from torch_doctor.trace import Site
+
+
+class Missing(Value):
+    """No value: a variable or attribute that is not there."""
+
+    __slots__ = ()
+
+
+MISSING = Missing()
+
+
+class Const(Value):
+    """A value that is known exactly."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+NOTHING = Const(None)
+
+
+class Zero(Const):
+    """A number zero that was assigned, at `site`: a sum may start with it."""
+
+    __slots__ = ("site",)
+
+    def __init__(self, value: object, site: Site) -> None:
+        super().__init__(value)
+        self.site = site
+
+
+class Plain(Value):
+    """A number, string, array or setting: holds no graph and nothing that trains. Its value is not known.
+
+    `size` tells, of one that is a size, the shape or the dtype of a tensor, of which, and of one that is a number that it is.
+    """
+
+    __slots__ = ("_symbol", "size")
+
+    def __init__(self, symbol: Symbol | None = None, size: Making | None = None) -> None:
+        self._symbol = symbol
+        self.size = size
+
+    @property
+    def symbol(self) -> Symbol:
+        """What identifies it in tests."""
+        if self._symbol is None:
+            self._symbol = fresh_symbol()
+        return self._symbol
+
+    @property
+    def tells_version(self) -> bool:
+        """Whether it is computed of the version of a library."""
+        return self._symbol is not None and self._symbol[0] is VERSION
+
+
+class Number(Plain):
+    """A number or array that was read from tensors: `flow` says from which."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, flow: Flow, symbol: Symbol | None = None, size: Making | None = None) -> None:
+        super().__init__(symbol, size)
+        self.flow = flow
+
+
+def plain_from(
+    values: Iterable[Value], symbol: Symbol | None = None, flow: Flow = EMPTY, size: Making | None = None
+) -> Plain:
+    """A plain value that was computed from these values, or from what has this flow; it remembers where graphs were cut."""
+    values = tuple(values)
+    if symbol is None and any(isinstance(value, Plain) and value.tells_version for value in values):
+        symbol = fresh_symbol(VERSION)
+    cuts = flow.cuts.union(*(value.flow.cuts for value in values))
+    sums = flow.sums.union(*(value.flow.sums for value in values))
+    rows = flow.rows.union(*(value.flow.rows for value in values))
+    if not (cuts or sums or rows or flow.means):
+        return Plain(symbol, size)
+    return Number(Flow(cuts=cuts, sums=sums, rows=rows, means=flow.means), symbol, size)
+
+
+NUMBERS = {bool: "bool", int: "int64", float: "floating"}
+
+
+def number_dtype(value: Value) -> str:
+    """The dtype that a number gets in a tensor; "" for what is none, or not known to be one."""
+    if isinstance(value, Const):
+        return NUMBERS.get(type(value.value), "")
+    if isinstance(value, Plain) and value.size is not None:
+        return "int64" if value.size.name == "size" else str(value.size.of) if value.size.name == "number" else ""
+    return ""
+
+
+class Unknown(Value):
+    """Anything at all. `flow` is what it may carry, `holds` the objects that it may hold on to.
+
+    `place` is where it is, None where nobody knows.
+    """
+
+    __slots__ = ("_symbol", "flow", "holds", "place")
+
+    def __init__(
+        self,
+        flow: Flow = UNSEEN,
+        holds: frozenset[int] = frozenset(),
+        symbol: Symbol | None = None,
+        place: Value | None = None,
+    ) -> None:
+        self.flow = flow
+        self.holds = holds
+        self._symbol = symbol
+        self.place = place
+
+    @property
+    def symbol(self) -> Symbol:
+        """What identifies it in tests."""
+        if self._symbol is None:
+            self._symbol = fresh_symbol()
+        return self._symbol
+
+    def at(self, place: Value | None) -> Unknown:
+        """The same thing somewhere else, or where that is known otherwise."""
+        return Unknown(self.flow, self.holds, self.symbol, place)
+
+
+class UnknownAttribute(Unknown):
+    """An attribute of something unknown: `name` of `of`."""
+
+    __slots__ = ("name", "of")
+
+    def __init__(self, of: Unknown, name: str, flow: Flow, place: Value | None = None) -> None:
+        super().__init__(flow, of.holds, (".", of.symbol, name), place)
+        self.of = of
+        self.name = name
+
+    def at(self, place: Value | None) -> UnknownAttribute:
+        """The same attribute somewhere else, or where that is known otherwise."""
+        return UnknownAttribute(self.of, self.name, self.flow, place)
+
+
+class Either(Value):
+    """One of a few values; each option says what must hold for it."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, options: tuple[tuple[Conditions, Value], ...]) -> None:
+        self.options = options
+
+    @property
+    def flow(self) -> Flow:  # type: ignore[override]  # computed from the options
+        """What any of the options may carry."""
+        first, *rest = (value.flow for _, value in self.options)
+        for flow in rest:
+            first = alternatives(first, flow)
+        return first
+
+
+class Lib(Value):
+    """Something of a library that is not part of the project, by its dotted name.
+
+    `told`: the script gave it a name of its own, and what is to be said of it was said there.
+    """
+
+    __slots__ = ("name", "told")
+
+    def __init__(self, name: str, *, told: bool = False) -> None:
+        self.name = name
+        self.told = told

@@ -176,7 +176,11 @@ RULES: tuple[Rule, ...] = (UnreadableSource(), MissingZeroGrad(), MissingStep(),
 
 
 def seen(
-    files: Sequence[SourceFile], project: Project, *, on_file: Callable[[SourceFile], None] | None = None
+    files: Sequence[SourceFile],
+    project: Project,
+    *,
+    on_file: Callable[[SourceFile], None] | None = None,
+    **_: object,
 ) -> Iterator[Trace | Failure]:
     """A witness that sees the calls of `backward` and `step`, and stumbles over the name `explode`."""
     for file in files:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import abc
 import enum
 import inspect
+import sys
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
+from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
+
+from torch_doctor.trace import EVENTS, Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -154,6 +158,11 @@ class Rule(abc.ABC):
         return Finding(self.code, self.name, self.level, message, site, tuple(trail), help, cause)
 
     @classmethod
+    def reads(cls) -> frozenset[type[Event]]:
+        """The events that this rule may look at: those that its module names, or one of its package that it uses."""
+        return _events_named_in(cls.__module__)
+
+    @classmethod
     def page(cls) -> str:
         """The documentation page, in Markdown."""
         return inspect.cleandoc(cls.__doc__ or "")
@@ -162,6 +171,23 @@ class Rule(abc.ABC):
     def summary(cls) -> str:
         """The page's first line, without its full stop."""
         return cls.page().partition("\n")[0].rstrip(".")
+
+
+@cache
+def _events_named_in(module: str) -> frozenset[type[Event]]:
+    package = module.partition(".")[0]
+    found: set[type[Event]] = set()
+    seen, waiting = {module}, [module]
+    while waiting:
+        for value in list(vars(sys.modules[waiting.pop()]).values()):
+            if isinstance(value, type) and issubclass(value, Event) and value is not Event:
+                found.update(event for event in EVENTS.values() if issubclass(event, value))
+                continue
+            home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+            if isinstance(home, str) and home.partition(".")[0] == package and home not in seen and home in sys.modules:
+                seen.add(home)
+                waiting.append(home)
+    return frozenset(found)
 
 
 def same_place(site: Site, other: Site) -> bool:

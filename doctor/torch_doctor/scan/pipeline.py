@@ -39,7 +39,7 @@ def traces(options: Options) -> tuple[list[Trace], Report]:
 
     The report says what they could not see.
     """
-    scan = Scan(options)
+    scan = Scan(options, everything=True)
     found: list[Trace] = []
     for project, files in scan.projects():
         found += scan.traces(project, files)
@@ -53,8 +53,11 @@ def traces(options: Options) -> tuple[list[Trace], Report]:
 class Scan:
     """One scan under way."""
 
-    def __init__(self, options: Options, on_file: Callable[[int, int, str], None] | None = None) -> None:
+    def __init__(
+        self, options: Options, on_file: Callable[[int, int, str], None] | None = None, *, everything: bool = False
+    ) -> None:
         self.options = options
+        self._wanted = None if everything else frozenset(event for rule in options.rules for event in rule.reads())
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
         self._on_file = on_file
         self._given: set[Path] = set()
@@ -135,7 +138,8 @@ class Scan:
 
         Where the witness fails, it says so, and the traces of the other files follow.
         """
-        for found in self._timed(iter(witness(files, project, on_file=self._tell)), project):
+        stream = witness(files, project, on_file=self._tell, wanted=self._wanted)
+        for found in self._timed(iter(stream), project):
             if isinstance(found, Failure):
                 self.report.failed(found.path, found.error)
             else:

@@ -37,8 +37,8 @@ def handles(table: dict[K, H], *keys: K) -> Callable[[H], H]:
 
 @cache
 def load() -> None:
-    """Import all modules that fill these tables, or register handlers for libraries."""
-    for package in ("language", "training"):
+    """Import all modules that fill these tables, register handlers for libraries, or observe runs."""
+    for package in ("language", "training", "observers"):
         path = import_module(f"torch_doctor.static.{package}").__path__
-        for module in pkgutil.iter_modules(path):
-            import_module(f"torch_doctor.static.{package}.{module.name}")
+        for module in pkgutil.walk_packages(path, f"torch_doctor.static.{package}."):
+            import_module(module.name)

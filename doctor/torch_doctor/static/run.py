@@ -12,6 +12,7 @@ from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.heap import Heap
 from torch_doctor.static.knowledge import overriding
+from torch_doctor.static.observer import Hooks, observers
 from torch_doctor.static.position import Position, Positioned
 from torch_doctor.static.values import Const, Either, Namespace, Object, Value
 from torch_doctor.static.values.functions import top_frame
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.knowledge import Knowledge
     from torch_doctor.static.landing import Landing
+    from torch_doctor.static.observer import Observer
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Call, Loader, Symbol
     from torch_doctor.trace import Event, Tri
@@ -57,6 +59,7 @@ class Run(Positioned):
         shared: dict[Path, Namespace],
         objects: dict[int, Object],
         home: Namespace | None = None,
+        wanted: frozenset[type[Event]] | None = None,
     ) -> None:
         dispatch.load()
         self.trace = trace
@@ -75,8 +78,10 @@ class Run(Positioned):
         self.entered: set[p.Function] = set()
         self.dead_end = False  # the function entered last raised on all paths
         self.position = self._start()
+        self.wanted = wanted  # the events that somebody reads; None: all
         self._known: dict[type[Knowledge], Knowledge] = {}
         self._settled: dict[type[Knowledge], Knowledge] = {}
+        self.observers = self._watched()
 
     def _start(self) -> Position:
         return Position(top_frame(self.main, self.home), self.main.site((1, 1, 1, 1)))
@@ -97,6 +102,15 @@ class Run(Positioned):
         self.dead_end = False
         self.position = self._start()
         self._known = {kind: known.again() for kind, known in self._settled.items()}
+        self.observers = self._watched()
+
+    def _watched(self) -> Hooks:
+        """Those who watch this run, listening."""
+        return Hooks(tuple(self.of(each) for each in observers() if self.watches(each)))
+
+    def watches(self, observer: type[Observer]) -> bool:
+        """Whether an observer is there: somebody reads an event that it writes."""
+        return self.wanted is None or not self.wanted.isdisjoint(observer.writes)
 
     # --- what is known ---
 

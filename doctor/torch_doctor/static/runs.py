@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.static.unit import Unit
-    from torch_doctor.trace import Site
+    from torch_doctor.trace import Event, Site
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
@@ -58,23 +58,30 @@ class Failure(NamedTuple):
 
 
 def witness(
-    files: Sequence[SourceFile], project: Project, *, on_file: Callable[[SourceFile], None] | None = None
+    files: Sequence[SourceFile],
+    project: Project,
+    *,
+    on_file: Callable[[SourceFile], None] | None = None,
+    wanted: frozenset[type[Event]] | None = None,
 ) -> Iterator[Trace | Failure]:
     """The traces of these files: each is run as a script; then what no script called is run on its own.
 
     Last come the calls that no run came to, where the call alone shows what is wrong.
 
+    `wanted` are the events that somebody reads (None: all): what only some others would need is not looked for.
+
     `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over. Where the witness
     fails, that is a `Failure` among the traces: it ends one run, and no other run and no other file misses anything.
     """
-    return _Witness(project).traces(files, on_file)
+    return _Witness(project, wanted).traces(files, on_file)
 
 
 class _Witness:
     """One scan's runs; remembers which functions some run has entered."""
 
-    def __init__(self, project: Project) -> None:
+    def __init__(self, project: Project, wanted: frozenset[type[Event]] | None) -> None:
         self._project = project
+        self._wanted = wanted
         self._imports = Imports(project)
         self._entered: set[p.Function] = set()
         self._ran: set[Path] = set()
@@ -150,7 +157,7 @@ class _Witness:
         home = self._imported(unit.source.path) if outside else None
         trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
         steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
-        executor = Run(trace, unit, self._imports, steps, self._shared, self._objects, home)
+        executor = Run(trace, unit, self._imports, steps, self._shared, self._objects, home, self._wanted)
         try:
             yield executor
         finally:

@@ -27,7 +27,6 @@ from torch_doctor.static.training import (
     reading,
     rows,
     settings,
-    timing,
     unknown_methods,
     workers,
 )
@@ -110,11 +109,12 @@ def _called(run: Run, func: Value, node: p.Call) -> Value:
         else:
             keywords["**"] = Unknown(value.flow, held((value,)))
     spelling = run.text(node.func)
-    before = run.of(timing.Clocks).waits
     call = Call(tuple(args), keywords, node, spelling)
+    for observe in run.observers.calling:
+        observe(run, func, call)
     result = run.resolve(run.call(func, call))
-    if run.of(timing.Clocks).read:
-        timing.called(run, func, call, before)
+    for observe in run.observers.called:
+        observe(run, func, call, result)
     if run.loop_depth:
         reading.called(run, func, call)
     return result
@@ -141,6 +141,8 @@ def _super(run: Run, node: p.Call) -> Value:
 
 def call(run: Run, func: Value, call: Call) -> Value:
     """Call a value."""
+    for observe in run.observers.invoked:
+        observe(run, func, call)
     func = run.resolve(_watched(run, func, call))
     result: Value = dispatch.CALLS.get(func.__class__, outside.opaque)(run, func, call)
     return result

@@ -11,7 +11,7 @@ from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, places, plain_tensors, sums, timing
+from torch_doctor.static.training import cuts, places, plain_tensors, sums
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -96,7 +96,8 @@ def decide(run: Run, node: p.Expr) -> Decision:
 
 
 def _decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
-    run.of(timing.Clocks).waits += isinstance(value, Tensor)
+    for observe in run.observers.tested:
+        observe(run, value)
     truth = truth_of(run, value)
     if truth is not None:
         return truth is not negated, {}, {}, None

@@ -13,7 +13,7 @@ from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import fitting, keeping, places, plain_tensors, sharing, sums, timing
+from torch_doctor.static.training import fitting, keeping, places, plain_tensors, sharing, sums
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -59,6 +59,8 @@ def _operation(run: Run, node: p.Operation) -> Value:
 
 def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value:
     """Apply an operator."""
+    for observe in run.observers.computed:
+        observe(run, op, operands, node)
     if op == "/":
         sums.divided(run, operands, node)
     if all(isinstance(value, Const) for value in operands):
@@ -68,8 +70,6 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         if sequence is not None:
             return sequence
     if all(isinstance(value, (Const, Plain)) for value in operands):
-        if op == "-" and run.of(timing.Clocks).read and len(operands) > 1:
-            timing.difference(run, operands[0], operands[1], node)
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         plain = plain_from(operands, compound(op, *(conditions.symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import outside
-from torch_doctor.static.training import container_methods, lost_moves, not_called, places
+from torch_doctor.static.training import container_methods, not_called, places
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
@@ -31,8 +31,9 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     value = run.evaluate(node.value)
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
         outside.dropped(run, before, node.value)
-    if run.of(places.Meetings).moved[0] is node.value:
-        lost_moves.dropped(run, node.value)
+    places.dropped(run, node.value)
+    for observe in run.observers.stated:
+        observe(run, node.value, value)
     if isinstance(node.value, (p.Attribute, p.Name)):
         not_called.mentioned(run, value, node.value)
     return True

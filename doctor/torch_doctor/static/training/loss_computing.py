@@ -12,7 +12,6 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import with_facts
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import (
-    lost_moves,
     memory,
     places,
     plain_tensors,
@@ -55,7 +54,8 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
     plain_tensors.combined(run, name, (given, target), call.node)
     if not name.endswith(("ctc_loss", "CTCLoss")):
         places.together(run, name, (given, target), call.node, loss=True)
-    lost_moves.used(run, (given, target))
+    for observe in run.observers.lossed:
+        observe(run, (given, target), call.node)
     if flow.divided is not False:
         flow = replace(flow, divided=False)
     settings = module.settings if module is not None else call.keywords

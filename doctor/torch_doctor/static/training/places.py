@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import words
@@ -33,7 +34,6 @@ from torch_doctor.trace import DevicesMet, Owned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Args, Conditions, Made
     from torch_doctor.trace import Site
@@ -50,6 +50,7 @@ class Meetings(Knowledge):
             None,
             None,
         )  # the last call that moved a tensor, and the tensor
+        self.dropped: Dropped | None = None  # the last one, where nobody took its result
         self.moves: Moves | None = None  # what is moved while an item of a data set is made
         self.blamed: set[object] = set()  # what was on the CPU and met something that is not
         self.scatters = False  # the module that is being called moves what it is given itself
@@ -232,6 +233,35 @@ def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None
         thing = run.objects.get(number)
         if thing is not None and not isinstance(thing, Module):
             run.heap.set(thing.facts, Fact.ELSEWHERE, value=True)
+
+
+class Dropped(NamedTuple):
+    """A call that moved a tensor, and whose result nobody took: what it was called on, and what that is from here on."""
+
+    node: p.Node
+    value: Value
+    now: Value
+
+
+def dropped(run: Run, node: p.Expr) -> None:
+    """Nobody takes the result of the last move: where its tensor is, nobody knows, since other things move in place."""
+    meetings = run.of(Meetings)
+    call, value = meetings.moved
+    meetings.dropped = None
+    if call is not node or value is None or not isinstance(node, p.Call) or not isinstance(node.func, p.Attribute):
+        return
+    if not _named(node.func.value) or value.flow.forwards or is_away(run, of(value)):
+        return  # what a model returned is where the model is
+    meetings.dropped = Dropped(node, value, disturbed(run, value))
+
+
+def _named(node: p.Expr) -> bool:
+    """Whether an expression names something that is there afterwards: `x`, `self.x`, `batch["x"]`."""
+    while isinstance(node, (p.Attribute, p.Index)):
+        if isinstance(node, p.Index) and not isinstance(node.key, (p.Const, p.Name)):
+            return False
+        node = node.value
+    return isinstance(node, p.Name)
 
 
 def disturbed(run: Run, value: Value) -> Value:

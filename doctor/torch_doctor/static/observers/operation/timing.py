@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library_family
+from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import functions, losses, torch_functions, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import MOVES
@@ -36,16 +36,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Args
 
 
-class Clocks(Lasting):
-    """What was read of clocks so far, and how many calls may have waited for the GPU."""
-
-    def __init__(self) -> None:
-        self.read = False  # a clock has been read
-        self.waits = 0  # calls since then that may wait for the GPU
-        self.copies = 0  # and those that copy to a device
-        self.waiting: set[int] = set()  # modules whose forward may wait
-
-
 CLOCKS = frozenset(f"time.{name}{unit}" for name in ("time", "perf_counter", "monotonic") for unit in ("", "_ns"))
 CLOCK = "clock"
 """Begins the symbol of what a clock said; then comes the number of the event, and how many calls that may wait were before."""
@@ -55,35 +45,71 @@ WAITING = frozenset(
 """Methods and functions that return tensors and wait for those that they are given."""
 
 
+class Timing(Observer):
+    """Which clocks are read, and how many calls in between may wait for the GPU, or copy to it."""
+
+    writes = (ClockRead, Timed)
+
+    def __init__(self) -> None:
+        self.waits = 0  # calls since the first reading that may wait for the GPU
+        self.copies = 0  # and those that copy to a device
+        self._on = False
+        self._before: list[int] = []  # waits when the calls around began
+        self._waiting: set[int] = set()  # modules whose forward may wait
+
+    def started(self) -> None:
+        """A clock has been read."""
+        self._on = True
+
+    def calling(self, _: Run, __: Value, ___: Call) -> None:
+        """Remember how many calls have waited before this one."""
+        self._before.append(self.waits)
+
+    def called(self, _: Run, func: Value, call: Call, __: Value) -> None:
+        """Count a call that may wait; a forward of which that was seen once does so each time."""
+        before = self._before.pop() if self._before else self.waits
+        if not self._on:
+            return
+        if isinstance(func, Module):
+            if self.waits != before:
+                self._waiting.add(func.id)
+            elif func.id in self._waiting:
+                self.waits += 1
+            return
+        if isinstance(func, (Method, UnknownAttribute)) and func.name in MOVES and not isinstance(func.of, Module):
+            self.copies += 1
+        if _may_wait(func, call.values):
+            self.waits += 1
+
+    def tested(self, _: Run, value: Value) -> None:
+        """A branch waits for the tensor that decides it."""
+        self.waits += isinstance(value, Tensor)
+
+    def shown(self, _: Run, __: tuple[Value, ...], ___: p.Node) -> None:
+        """A text waits for the tensors in it."""
+        self.waits += 1
+
+    def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
+        """Two readings are subtracted."""
+        if op != "-" or not self._on or len(operands) != 2:  # noqa: PLR2004 - the two sides
+            return
+        left, right = operands
+        if not (isinstance(left, Plain) and isinstance(right, Plain) and left.symbol[0] == right.symbol[0] == CLOCK):
+            return
+        first, last = right.symbol, left.symbol
+        waits, copies = first[2] != last[2], first[3] != last[3]
+        run.emit(Timed, node, first=first[1], last=last[1], waits=waits, copies=copies)
+
+
 @library_family(CLOCKS)
 def read(run: Run, _: str, call: Call) -> Plain:
     """A clock is read."""
-    run.of(Clocks).read = True
+    if not run.watches(Timing):
+        return Plain()
+    timing = run.of(Timing)
+    timing.started()
     event = run.emit(ClockRead, call.node)
-    return Plain((CLOCK, event.index, run.of(Clocks).waits, run.of(Clocks).copies))
-
-
-def difference(run: Run, left: Value, right: Value, node: p.Node) -> None:
-    """Two readings are subtracted."""
-    if not (isinstance(left, Plain) and isinstance(right, Plain) and left.symbol[0] == right.symbol[0] == CLOCK):
-        return
-    first, last = right.symbol, left.symbol
-    waits, copies = first[2] != last[2], first[3] != last[3]
-    run.emit(Timed, node, first=first[1], last=last[1], waits=waits, copies=copies)
-
-
-def called(run: Run, func: Value, call: Call, before: int) -> None:
-    """Count a call that may wait for the GPU; a forward of which that was seen once does so each time."""
-    if isinstance(func, Module):
-        if run.of(Clocks).waits != before:
-            run.of(Clocks).waiting.add(func.id)
-        elif func.id in run.of(Clocks).waiting:
-            run.of(Clocks).waits += 1
-        return
-    if isinstance(func, (Method, UnknownAttribute)) and func.name in MOVES and not isinstance(func.of, Module):
-        run.of(Clocks).copies += 1
-    if _may_wait(func, call.values):
-        run.of(Clocks).waits += 1
+    return Plain((CLOCK, event.index, timing.waits, timing.copies))
 
 
 def _may_wait(func: Value, values: Args) -> bool:  # noqa: PLR0911 - one line per sort of callable

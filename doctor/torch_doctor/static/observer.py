@@ -1,0 +1,78 @@
+"""What only watches a run and writes events: one class each, which the run tells what happens by a handful of hooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from torch_doctor.static.knowledge import Knowledge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.trace import Event
+
+HOOKS: Final = {
+    "calling": "(run, func, call): a call in the source begins; its arguments are evaluated",
+    "called": "(run, func, call, result): a call in the source has returned",
+    "invoked": "(run, func, call): something is called, by the source or by what the source calls",
+    "read": "(run, value, name, node): an attribute of a value is taken",
+    "named": "(run, value, node): something of a library is named",
+    "computed": "(run, op, operands, node): an operator is applied",
+    "lossed": "(run, values, node): a loss gets its input and its target",
+    "tested": "(run, value): something decides a branch",
+    "shown": "(run, values, node): values become part of a text",
+    "assigned": "(run, node, value): an assignment is executed",
+    "stated": "(run, node, value): an expression stands on its own as a statement",
+    "built": "(run, thing, call): a module, an optimizer or another object is built",
+    "entered": "(run, module, call): the execution goes into the forward of a module",
+    "left": "(run, module, result): and comes out of it",
+}
+"""What an observer can be told: the names of its methods, each with what it gets and when."""
+
+
+class Observer(Knowledge):
+    """Watches a run, and writes events of the classes in `writes`. It changes no value.
+
+    Its methods that are called as one of the `HOOKS` are told what happens; its fields are its own, and are fresh in every
+    run. An observer of which no selected rule reads an event is not there.
+    """
+
+    writes: ClassVar[tuple[type[Event], ...]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - as type's own
+        super().__init_subclass__(**kwargs)
+        if hasattr(cls, "writes"):
+            _OBSERVERS.append(cls)
+
+
+_OBSERVERS: list[type[Observer]] = []
+
+
+def observers() -> tuple[type[Observer], ...]:
+    """All observers, in the order of their modules."""
+    return tuple(sorted(_OBSERVERS, key=lambda each: (each.__module__, each.__name__)))
+
+
+class Hooks:
+    """Whom a run tells what happens: for each hook, the methods that listen."""
+
+    __slots__ = tuple(HOOKS)
+
+    calling: tuple[Callable[..., None], ...]
+    called: tuple[Callable[..., None], ...]
+    invoked: tuple[Callable[..., None], ...]
+    read: tuple[Callable[..., None], ...]
+    named: tuple[Callable[..., None], ...]
+    computed: tuple[Callable[..., None], ...]
+    lossed: tuple[Callable[..., None], ...]
+    tested: tuple[Callable[..., None], ...]
+    shown: tuple[Callable[..., None], ...]
+    assigned: tuple[Callable[..., None], ...]
+    stated: tuple[Callable[..., None], ...]
+    built: tuple[Callable[..., None], ...]
+    entered: tuple[Callable[..., None], ...]
+    left: tuple[Callable[..., None], ...]
+
+    def __init__(self, watching: tuple[Observer, ...]) -> None:
+        for hook in HOOKS:
+            setattr(self, hook, tuple(getattr(each, hook) for each in watching if hasattr(each, hook)))

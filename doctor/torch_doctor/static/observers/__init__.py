@@ -1,0 +1,1 @@
+"""What only watches a run and writes events, by the families of the rules."""

@@ -1,0 +1,1 @@
+"""Observers of devices, precision and many processes."""

@@ -1,0 +1,71 @@
+"""Observers are found, are told what happens, and are there only where somebody reads what they write."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.rule import all_rules
+from torch_doctor.scan import Options, scan
+from torch_doctor.static import dispatch, runs
+from torch_doctor.static.observer import HOOKS, Observer, observers
+from torch_doctor.trace import Backward, Timed, ZeroGrad
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+dispatch.load()
+
+TIMED = """
+import time
+import torch
+from torch import nn
+
+model = nn.Linear(4, 2).cuda()
+for x in torch.utils.data.DataLoader(data):
+    start = time.time()
+    out = model(x.cuda())
+    print(time.time() - start)
+"""
+
+
+@pytest.mark.parametrize("observer", observers(), ids=lambda each: each.__name__)
+def test_an_observer_writes_the_events_that_it_names_and_listens_to_hooks(observer: type[Observer]) -> None:
+    assert observer.__module__.startswith("torch_doctor.static.observers.")
+    assert observer.__doc__
+    tree = ast.parse(inspect.getsource(sys.modules[observer.__module__]))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)]
+    emitted = {node.args[0].id for node in calls if node.func.attr == "emit" and isinstance(node.args[0], ast.Name)}  # type: ignore[attr-defined]  # see above
+    others = {event.__name__ for each in observers() if each.__module__ == observer.__module__ for event in each.writes}
+    assert {event.__name__ for event in observer.writes} <= emitted <= others
+    assert any(hook in vars(observer) for hook in HOOKS)
+
+
+def test_a_rule_reads_the_events_that_its_modules_name() -> None:
+    reads = {rule.code: rule.reads() for rule in all_rules()}
+    assert {Backward, ZeroGrad} <= reads["TDR101"]
+    assert Timed in reads["TDR808"]
+    assert Timed not in reads["TDR101"]
+
+
+@pytest.mark.parametrize(("code", "there"), [("TDR808", True), ("TDR101", False)])
+def test_an_observer_of_which_nobody_reads_anything_is_not_there(
+    code: str, there: bool, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write("train.py", TIMED)
+    seen: list[Any] = []
+
+    def watching(*args: Any, **options: Any) -> Any:
+        for trace in runs.witness(*args, **options):
+            seen.append(trace)
+            yield trace
+
+    monkeypatch.setattr("torch_doctor.scan.pipeline.witness", watching)
+    report = scan(Options(paths=(path,), rules=tuple(rule for rule in all_rules() if rule.code == code)))
+    assert bool(report.findings) is there
+    assert any(trace.of(Timed) for trace in seen) is there

@@ -35,8 +35,8 @@ from torch_doctor.static.values import (
     Value,
     compound,
     fresh_symbol,
-    hashable,
     summary,
+    symbol_of,
 )
 
 if TYPE_CHECKING:
@@ -244,19 +244,6 @@ def _contains(run: Run, item: Const, holder: Value) -> bool | None:
     if isinstance(holder, Mapping) and "rest" not in holder.fields and ("key", item.value) in holder.fields:
         return True
     return None
-
-
-def symbol_of(value: Value) -> Symbol:
-    """What identifies a value in a test."""
-    if isinstance(value, (Plain, Unknown)):
-        return value.symbol
-    if isinstance(value, Const):
-        return ("const", value.value if hashable(value.value) else repr(value.value))
-    if isinstance(value, Object):
-        return ("object", value.id)
-    if isinstance(value, Lib):
-        return ("lib", value.name)
-    return fresh_symbol()
 
 
 def _negated(symbol: Symbol | None) -> Symbol | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import conditions, invocation
+from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.training import module_parts, places
 from torch_doctor.static.values import (
@@ -34,6 +34,7 @@ from torch_doctor.static.values import (
     join,
     plain_from,
     summary,
+    symbol_of,
 )
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def chosen(run: Run, mapping: Mapping, key: Value) -> Value | None:
         return None
     result: Value = options[-1][1]
     for name, value in reversed(options[:-1]):
-        result = join(value, result, ("==", conditions.symbol_of(key), ("const", name)))
+        result = join(value, result, ("==", symbol_of(key), ("const", name)))
     return run.resolve(result)
 
 

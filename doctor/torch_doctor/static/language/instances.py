@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import invocation
+from torch_doctor.static.language import constructors
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import construction, module_building, parameters, rows, workers
+from torch_doctor.static.training import construction, module_building, module_classes, parameters, rows, workers
 from torch_doctor.static.values import (
     Call,
     ClassValue,
     Fact,
-    FunctionValue,
     Instance,
     Loader,
-    Module,
-    Unknown,
     Value,
 )
 
@@ -26,41 +23,16 @@ if TYPE_CHECKING:
 
 def instantiate(run: Run, cls: ClassValue, call: Call) -> Value:
     """Construct an object of a project class."""
-    if module_building.is_module_class(run, cls):
+    if module_classes.is_module_class(run, cls):
         return module_building.build_module(run, cls, call)
     special = special_instance(run, cls, call)
     if special is not None:
         return special
     thing: Instance = run.own(Instance(cls, run.site(call.node)))
     before = (run.of(workers.Drawing).calls, run.of(workers.Drawing).reorders)
-    initialise(run, thing, cls, call)
+    constructors.initialise(run, thing, cls, call)
     rows.remember_arguments(run, thing, call, before)
     return thing
-
-
-def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
-    """Run the constructor that a class finds."""
-    found = cls.find("__init__")
-    if found is not None and isinstance(found[0], FunctionValue):
-        invocation.enter(run, found[0], call.with_first(thing))
-        return
-    if any(isinstance(base, ClassValue) and base.fact(Fact.DATACLASS) for base in cls.mro()):
-        _fill_dataclass(run, thing, cls, call)
-        after = cls.find("__post_init__")
-        if after is not None and isinstance(after[0], FunctionValue):
-            invocation.enter(run, after[0], Call((thing,), {}, call.node))
-
-
-def _fill_dataclass(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
-    names: list[str] = []
-    for base in reversed(cls.mro()):
-        if isinstance(base, ClassValue):
-            names += [name for name in base.fact(Fact.ANNOTATED) if name not in names]
-    given = dict(zip(names, call.args, strict=False)) | call.keywords
-    for name in names:
-        default = cls.find(name)
-        value = given.get(name) or (default[0] if default else Unknown())
-        run.heap.set(thing.fields, name, value)
 
 
 def special_instance(run: Run, cls: ClassValue, call: Call) -> Value | None:

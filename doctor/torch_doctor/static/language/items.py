@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import conditions, containers
+from torch_doctor.static.language import containers
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import memory, module_parts, places, plain_tensors, registering, splitting
@@ -31,6 +31,7 @@ from torch_doctor.static.values import (
     held,
     plain_from,
     summary,
+    symbol_of,
 )
 from torch_doctor.trace import Kind
 
@@ -110,7 +111,7 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
 
 
 def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
-    symbol = compound("[]", value.symbol, conditions.symbol_of(key))
+    symbol = compound("[]", value.symbol, symbol_of(key))
     plain = plain_from((value,), symbol, size=containers.size_in(value, key))
     return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
 
@@ -127,7 +128,7 @@ def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     flow = value.flow.part(key.value) if isinstance(key, Const) and isinstance(key.value, str) else value.flow
     sliced = isinstance(node.key, p.Slice)
     place = value.place if sliced else places.part(value.place) if isinstance(key, Const) else None
-    item = Unknown(flow, value.holds, compound("[]", value.symbol, conditions.symbol_of(key)), place)
+    item = Unknown(flow, value.holds, compound("[]", value.symbol, symbol_of(key)), place)
     return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import conditions
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
@@ -27,6 +26,7 @@ from torch_doctor.static.values import (
     compound,
     either,
     fresh_symbol,
+    symbol_of,
 )
 
 if TYPE_CHECKING:
@@ -164,5 +164,5 @@ def _is_another(cls: Value) -> bool:
 
 def _symbol_of(value: Value) -> Symbol:
     if isinstance(value, Either) and all(isinstance(option, Object) for _, option in value.options):
-        return compound("one of", *(conditions.symbol_of(option) for _, option in value.options))
+        return compound("one of", *(symbol_of(option) for _, option in value.options))
     return value.symbol if isinstance(value, (Plain, Unknown)) else fresh_symbol()

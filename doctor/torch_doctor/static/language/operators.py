@@ -10,7 +10,6 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
-from torch_doctor.static.language import conditions
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import fitting, keeping, places, plain_tensors, sharing, sums
@@ -31,6 +30,7 @@ from torch_doctor.static.values import (
     number_dtype,
     plain_from,
     summary,
+    symbol_of,
 )
 from torch_doctor.static.values.shapes import number
 from torch_doctor.trace import Kind
@@ -71,7 +71,7 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
             return sequence
     if all(isinstance(value, (Const, Plain)) for value in operands):
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
-        plain = plain_from(operands, compound(op, *(conditions.symbol_of(value) for value in operands)), size=size)
+        plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain
         return fitting.combined(run, op, operands, plain)
     lists = [value for value in operands if isinstance(value, Params) and not value.single]

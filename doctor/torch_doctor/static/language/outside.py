@@ -10,7 +10,7 @@ from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, training, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import construction, loaders, module_parts, places
+from torch_doctor.static.training import module_parts, places, presence
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Args,
@@ -81,7 +81,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     kept = frozenset[int]().union(*(value.flow.retained for value in values))
-    any_scaler, any_loader = run.of(construction.Scalers).any, run.of(loaders.Loads).any
+    any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
     reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
     whole = module_parts.with_parts(run, modules)

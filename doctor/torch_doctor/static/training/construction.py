@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import models, training, wrappers
-from torch_doctor.static.training import copies, module_parts, parameters, places
+from torch_doctor.static.training import copies, module_parts, parameters, places, presence
 from torch_doctor.static.values import (
     NEW,
     NOWHERE,
@@ -40,13 +39,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.tables.training import Position
     from torch_doctor.trace import Tri
-
-
-class Scalers(Lasting):
-    """The gradient scalers of a run."""
-
-    def __init__(self) -> None:
-        self.any = False  # whether there is one
 
 
 _IN_PLACE = frozenset(
@@ -150,7 +142,7 @@ def library_module(run: Run, name: str, call: Call) -> Module:
 def scaler_built(run: Run, name: str, call: Call) -> Tool:
     """Construct a gradient scaler."""
     scaler: Tool = run.own(Tool(run.site(call.node), name))
-    run.of(Scalers).any = True
+    run.of(presence.Scalers).any = True
     run.emit(ScalerBuilt, call.node, scaler=scaler.id, enabled=call.flag("enabled", default=True))
     return scaler
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
-from torch_doctor.static.training import devices, rows, splitting, workers
+from torch_doctor.static.training import devices, presence, rows, splitting, workers
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -39,13 +38,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-class Loads(Lasting):
-    """The data loaders of a run."""
-
-    def __init__(self) -> None:
-        self.any = False  # whether one was ever built
-
-
 SHUFFLE = 3
 """The place of `shuffle` among the arguments of `DistributedSampler`."""
 
@@ -54,7 +46,7 @@ SHUFFLE = 3
 def loader_built(run: Run, name: str, call: Call) -> Value:
     """Construct a data loader."""
     loader: Loader = run.own(Loader(run.site(call.node), name))
-    run.of(Loads).any = True
+    run.of(presence.Loads).any = True
     parameters = data.LOADER_PARAMETERS.get(name)
     given = dict(zip(parameters or ("dataset",), call.args, strict=False)) | call.keywords
     open_ = "**" in call.keywords or any(isinstance(value, Spread) for value in call.args)

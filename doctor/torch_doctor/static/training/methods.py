@@ -11,7 +11,7 @@ from torch_doctor.static.training import (
     logged,
     module_methods,
     optimizer_methods,
-    parameters,
+    parameter_methods,
     tensor_methods,
 )
 from torch_doctor.static.values import (
@@ -110,8 +110,8 @@ METHODS: Final[dict[type[Value], Callable[[Run, Any, str, Call], Value]]] = {
     Module: module_methods.module_method,
     Tensor: tensor_methods.tensor_method,
     ParameterValue: tensor_methods.tensor_method,
-    Params: parameters.params_method,
-    Grads: parameters.grads_method,
+    Params: parameter_methods.params_method,
+    Grads: parameter_methods.grads_method,
     Sequence: container_methods.sequence_method,
     Mapping: container_methods.mapping_method,
     Distribution: _of_distribution,

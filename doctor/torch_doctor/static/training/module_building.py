@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, instances
+from torch_doctor.static.language import constructors, containers
 from torch_doctor.static.library import library_family
-from torch_doctor.static.tables import frameworks, layers, losses, models
+from torch_doctor.static.tables import layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import built_in_forward, mode_methods, modes, module_parts, sharing, unused_layers
+from torch_doctor.static.training import (
+    built_in_forward,
+    mode_methods,
+    modes,
+    module_classes,
+    module_parts,
+    sharing,
+    unused_layers,
+)
 from torch_doctor.static.values import (
     NEW,
     NOWHERE,
@@ -39,41 +46,6 @@ if TYPE_CHECKING:
 LISTS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList"})
 
 
-def is_module_class(run: Run, cls: ClassValue) -> bool:
-    """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
-    if is_surely_module(cls):
-        return True
-    if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
-        found = cls.find("forward")
-        return found is not None and isinstance(found[0], FunctionValue) and found[0].style != "static"
-    return False
-
-
-def is_surely_module(cls: ClassValue) -> bool:
-    """Whether a class of a library that is a module is among a project class's bases."""
-    return any(map(_is_module, map(canonical, cls.libraries())))
-
-
-def _is_module(library: str) -> bool:
-    """Whether a class of a library is a module for certain."""
-    if library in layers.MODULE_BASES or library in frameworks.MODULES or library in layers.LAYERS:
-        return True
-    if library in layers.CONTAINERS or library in layers.PARAMETER_CONTAINERS or library in losses.LOSSES:
-        return True
-    declared = library in frameworks.DECLARED  # a data module is declared and no module
-    return models.library_model(library) is not None or (
-        not declared and library.endswith(("PreTrainedModel", "Module"))
-    )
-
-
-def _may_be_module(library: str) -> bool:
-    """Whether a class of a library that no table knows may be a module: torch's and Python's own are all known."""
-    first = library.partition(".")[0]
-    if canonical(library) in frameworks.OWNERS:
-        return False  # it runs a module
-    return first not in ("torch", "builtins") and first not in sys.stdlib_module_names
-
-
 def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     """Construct a project module: run its constructor, then say what became of it."""
     names = [canonical(name) for name in cls.libraries()]
@@ -92,14 +64,14 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
         module.facts[Fact.PLACE] = NEW
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
-    guessed = cls.opaque_base() or not any(map(_is_module, names))
+    guessed = cls.opaque_base() or not any(map(module_classes.is_library_module, names))
     if not runs_own or guessed or (init is not None and _is_stub(init[0])):
         module.facts[Fact.INITIALISED] = True
     if layer in LISTS and not runs_own:
         _fill_list(run, module, call)
     run.position.building += (module,)
     run.dead_end = False
-    instances.initialise(run, module, cls, call)
+    constructors.initialise(run, module, cls, call)
     run.position.building = run.building[:-1]
     built_in_forward.layer(run, module)
     if not run.dead_end:  # a constructor that raises builds nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.training import module_building
+from torch_doctor.static.training import module_classes
 from torch_doctor.static.values import NOTHING, Bound, Const, Either, Fact, Method, Module, Value
 from torch_doctor.trace import ForwardByName
 
@@ -62,4 +62,4 @@ def _is_called(run: Run, module: Module) -> bool:
         return False
     if module.cls is None:
         return True
-    return module_building.is_surely_module(module.cls) and module.cls.find("__call__") is None
+    return module_classes.is_surely_module(module.cls) and module.cls.find("__call__") is None

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import outside
 from torch_doctor.static.library import Stage, library, library_family
-from torch_doctor.static.tables import functions
-from torch_doctor.static.training import built_in_forward, initialising, module_parts, tensors
+from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
     Call,
-    Const,
     Either,
-    Fact,
     Grads,
     Lib,
     Mapping,
@@ -35,7 +30,6 @@ from torch_doctor.trace import (
     Escaped,
     ParameterMoved,
     Stepped,
-    ZeroGrad,
 )
 
 if TYPE_CHECKING:
@@ -79,49 +73,6 @@ def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa
 def parameter(run: Run, _: str, call: Call) -> Value:
     """A parameter that is built by hand."""
     return run.own(ParameterValue(run.site(call.node), declared=True))
-
-
-def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
-    """Call a method of parameters."""
-    if name == "requires_grad_":
-        flag = call.argument(0) or Const(value=True)
-        frozen = not flag.value if isinstance(flag, Const) else None
-        for number in of.modules:
-            thing = run.objects.get(number)
-            if thing is not None:
-                run.heap.set(thing.facts, Fact.FROZEN, frozen if of.whole else None)
-        return of
-    if name.endswith("_") and not name.startswith("_"):
-        built_in_forward.weights_given(run, of)
-        initialising.changed(run, of, name, call)
-        changed_by_hand(run, of.modules, call.values, call.node)
-        return of
-    if name in ("keys", "items", "values", "copy"):
-        return of
-    if name.startswith("register_"):
-        for value in call.args:
-            outside.call_back(run, value, call.node)
-        return Plain()
-    known = functions.METHODS.get(name)
-    if known is not None:
-        return tensors.computed(run, name, known, call.with_first(of), dims=len(call.args) + len(call.keywords))
-    return Unknown(Flow(graph=None, modules=of.modules), of.modules)
-
-
-def grads_method(run: Run, of: Grads, name: str, call: Call) -> Value:
-    """Call a method of gradients."""
-    if name == "zero_" or (
-        name in ("fill_", "mul_") and call.args and isinstance(call.args[0], Const) and call.args[0].value == 0
-    ):
-        run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=of.modules, whole=True)
-        return of
-    if name in ("detach_", "requires_grad_"):
-        return of
-    if name.endswith("_"):
-        gradients_changed(run, of, call.node)
-        return of
-    known = functions.METHODS.get(name)
-    return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)
 
 
 def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.training import devices, module_building, places
+from torch_doctor.static.training import devices, module_classes, places
 from torch_doctor.static.values import (
     GPU,
     Call,
@@ -217,7 +217,7 @@ def _is_type(value: Value) -> bool:
 
 def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> Value:
     """The value of an attribute that a module's constructor assigns: a tensor knows from now on that it lies there."""
-    if module not in run.building or module.cls is None or not module_building.is_surely_module(module.cls):
+    if module not in run.building or module.cls is None or not module_classes.is_surely_module(module.cls):
         return value
     if isinstance(value, Either):
         return either((facts, assigned(run, module, name, option, node)) for facts, option in value.options)

@@ -10,7 +10,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import layers, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import construction, module_parts
+from torch_doctor.static.training import module_parts, presence
 from torch_doctor.static.values import (
     Fact,
     FunctionValue,
@@ -98,7 +98,7 @@ def role(run: Run, name: str, value: Unknown) -> Value | None:
     if "step" in uses and _SCHEDULER_NAME.search(last) and of_optimizer:
         return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
-        run.of(construction.Scalers).any = True
+        run.of(presence.Scalers).any = True
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates

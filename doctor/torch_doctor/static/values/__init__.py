@@ -6,6 +6,7 @@ from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
 from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.functions import FunctionValue
+from torch_doctor.static.values.identity import symbol_of
 from torch_doctor.static.values.joining import either, join, joined, summary
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue
 from torch_doctor.static.values.objects import (
@@ -145,5 +146,6 @@ __all__ = [
     "reachable",
     "rebuilt",
     "summary",
+    "symbol_of",
     "unpacked",
 ]

@@ -1,0 +1,36 @@
+"""Runs the constructors of project classes, written by hand or by `dataclass`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import invocation
+from torch_doctor.static.values import Call, ClassValue, Fact, FunctionValue, Instance, Module, Unknown
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+def initialise(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
+    """Run the constructor that a class finds."""
+    found = cls.find("__init__")
+    if found is not None and isinstance(found[0], FunctionValue):
+        invocation.enter(run, found[0], call.with_first(thing))
+        return
+    if any(isinstance(base, ClassValue) and base.fact(Fact.DATACLASS) for base in cls.mro()):
+        _fill_dataclass(run, thing, cls, call)
+        after = cls.find("__post_init__")
+        if after is not None and isinstance(after[0], FunctionValue):
+            invocation.enter(run, after[0], Call((thing,), {}, call.node))
+
+
+def _fill_dataclass(run: Run, thing: Instance | Module, cls: ClassValue, call: Call) -> None:
+    names: list[str] = []
+    for base in reversed(cls.mro()):
+        if isinstance(base, ClassValue):
+            names += [name for name in base.fact(Fact.ANNOTATED) if name not in names]
+    given = dict(zip(names, call.args, strict=False)) | call.keywords
+    for name in names:
+        default = cls.find(name)
+        value = given.get(name) or (default[0] if default else Unknown())
+        run.heap.set(thing.fields, name, value)

@@ -1,0 +1,48 @@
+"""Which classes are modules."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.tables import frameworks, layers, losses, models
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import ClassValue, FunctionValue
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+def is_module_class(run: Run, cls: ClassValue) -> bool:
+    """Whether a project class is a module: by its library base, or by its `forward` when a base is out of sight."""
+    if is_surely_module(cls):
+        return True
+    if cls.opaque_base() or any(_may_be_module(name) for name in cls.libraries()):
+        found = cls.find("forward")
+        return found is not None and isinstance(found[0], FunctionValue) and found[0].style != "static"
+    return False
+
+
+def is_surely_module(cls: ClassValue) -> bool:
+    """Whether a class of a library that is a module is among a project class's bases."""
+    return any(map(is_library_module, map(canonical, cls.libraries())))
+
+
+def is_library_module(library: str) -> bool:
+    """Whether a class of a library is a module for certain."""
+    if library in layers.MODULE_BASES or library in frameworks.MODULES or library in layers.LAYERS:
+        return True
+    if library in layers.CONTAINERS or library in layers.PARAMETER_CONTAINERS or library in losses.LOSSES:
+        return True
+    declared = library in frameworks.DECLARED  # a data module is declared and no module
+    return models.library_model(library) is not None or (
+        not declared and library.endswith(("PreTrainedModel", "Module"))
+    )
+
+
+def _may_be_module(library: str) -> bool:
+    """Whether a class of a library that no table knows may be a module: torch's and Python's own are all known."""
+    first = library.partition(".")[0]
+    if canonical(library) in frameworks.OWNERS:
+        return False  # it runs a module
+    return first not in ("torch", "builtins") and first not in sys.stdlib_module_names

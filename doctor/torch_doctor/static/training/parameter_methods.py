@@ -1,0 +1,69 @@
+"""Methods of parameters and of gradients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import outside
+from torch_doctor.static.tables import functions
+from torch_doctor.static.training import built_in_forward, initialising, parameters, tensors
+from torch_doctor.static.values import (
+    MADE_OF_GRADIENTS,
+    Call,
+    Const,
+    Fact,
+    Grads,
+    Params,
+    Plain,
+    Tensor,
+    Unknown,
+    Value,
+)
+from torch_doctor.trace import ZeroGrad
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
+    """Call a method of parameters."""
+    if name == "requires_grad_":
+        flag = call.argument(0) or Const(value=True)
+        frozen = not flag.value if isinstance(flag, Const) else None
+        for number in of.modules:
+            thing = run.objects.get(number)
+            if thing is not None:
+                run.heap.set(thing.facts, Fact.FROZEN, frozen if of.whole else None)
+        return of
+    if name.endswith("_") and not name.startswith("_"):
+        built_in_forward.weights_given(run, of)
+        initialising.changed(run, of, name, call)
+        parameters.changed_by_hand(run, of.modules, call.values, call.node)
+        return of
+    if name in ("keys", "items", "values", "copy"):
+        return of
+    if name.startswith("register_"):
+        for value in call.args:
+            outside.call_back(run, value, call.node)
+        return Plain()
+    known = functions.METHODS.get(name)
+    if known is not None:
+        return tensors.computed(run, name, known, call.with_first(of), dims=len(call.args) + len(call.keywords))
+    return Unknown(Flow(graph=None, modules=of.modules), of.modules)
+
+
+def grads_method(run: Run, of: Grads, name: str, call: Call) -> Value:
+    """Call a method of gradients."""
+    if name == "zero_" or (
+        name in ("fill_", "mul_") and call.args and isinstance(call.args[0], Const) and call.args[0].value == 0
+    ):
+        run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=of.modules, whole=True)
+        return of
+    if name in ("detach_", "requires_grad_"):
+        return of
+    if name.endswith("_"):
+        parameters.gradients_changed(run, of, call.node)
+        return of
+    known = functions.METHODS.get(name)
+    return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)

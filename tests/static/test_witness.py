@@ -10,8 +10,8 @@ import pytest
 
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
-from torch_doctor.static import alone, runs
 from torch_doctor.static import budget as budgets
+from torch_doctor.static import entry_points, runs
 from torch_doctor.static.imports import Imports
 
 if TYPE_CHECKING:
@@ -51,14 +51,14 @@ def test_a_crash_ends_the_run_of_one_function_and_is_blamed_on_its_file(
 ) -> None:
     for name in ("a.py", "b.py", "c.py"):
         write(name, BUG + ("\n\ndef explode(model):\n    model.step()\n" if name == "b.py" else ""))
-    inner = alone.enter
+    inner = entry_points.enter
 
     def enter(executor: Any, function: Any) -> None:
         if function.node.name == "explode":
             raise ZeroDivisionError
         inner(executor, function)
 
-    monkeypatch.setattr(alone, "enter", enter)
+    monkeypatch.setattr(entry_points, "enter", enter)
     report = scanned()
     assert [error.partition(":")[0] for error in report.errors] == ["internal error while scanning b.py"]
     assert told(report, "TDR101") == ["a.py", "b.py", "c.py"]
@@ -189,14 +189,14 @@ def test_a_file_that_takes_too_long_is_ended_and_what_was_found_is_told(
     """A step that never ends stands for whatever has been overlooked."""
     write("a.py", BUG + "\n\ndef endless(model):\n    model.step()\n")
     write("b.py", BUG)
-    inner = alone.enter
+    inner = entry_points.enter
 
     def enter(executor: Any, function: Any) -> None:
         while function.node.name == "endless":
             pass
         inner(executor, function)
 
-    monkeypatch.setattr(alone, "enter", enter)
+    monkeypatch.setattr(entry_points, "enter", enter)
     monkeypatch.setattr(runs, "SECONDS", 0.5)
     report = scanned()
     assert report.errors == []

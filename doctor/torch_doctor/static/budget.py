@@ -11,9 +11,29 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+STEPS = 12_000
+"""Statements and calls that the longest script may take: less than a second."""
+DEPTH = 24
+"""Project functions that may be inside each other."""
+RECURSIONS = 2
+"""How often one function may be inside itself."""
+STEPS_SCRIPT = (4_000, 4)
+"""Steps that a script may take, and those that each of its lines adds, up to `STEPS`: 99 in 100 end long before."""
+STEPS_TRAINING = (STEPS, 0)
+"""The same for one whose own text names what a training loop does."""
+STEPS_UNCALLED = (2_000, 4)
+"""The same for all together that nobody calls in one file."""
+LEAST_STEPS = 1_000
+"""Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
 SECONDS = 5.0
 """CPU time that all runs of one file may take together; 99 in 100 files take less than a tenth of it."""
 _TICK = 0.1
+
+
+def steps_for(lines: int, budget: tuple[int, int]) -> int:
+    """The steps of a run of a file with so many lines."""
+    least, per_line = budget
+    return min(least + per_line * lines, STEPS)
 
 
 class OutOfBudget(Exception):  # noqa: N818 - it ends a run, it is no fault

@@ -110,6 +110,17 @@ class Heap:
         if self._tree["structure"] is None:
             self.restructure()
 
+    def land(self, mark: int, arrivals: list[Changes], *, alive: bool) -> bool:
+        """Join the current state (when `alive`) with others that also began at `mark`; True when there is any."""
+        if not alive and arrivals:
+            self.undo(mark)
+            self.apply(arrivals[0])
+            arrivals = arrivals[1:]
+            alive = True
+        for arrival in arrivals:
+            self.merge(arrival, mark)
+        return alive
+
     def _put(self, fields: Fields, key: object, value: object) -> None:
         if value is MISSING:
             self.drop(fields, key)

@@ -11,10 +11,10 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.heap import Heap
+from torch_doctor.static.knowing import Knowing
 from torch_doctor.static.knowledge import overriding
-from torch_doctor.static.observer import Hooks, observers
 from torch_doctor.static.position import Position, Positioned
-from torch_doctor.static.values import Const, Either, Namespace, Object, Value
+from torch_doctor.static.values import Either, Namespace, Object, Value
 from torch_doctor.static.values.functions import top_frame
 from torch_doctor.trace import GaveUp, GradModeEntered, GradModeExited, Site, TensorFact, Trace
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.knowledge import Knowledge
     from torch_doctor.static.landing import Landing
-    from torch_doctor.static.observer import Observer
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Call, Loader, Symbol
     from torch_doctor.trace import Event, Tri
@@ -35,15 +34,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", bound=Object)
 
-STEPS = 12_000
-"""Statements and calls that the longest script may take: less than a second."""
-DEPTH = 24
-"""Project functions that may be inside each other."""
-RECURSIONS = 2
-"""How often one function may be inside itself."""
 
-
-class Run(Positioned):
+class Run(Positioned, Knowing):
     """Executes one file as a script, and what is called in it, across the project's files.
 
     The functions of `language` and `training` take it as `run`; they come back here for whatever depends on the sort of a
@@ -78,22 +70,15 @@ class Run(Positioned):
         self.entered: set[p.Function] = set()
         self.dead_end = False  # the function entered last raised on all paths
         self.position = self._start()
-        self.wanted = wanted  # the events that somebody reads; None: all
-        self._known: dict[type[Knowledge], Knowledge] = {}
-        self._settled: dict[type[Knowledge], Knowledge] = {}
-        self.observers = self._watched()
+        Knowing.__init__(self, wanted)
 
     def _start(self) -> Position:
         return Position(top_frame(self.main, self.home), self.main.site((1, 1, 1, 1)))
 
     def run(self) -> None:
-        """Execute the file as a script, where it has not been executed already."""
+        """Execute the file as a script, where that was not done already."""
         if not self.home.whole:
             self.block(self.main.program.body)
-
-    def settle(self) -> None:
-        """What is known now is what every further run begins with."""
-        self._settled = {kind: known.again() for kind, known in self._known.items()}
 
     def restart(self, trace: Trace, steps: float) -> None:
         """Begin another run in the state that the file's top level left."""
@@ -101,25 +86,7 @@ class Run(Positioned):
         self.steps_left = steps
         self.dead_end = False
         self.position = self._start()
-        self._known = {kind: known.again() for kind, known in self._settled.items()}
-        self.observers = self._watched()
-
-    def _watched(self) -> Hooks:
-        """Those who watch this run, listening."""
-        return Hooks(tuple(self.of(each) for each in observers() if self.watches(each)))
-
-    def watches(self, observer: type[Observer]) -> bool:
-        """Whether an observer is there: somebody reads an event that it writes."""
-        return self.wanted is None or not self.wanted.isdisjoint(observer.writes)
-
-    # --- what is known ---
-
-    def of(self, kind: type[K]) -> K:
-        """What this run knows of one kind of thing."""
-        known = self._known.get(kind)
-        if known is None:
-            known = self._known[kind] = kind()
-        return known  # type: ignore[return-value]  # the key is the class of the value
+        self.begin_again()
 
     @contextmanager
     def override(self, **fields: Any) -> Iterator[None]:  # noqa: ANN401 - the fields of a position
@@ -137,7 +104,7 @@ class Run(Positioned):
             self.entered,
             self.dead_end,
         )
-        outer, decisions = self.position, self._known.pop(Decisions, None)
+        outer, decisions = self.position, self.exchange(Decisions, Decisions())
         self.trace = Trace(trace.path)
         self.entered = set(entered)
         self.steps_left = min(steps, left)
@@ -148,9 +115,7 @@ class Run(Positioned):
             self.heap.undo(mark)
             self.trace, self.entered, self.dead_end, self.position = trace, entered, dead_end, outer
             self.steps_left = left
-            self._known.pop(Decisions, None)
-            if decisions is not None:
-                self._known[Decisions] = decisions
+            self.exchange(Decisions, decisions)
 
     # --- verbs ---
 
@@ -295,15 +260,7 @@ class Run(Positioned):
 
     def land(self, landing: Landing, *, alive: bool) -> bool:
         """Join the state that falls through (when `alive`) with those that jumped here; True when there is any."""
-        arrivals = landing.arrivals
-        if not alive and arrivals:
-            self.heap.undo(landing.mark)
-            self.heap.apply(arrivals[0])
-            arrivals = arrivals[1:]
-            alive = True
-        for arrival in arrivals:
-            self.heap.merge(arrival, landing.mark)
-        return alive
+        return self.heap.land(landing.mark, landing.arrivals, alive=alive)
 
     # --- grad mode ---
 
@@ -331,22 +288,10 @@ class Run(Positioned):
 
     def text(self, node: p.Node) -> str:
         """The user's spelling of an expression."""
-        row, column, end_row, end_column = node.at
-        lines = self.frame.unit.source.lines
-        if row > len(lines):
-            return ""
-        if row == end_row:
-            return lines[row - 1][column - 1 : end_column - 1]
-        parts = [lines[row - 1][column - 1 :], *lines[row : end_row - 1], lines[end_row - 1][: end_column - 1]]
-        return " ".join(part.strip() for part in parts)
+        return self.frame.unit.text(node.at)
 
     def text_of_argument(self, node: p.Node, position: int) -> str:
         """The user's spelling of a call's argument."""
         if isinstance(node, p.Call) and position < len(node.args):
             return self.text(node.args[position])
         return ""
-
-
-def constant(value: Value) -> object:
-    """The Python value of a constant, None for anything else."""
-    return value.value if isinstance(value, Const) else None

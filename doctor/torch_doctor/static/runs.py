@@ -9,11 +9,21 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.static import alone, unreached
+from torch_doctor.static import entry_points, giving_up, unreached
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import SECONDS, OutOfBudget, OutOfTime, Watchdog
+from torch_doctor.static.budget import (
+    LEAST_STEPS,
+    SECONDS,
+    STEPS_SCRIPT,
+    STEPS_TRAINING,
+    STEPS_UNCALLED,
+    OutOfBudget,
+    OutOfTime,
+    Watchdog,
+    steps_for,
+)
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.run import STEPS, Run
+from torch_doctor.static.run import Run
 from torch_doctor.static.training import framework_loops
 from torch_doctor.static.values import (
     ClassValue,
@@ -22,11 +32,9 @@ from torch_doctor.static.values import (
     Module,
     Namespace,
     Object,
-    Optimizer,
-    ParameterValue,
     Value,
 )
-from torch_doctor.trace import Escaped, GaveUp, Loaded, ModuleBuilt, Trace
+from torch_doctor.trace import GaveUp, Loaded, ModuleBuilt, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -39,14 +47,6 @@ if TYPE_CHECKING:
 
 _CALLERS = 3
 """Files outside the given ones that are executed because they may call a function of these."""
-STEPS_SCRIPT = (4_000, 4)
-"""Steps that a script may take, and those that each of its lines adds, up to `STEPS`: 99 in 100 end long before."""
-STEPS_TRAINING = (STEPS, 0)
-"""The same for one whose own text names what a training loop does."""
-STEPS_UNCALLED = (2_000, 4)
-"""The same for all together that nobody calls in one file."""
-LEAST_STEPS = 1_000
-"""Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
 _RECURSION = 12_000
 
 
@@ -155,8 +155,8 @@ class _Witness:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
         home = self._imported(unit.source.path) if outside else None
-        trains = any(f".{name}(" in unit.source.text for name in _TRAINS)
-        steps = _steps(unit, STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
+        trains = any(f".{name}(" in unit.source.text for name in entry_points.TRAINS)
+        steps = steps_for(len(unit.source.lines), STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
         executor = Run(trace, unit, self._imports, steps, self._shared, self._objects, home, self._wanted)
         try:
             yield executor
@@ -181,13 +181,13 @@ class _Witness:
             with self._watchdog.watching(SECONDS - self._seconds[unit]):
                 run()
         except OutOfBudget:
-            _lose(executor, "the file takes too many steps")
+            giving_up.lose(executor, "the file takes too many steps")
         except OutOfTime:
-            _lose(executor, f"the file takes more than {SECONDS:g} seconds")
+            giving_up.lose(executor, f"the file takes more than {SECONDS:g} seconds")
         except RecursionError:
-            _lose(executor, "calls nest too deeply")
+            giving_up.lose(executor, "calls nest too deeply")
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
-            _lose(executor, "of an internal error")
+            giving_up.lose(executor, "of an internal error")
             self._failures.append(Failure(unit.source.display, error))
         self._seconds[unit] += time.process_time() - start
         self._left -= before - max(executor.steps_left, 0)
@@ -200,23 +200,25 @@ class _Witness:
         classes = [c for c in unit.program.classes.values() if self._unentered(c)]
         if functions or classes:
             yield from self._callers(unit, [*(f.name for f in functions), *(c.name for c in classes)])
-        called_here = _called_in(unit)
+        called_here = entry_points.called_in(unit)
         names = unit.program.functions
         waiting: list[tuple[str, p.Class | None]] = [(name, None) for name in names if name not in called_here]
         waiting += [(name, None) for name in names if name in called_here]
-        waiting += [(name, cls) for name, cls in _heirs_first(unit.program.classes) if self._unentered(cls)]
+        waiting += [(name, cls) for name, cls in entry_points.heirs_first(unit.program.classes) if self._unentered(cls)]
         if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
             return
         with self._executing(unit, outside=True) as executor:
             self._guarded(executor, executor.run)
             executor.settle()
             begin = executor.heap.mark()
-            self._left = _steps(unit, STEPS_UNCALLED)
+            self._left = steps_for(len(unit.source.lines), STEPS_UNCALLED)
             made = dict(executor.objects)
             passed_over = []
             for name, cls in waiting:
                 executor.objects = dict(made)
-                if self._left <= 0 and not any(map(_may_train, [names[name]] if cls is None else self._unentered(cls))):
+                if self._left <= 0 and not any(
+                    map(entry_points.may_train, [names[name]] if cls is None else self._unentered(cls))
+                ):
                     passed_over.append(name)
                 elif cls is None and names[name] not in self._entered:
                     yield from self._alone(unit, executor, name)
@@ -242,7 +244,7 @@ class _Witness:
             yield trace
 
     def _unentered(self, cls: p.Class) -> list[p.Function]:
-        return [function for function in _methods(cls) if function not in self._entered]
+        return [function for function in entry_points.methods(cls) if function not in self._entered]
 
     def _callers(self, unit: Unit, names: list[str]) -> Iterator[Trace]:
         """Run the project's other scripts that may call what nobody has called yet."""
@@ -270,7 +272,7 @@ class _Witness:
         trace = self._restarted(unit, executor)
         value = executor.home.fields.get(name)
         if isinstance(value, FunctionValue):
-            self._guarded(executor, lambda: alone.enter(executor, value))
+            self._guarded(executor, lambda: entry_points.enter(executor, value))
             yield trace
 
     def _class_alone(self, unit: Unit, executor: Run, name: str, cls: p.Class) -> Iterator[Trace]:
@@ -280,89 +282,25 @@ class _Witness:
         begin = executor.heap.mark()
         trace = self._restarted(unit, executor)
         built: list[Value] = []
-        by_heirs = any(function.name == "__init__" and function in self._entered for function in _methods(cls))
-        self._guarded(executor, lambda: built.append(alone.construct(executor, value)))
+        by_heirs = any(
+            function.name == "__init__" and function in self._entered for function in entry_points.methods(cls)
+        )
+        self._guarded(executor, lambda: built.append(entry_points.construct(executor, value)))
         if by_heirs:  # they know what else has to be initialised, and when
             for event in trace.of(ModuleBuilt):
                 if event.class_name == value.name:
                     trace.replace(event, base_initialised=None, early_member=None)
         if built and isinstance(built[0], Module):
             module = built[0]
-            self._guarded(executor, lambda: alone.use_module(executor, module))
+            self._guarded(executor, lambda: entry_points.use_module(executor, module))
         elif built and isinstance(built[0], Instance):
             thing = built[0]
             self._guarded(executor, lambda: framework_loops.drive_trainer(executor, thing, cls))
         yield trace
-        for function in sorted(self._unentered(cls), key=_drives):
+        for function in sorted(self._unentered(cls), key=entry_points.by_drive):
             if function in self._entered:
                 continue
             executor.heap.undo(begin)
             trace = self._restarted(unit, executor)
-            self._guarded(executor, functools.partial(alone.method, executor, value, function))
+            self._guarded(executor, functools.partial(entry_points.method, executor, value, function))
             yield trace
-
-
-def _steps(unit: Unit, budget: tuple[int, int]) -> int:
-    least, per_line = budget
-    return min(least + per_line * len(unit.source.lines), STEPS)
-
-
-def _lose(executor: Run, reason: str) -> None:
-    """Write that the run was given up and that everything is out of sight from here."""
-    trace = executor.trace
-    last = trace.events[-1] if trace.events else None
-    site = last.site if last is not None else executor.main.site((1, 1, 1, 1))
-    scope = executor.scope
-    trace.add(GaveUp(site=site, scope=scope, reason=reason))
-    every = executor.objects.values()
-    numbers = frozenset(range(trace.first, trace.next))
-    trace.add(
-        Escaped(
-            site=site,
-            scope=scope,
-            to="out of sight",
-            optimizers=frozenset(thing.id for thing in every if isinstance(thing, Optimizer)),
-            modules=frozenset(thing.id for thing in every if isinstance(thing, (Module, ParameterValue))),
-            forwards=numbers,
-            retained=numbers,
-        )
-    )
-
-
-def _heirs_first(classes: dict[str, p.Class]) -> list[tuple[str, p.Class]]:
-    """The classes of a file, those first from which no other class of it inherits: what is abstract is run by its heirs."""
-    bases = {base.id for cls in classes.values() for base in cls.bases if isinstance(base, p.Name)}
-    return sorted(classes.items(), key=lambda item: item[1].name in bases)
-
-
-def _methods(cls: p.Class) -> list[p.Function]:
-    return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
-
-
-_TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
-"""Methods that tell a training loop; they decide how much is looked at, never what is found."""
-
-
-def _may_train(function: p.Function) -> bool:
-    """Whether a function is worth steps that its file no longer has: it names what a training loop does."""
-    return any(not _TRAINS.isdisjoint(attributes) for attributes in function.uses.values())
-
-
-_FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")
-
-
-def _drives(function: p.Function) -> tuple[int, int]:
-    """Order methods so that those that run the others come first."""
-    rank = _FIRST.index(function.name) if function.name in _FIRST else len(_FIRST)
-    return rank, function.at[0]
-
-
-def _called_in(unit: Unit) -> set[str]:
-    """Names that some function of the file calls."""
-    names: set[str] = set()
-    for function in unit.program.functions.values():
-        names |= function.calls - {function.name}
-    for cls in unit.program.classes.values():
-        for method in _methods(cls):
-            names |= method.calls
-    return names

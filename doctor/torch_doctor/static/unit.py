@@ -32,3 +32,14 @@ class Unit:
         cell, first = self.source.place(row)
         _, last = self.source.place(end_row)
         return Site(self.source.display, first, column, last, end_column, cell)
+
+    def text(self, at: At) -> str:
+        """The user's spelling of what stands there."""
+        row, column, end_row, end_column = at
+        lines = self.source.lines
+        if row > len(lines):
+            return ""
+        if row == end_row:
+            return lines[row - 1][column - 1 : end_column - 1]
+        parts = [lines[row - 1][column - 1 :], *lines[row : end_row - 1], lines[end_row - 1][: end_column - 1]]
+        return " ".join(part.strip() for part in parts)

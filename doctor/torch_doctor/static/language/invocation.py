@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.run import DEPTH, RECURSIONS
 from torch_doctor.static.training import autocasting, functional_dropout, roles
 from torch_doctor.static.values import (
     NOTHING,

@@ -5,9 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.run import constant
 from torch_doctor.static.training import modes, module_parts, sharing, unused_layers
-from torch_doctor.static.values import Content, Fact, Mapping, Module, Object, ParameterValue, Sequence, Value, summary
+from torch_doctor.static.values import (
+    Content,
+    Fact,
+    Mapping,
+    Module,
+    Object,
+    ParameterValue,
+    Sequence,
+    Value,
+    constant,
+    summary,
+)
 from torch_doctor.trace import Registered
 
 if TYPE_CHECKING:

@@ -34,6 +34,7 @@ from torch_doctor.static.values.plain import (
     Unknown,
     UnknownAttribute,
     Zero,
+    constant,
     number_dtype,
     plain_from,
 )
@@ -133,6 +134,7 @@ __all__ = [
     "Value",
     "Zero",
     "compound",
+    "constant",
     "either",
     "fresh_symbol",
     "hashable",

@@ -184,3 +184,8 @@ class Lib(Value):
     def __init__(self, name: str, *, told: bool = False) -> None:
         self.name = name
         self.told = told
+
+
+def constant(value: Value) -> object:
+    """The Python value of a constant, None for anything else."""
+    return value.value if isinstance(value, Const) else None

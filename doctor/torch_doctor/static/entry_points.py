@@ -1,9 +1,10 @@
-"""Runs what nobody in sight calls: a function, a class or a method, with arguments of which only the role is known."""
+"""Entry points: what nobody in sight calls is run on its own, with arguments of which only the role is known."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
@@ -22,8 +23,8 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Escaped
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.unit import Unit
     from torch_doctor.trace import Trace
 
 
@@ -103,3 +104,46 @@ def _returned(executor: Run, value: Value, function: p.Function) -> None:
 def _forget(trace: Trace) -> None:
     """Begin the trace anew: what came before is reported by another run."""
     trace.clear()
+
+
+# --- in which order, and what is worth it ---
+
+
+def heirs_first(classes: dict[str, p.Class]) -> list[tuple[str, p.Class]]:
+    """The classes of a file, those first from which no other class of it inherits: what is abstract is run by its heirs."""
+    bases = {base.id for cls in classes.values() for base in cls.bases if isinstance(base, p.Name)}
+    return sorted(classes.items(), key=lambda item: item[1].name in bases)
+
+
+def methods(cls: p.Class) -> list[p.Function]:
+    """The functions that a class defines."""
+    return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
+
+
+TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
+"""Methods that tell a training loop; they decide how much is looked at, never what is found."""
+
+
+def may_train(function: p.Function) -> bool:
+    """Whether a function is worth steps that its file no longer has: it names what a training loop does."""
+    return any(not TRAINS.isdisjoint(attributes) for attributes in function.uses.values())
+
+
+_FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")
+
+
+def by_drive(function: p.Function) -> tuple[int, int]:
+    """Order methods so that those that run the others come first."""
+    rank = _FIRST.index(function.name) if function.name in _FIRST else len(_FIRST)
+    return rank, function.at[0]
+
+
+def called_in(unit: Unit) -> set[str]:
+    """Names that some function of the file calls."""
+    names: set[str] = set()
+    for function in unit.program.functions.values():
+        names |= function.calls - {function.name}
+    for cls in unit.program.classes.values():
+        for method in methods(cls):
+            names |= method.calls
+    return names

@@ -1,0 +1,33 @@
+"""What a run that ends too early leaves behind: from there on everything may have happened."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import Module, Optimizer, ParameterValue
+from torch_doctor.trace import Escaped, GaveUp
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+def lose(executor: Run, reason: str) -> None:
+    """Write that the run was given up and that everything is out of sight from here."""
+    trace = executor.trace
+    last = trace.events[-1] if trace.events else None
+    site = last.site if last is not None else executor.main.site((1, 1, 1, 1))
+    scope = executor.scope
+    trace.add(GaveUp(site=site, scope=scope, reason=reason))
+    every = executor.objects.values()
+    numbers = frozenset(range(trace.first, trace.next))
+    trace.add(
+        Escaped(
+            site=site,
+            scope=scope,
+            to="out of sight",
+            optimizers=frozenset(thing.id for thing in every if isinstance(thing, Optimizer)),
+            modules=frozenset(thing.id for thing in every if isinstance(thing, (Module, ParameterValue))),
+            forwards=numbers,
+            retained=numbers,
+        )
+    )

@@ -21,8 +21,12 @@ HOOKS: Final = {
     "lossed": "(run, values, node): a loss gets its input and its target",
     "tested": "(run, value): something decides a branch",
     "shown": "(run, values, node): values become part of a text",
-    "assigned": "(run, node, value): an assignment is executed",
+    "assigned": "(run, node, value): an assignment has its value, and its targets get it next",
+    "attribute_set": "(run, holder, target, value, node): an attribute is assigned",
+    "item_set": "(run, holder, key, value, node): an item is assigned",
     "stated": "(run, node, value): an expression stands on its own as a statement",
+    "opened": "(run, context, node): a `with` goes into a context",
+    "closed": "(run, context, node): and comes out of it",
     "built": "(run, thing, call): a module, an optimizer or another object is built",
     "entered": "(run, module, call): the execution goes into the forward of a module",
     "left": "(run, module, result): and comes out of it",
@@ -68,7 +72,11 @@ class Hooks:
     tested: tuple[Callable[..., None], ...]
     shown: tuple[Callable[..., None], ...]
     assigned: tuple[Callable[..., None], ...]
+    attribute_set: tuple[Callable[..., None], ...]
+    item_set: tuple[Callable[..., None], ...]
     stated: tuple[Callable[..., None], ...]
+    opened: tuple[Callable[..., None], ...]
+    closed: tuple[Callable[..., None], ...]
     built: tuple[Callable[..., None], ...]
     entered: tuple[Callable[..., None], ...]
     left: tuple[Callable[..., None], ...]

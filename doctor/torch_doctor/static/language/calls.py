@@ -20,11 +20,9 @@ from torch_doctor.static.training import (
     loading,
     memory,
     methods,
-    named_forwards,
     outdated,
     overwriting,
     pixels,
-    reading,
     rows,
     settings,
     unknown_methods,
@@ -73,8 +71,6 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     if isinstance(node.func, p.Name) and node.func.id == "super" and run.frame.holder("super") is None:
         return _super(run, node)
     func = run.evaluate(node.func)
-    if isinstance(node.func, p.Attribute) and node.func.name == "forward":
-        named_forwards.called(run, func, node)
     if isinstance(func, Lib) and func.name in _ASK_TYPES:
         with run.of(outdated.Uses).override(types_alone=True):
             return _called(run, func, node)
@@ -115,8 +111,6 @@ def _called(run: Run, func: Value, node: p.Call) -> Value:
     result = run.resolve(run.call(func, call))
     for observe in run.observers.called:
         observe(run, func, call, result)
-    if run.loop_depth:
-        reading.called(run, func, call)
     return result
 
 

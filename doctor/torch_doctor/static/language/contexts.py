@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, not_called, places, settings
+from torch_doctor.static.training import autocasting, devices, places, settings
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
     Call,
     Context,
     Instance,
-    Lib,
     Plain,
     Suspended,
     Tool,
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 
 def _with(run: Run, node: p.With) -> bool:
     context = run.resolve(run.evaluate(node.context))
-    if isinstance(context, (Lib, Bound)) and isinstance(node.context, (p.Attribute, p.Name)):
-        not_called.mentioned(run, context, node.context)
+    for observe in run.observers.opened:
+        observe(run, context, node.context)
     if isinstance(context, Context):
         before = context.previous if context.previous is not None else run.grad
         restore = before[0] if isinstance(before, tuple) else before

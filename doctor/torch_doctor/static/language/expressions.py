@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
-from torch_doctor.static.training import outdated, reading
+from torch_doctor.static.training import outdated
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -81,7 +81,6 @@ def _text(run: Run, node: p.Text) -> Value:
     if not all(isinstance(value, (Const, Plain)) for value in values):
         for observe in run.observers.shown:
             observe(run, tuple(values), node)
-        reading.formatted(run, tuple(values), node)
     if values and all(isinstance(value, Plain) for value in values):
         return Plain(compound("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
     return Plain()

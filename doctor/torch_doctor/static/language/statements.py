@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import outside
-from torch_doctor.static.training import container_methods, not_called, places
+from torch_doctor.static.training import container_methods, places
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
@@ -34,8 +34,6 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     places.dropped(run, node.value)
     for observe in run.observers.stated:
         observe(run, node.value, value)
-    if isinstance(node.value, (p.Attribute, p.Name)):
-        not_called.mentioned(run, value, node.value)
     return True
 
 

@@ -9,7 +9,6 @@ from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import (
     built_in_forward,
     cuts,
-    flags,
     keeping,
     memory,
     module_parts,
@@ -91,7 +90,8 @@ def _bind_attribute(run: Run, target: p.Attribute, value: Value, node: p.Node) -
     holder = run.resolve(run.evaluate(target.value))
     if isinstance(holder, Lib):
         settings.attribute_set(run, holder, value, node, target)
-    flags.note(run, holder, value, node, target)
+    for observe in run.observers.attribute_set:
+        observe(run, holder, target, value, node)
     if isinstance(holder, (Tensor, Params, ParameterValue)):
         outdated.of_tensor(run, target.name, target)
     set_attribute(run, holder, target.name, value, node, target)
@@ -103,6 +103,8 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     key = run.evaluate(target.key)
     if isinstance(holder, Lib):
         settings.item_set(run, holder, key, value, node)
+    for observe in run.observers.item_set:
+        observe(run, holder, key, value, node)
     item_targets.set_item(run, holder, key, value, node, target)
     if pixels.scaled(holder, value) and isinstance(target.value, (p.Name, p.Attribute)):
         bind(run, target.value, Unknown(), node)

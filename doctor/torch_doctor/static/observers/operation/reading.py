@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.observer import Observer
 from torch_doctor.static.values import Call, Either, Lib, Method, Tensor, UnknownAttribute
 from torch_doctor.trace import ValueRead
 
@@ -18,27 +19,33 @@ FUNCTIONS = frozenset(f"builtins.{name}" for name in ("float", "int", "print", "
 FORMATTED = "format"
 
 
-def called(run: Run, func: Value, call: Call) -> None:
-    """Write that a call reads a tensor that a forward computed."""
-    if isinstance(func, (Method, UnknownAttribute)):
-        if func.name in METHODS and (isinstance(func, UnknownAttribute) or _is_tensor(func.of)):
-            _told(run, func.of, func.name, call.node)
-        elif func.name == FORMATTED:
-            formatted(run, call.args, call.node)
-    elif isinstance(func, Lib) and func.name in FUNCTIONS:
-        _first(run, call.args, func.name.rpartition(".")[2], call.node)
+class Reading(Observer):
+    """Reads of numbers of tensors that a forward computed, within loops."""
 
+    writes = (ValueRead,)
 
-def formatted(run: Run, values: Args, node: p.Node) -> None:
-    """Write that text is made of a tensor that a forward computed."""
-    if run.loop_depth:
-        _first(run, values, FORMATTED, node)
+    def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
+        """Write that a call reads such a tensor."""
+        if not run.loop_depth:
+            return
+        if isinstance(func, (Method, UnknownAttribute)):
+            if func.name in METHODS and (isinstance(func, UnknownAttribute) or _is_tensor(func.of)):
+                _tell(run, func.of, func.name, call.node)
+            elif func.name == FORMATTED:
+                _first(run, call.args, FORMATTED, call.node)
+        elif isinstance(func, Lib) and func.name in FUNCTIONS:
+            _first(run, call.args, func.name.rpartition(".")[2], call.node)
+
+    def shown(self, run: Run, values: tuple[Value, ...], node: p.Node) -> None:
+        """Write that text is made of such a tensor."""
+        if run.loop_depth:
+            _first(run, values, FORMATTED, node)
 
 
 def _first(run: Run, values: Args, how: str, node: p.Node) -> None:
     read = next((value for value in values if _is_tensor(value) and value.flow.forwards), None)
     if read is not None:
-        _told(run, read, how, node)
+        _tell(run, read, how, node)
 
 
 def _is_tensor(value: Value) -> bool:
@@ -47,6 +54,6 @@ def _is_tensor(value: Value) -> bool:
     return isinstance(value, Tensor)
 
 
-def _told(run: Run, value: Value, how: str, node: p.Node) -> None:
+def _tell(run: Run, value: Value, how: str, node: p.Node) -> None:
     if value.flow.forwards:
         run.emit(ValueRead, node, name=run.text(node), how=how, value=run.fact(value))

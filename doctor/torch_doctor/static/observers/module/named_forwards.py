@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.observer import Observer
 from torch_doctor.static.training import module_classes
-from torch_doctor.static.values import NOTHING, Bound, Const, Either, Fact, Method, Module, Value
+from torch_doctor.static.values import NOTHING, Bound, Call, Const, Either, Fact, Method, Module, Value
 from torch_doctor.trace import ForwardByName
 
 if TYPE_CHECKING:
@@ -14,27 +15,34 @@ if TYPE_CHECKING:
     from torch_doctor.static.values.functions import Frame
 
 
-def called(run: Run, func: Value, node: p.Call) -> None:
-    """Write that the call `thing.forward(...)` goes past the `__call__` of a module.
+class NamedForwards(Observer):
+    """Calls `thing.forward(...)`, which go past the `__call__` of a module."""
 
-    A module's own methods may: `self.forward` and `super().forward` are how it is made. So may who has no other way: the
-    class gives `__call__` a meaning of its own, `forward` is an attribute that somebody assigned, or it is compiled.
-    """
-    assert isinstance(node.func, p.Attribute)
-    options = [option for _, option in func.options] if isinstance(func, Either) else [func]
-    modules = [
-        _owner(option) for option in options if not (isinstance(option, Const) and option.value is NOTHING.value)
-    ]
-    module = modules[0] if modules else None
-    if module is None or not all(each is not None and _is_called(run, each) for each in modules):
-        return
-    frame: Frame | None = run.frame
-    while frame is not None:
-        if any(frame.self is each for each in modules):
+    writes = (ForwardByName,)
+
+    def calling(self, run: Run, func: Value, call: Call) -> None:
+        """Write such a call.
+
+        A module's own methods may: `self.forward` and `super().forward` are how it is made. So may who has no other way:
+        the class gives `__call__` a meaning of its own, `forward` is an attribute that somebody assigned, or it is compiled.
+        """
+        node = call.node
+        if not (isinstance(node, p.Call) and isinstance(node.func, p.Attribute) and node.func.name == "forward"):
             return
-        frame = frame.closure
-    name, within = run.text(node.func.value), _around(run)
-    run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
+        options = [option for _, option in func.options] if isinstance(func, Either) else [func]
+        modules = [
+            _owner(option) for option in options if not (isinstance(option, Const) and option.value is NOTHING.value)
+        ]
+        module = modules[0] if modules else None
+        if module is None or not all(each is not None and _is_called(run, each) for each in modules):
+            return
+        frame: Frame | None = run.frame
+        while frame is not None:
+            if any(frame.self is each for each in modules):
+                return
+            frame = frame.closure
+        name, within = run.text(node.func.value), _around(run)
+        run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
 
 
 def _around(run: Run) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.observer import Observer
 from torch_doctor.static.values import Const, Either, Module, ParameterValue, Params, Tensor, Value
 from torch_doctor.trace import GradFlagSet
 
@@ -15,21 +16,23 @@ OF_TENSORS = frozenset(("requires_grad", "grad", "_grad"))
 """What torch reads of a tensor."""
 
 
-def note(run: Run, value: Value, new: Value, node: p.Node, target: p.Attribute) -> None:
-    """Write that such an attribute is set, unless it is the script's own."""
-    name = target.name
-    if not ("grad" in name or name.startswith("requ")):
-        return
-    kinds = (
-        {_unread(run, option, name) for _, option in value.options}
-        if isinstance(value, Either)
-        else {_unread(run, value, name)}
-    )
-    of = kinds.pop()
-    if kinds or not of:
-        return
-    flag = new.value if isinstance(new, Const) and isinstance(new.value, bool) else None
-    run.emit(GradFlagSet, node, name=run.text(target), attribute=name, of=of, value=flag)
+class GradFlags(Observer):
+    """Attributes of tensors and modules that look as if they switched gradients and that nobody reads."""
+
+    writes = (GradFlagSet,)
+
+    def attribute_set(self, run: Run, holder: Value, target: p.Attribute, value: Value, node: p.Node) -> None:
+        """Write that such an attribute is set, unless it is the script's own."""
+        name = target.name
+        if not ("grad" in name or name.startswith("requ")):
+            return
+        options = [option for _, option in holder.options] if isinstance(holder, Either) else [holder]
+        kinds = {_unread(run, option, name) for option in options}
+        of = kinds.pop()
+        if kinds or not of:
+            return
+        flag = value.value if isinstance(value, Const) and isinstance(value.value, bool) else None
+        run.emit(GradFlagSet, node, name=run.text(target), attribute=name, of=of, value=flag)
 
 
 def _unread(run: Run, value: Value, name: str) -> str:

@@ -1,0 +1,1 @@
+"""Observers of the graph that autograd records."""

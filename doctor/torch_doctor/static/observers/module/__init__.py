@@ -1,0 +1,1 @@
+"""Observers of modules: their parts, and how they are called."""

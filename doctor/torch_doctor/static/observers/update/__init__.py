@@ -1,0 +1,1 @@
+"""Observers of the update: gradients, optimizers and steps."""

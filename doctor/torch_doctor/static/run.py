@@ -143,7 +143,10 @@ class Run(Positioned, Knowing):
 
     def call(self, func: Value, call: Call) -> Value:
         """Call a value."""
-        result: Value = dispatch.VERBS["call"](self, func, call)
+        for observe in self.observers.invoked:
+            observe(self, func, call)
+        func = self.resolve(dispatch.VERBS["meant"](self, func, call))
+        result: Value = dispatch.CALLS.get(func.__class__, dispatch.CALLS[Value])(self, func, call)
         return result
 
     def batch_of(self, loader: Loader) -> Value:

@@ -73,14 +73,22 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     func = run.evaluate(node.func)
     if isinstance(func, Lib) and func.name in _ASK_TYPES:
         with run.of(outdated.Uses).override(types_alone=True):
-            return _called(run, func, node)
-    return _called(run, func, node)
+            call = _call(run, node)
+    else:
+        call = _call(run, node)
+    for observe in run.observers.calling:
+        observe(run, func, call)
+    result = run.resolve(run.call(func, call))
+    for observe in run.observers.called:
+        observe(run, func, call, result)
+    return result
 
 
 _ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
 
 
-def _called(run: Run, func: Value, node: p.Call) -> Value:
+def _call(run: Run, node: p.Call) -> Call:
+    """The call with its arguments evaluated."""
     args: list[Value] = []
     for argument in node.args:
         if isinstance(argument, p.Star):
@@ -104,14 +112,7 @@ def _called(run: Run, func: Value, node: p.Call) -> Value:
                 keywords["**"] = value.fields["rest"]
         else:
             keywords["**"] = Unknown(value.flow, held((value,)))
-    spelling = run.text(node.func)
-    call = Call(tuple(args), keywords, node, spelling)
-    for observe in run.observers.calling:
-        observe(run, func, call)
-    result = run.resolve(run.call(func, call))
-    for observe in run.observers.called:
-        observe(run, func, call, result)
-    return result
+    return Call(tuple(args), keywords, node, run.text(node.func))
 
 
 def _super(run: Run, node: p.Call) -> Value:
@@ -133,16 +134,7 @@ def _super(run: Run, node: p.Call) -> Value:
     return Super(frame.what.owner, frame.self)
 
 
-def call(run: Run, func: Value, call: Call) -> Value:
-    """Call a value."""
-    for observe in run.observers.invoked:
-        observe(run, func, call)
-    func = run.resolve(_watched(run, func, call))
-    result: Value = dispatch.CALLS.get(func.__class__, outside.opaque)(run, func, call)
-    return result
-
-
-def _watched(run: Run, func: Value, call: Call) -> Value:
+def _meant(run: Run, func: Value, call: Call) -> Value:
     """Tell those that watch calls of this one; what is called, where it is not what it seems."""
     if run.of(overwriting.Replaced).events:
         overwriting.called(run, func, call.node)
@@ -183,12 +175,6 @@ def _library(run: Run, func: Lib, call: Call) -> Value:
     if name in AUTOCASTS:
         return autocasting.context(func.name, call, run.site(call.node))
     return library.called(run, name, call) or outside.opaque(run, Lib(name), call)
-
-
-def _method(run: Run, func: Method, call: Call) -> Value:
-    if func.name in REORDERING_METHODS and not isinstance(func.of, Module):
-        rows.reordered(run, call.node)
-    return methods.call_method(run, func.of, func.name, call)
 
 
 def _partial(run: Run, func: Partial, call: Call) -> Value:
@@ -260,7 +246,8 @@ dispatch.CALLS.update(
         Bound: _bound,
         Module: forwards.call_module,
         Lib: _library,
-        Method: _method,
+        Method: methods.called,
+        Value: outside.opaque,
         ClassValue: instances.instantiate,
         Partial: _partial,
         Either: _any_of,
@@ -276,4 +263,4 @@ dispatch.EXPRESSIONS.update(
         p.Call: evaluate_call,
     }
 )
-dispatch.VERBS["call"] = call
+dispatch.VERBS["meant"] = _meant

@@ -115,6 +115,12 @@ def autograd_grad(run: Run, _: str, call: Call) -> Value:
     return Stream(Tensor(flow, made_by="gradient"))
 
 
+def of_method(run: Run, value: Value, _: str, call: Call) -> Value:
+    """`loss.backward()`."""
+    backward(run, value, call.renamed(call.receiver), through="backward")
+    return NOTHING
+
+
 @library_family({*training.BACKWARDS, *training.DISTRIBUTED_BACKWARD})
 def backward_function(run: Run, name: str, call: Call) -> Value:
     """Compute gradients with `torch.autograd.backward`, or its distributed form."""

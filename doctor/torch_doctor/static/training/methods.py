@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.language import containers, outside
+from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.training import (
     container_methods,
     distributions,
+    gradients,
     logged,
     module_methods,
     optimizer_methods,
     parameter_methods,
+    rows,
     tensor_methods,
 )
 from torch_doctor.static.values import (
@@ -49,9 +52,19 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
+def called(run: Run, func: Method, call: Call) -> Value:
+    """Call what was taken as an attribute of something whose class is not the project's."""
+    of, name = func.of, func.name
+    if name in REORDERING_METHODS and not isinstance(of, Module):
+        rows.reordered(run, call.node)
+    handler = BY_NAME.get((of.__class__, name)) or METHODS.get(of.__class__, _opaque)
+    return handler(run, of, name, call)
+
+
 def call_method(run: Run, of: Value, name: str, call: Call) -> Value:
     """Call a method of something whose class is not the project's."""
-    return METHODS.get(of.__class__, _opaque)(run, of, name, call)
+    handler = BY_NAME.get((of.__class__, name)) or METHODS.get(of.__class__, _opaque)
+    return handler(run, of, name, call)
 
 
 def _opaque(run: Run, of: Value, name: str, call: Call) -> Value:
@@ -103,6 +116,12 @@ def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
         return NOTHING
     return outside.opaque(run, Method(of, name), call)
 
+
+BY_NAME: Final[dict[tuple[type[Value], str], Callable[[Run, Any, str, Call], Value]]] = {
+    (Tensor, "backward"): gradients.of_method,
+    (ParameterValue, "backward"): gradients.of_method,
+}
+"""What a method of this name of a value of this type does."""
 
 METHODS: Final[dict[type[Value], Callable[[Run, Any, str, Call], Value]]] = {
     Either: _of_any,

@@ -9,7 +9,6 @@ from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import (
     cuts,
-    gradients,
     initialising,
     keeping,
     parameters,
@@ -17,7 +16,6 @@ from torch_doctor.static.training import (
     tensors,
 )
 from torch_doctor.static.values import (
-    NOTHING,
     Call,
     Const,
     Method,
@@ -33,9 +31,6 @@ if TYPE_CHECKING:
 
 def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     """A method of a tensor, or of something that carries one."""
-    if name == "backward":
-        gradients.backward(run, of, call.renamed(call.receiver), through="backward")
-        return NOTHING
     if name in ("requires_grad_", "retain_grad"):
         on = call.argument(0, "requires_grad")
         gathers = not (isinstance(on, Const) and not on.value)

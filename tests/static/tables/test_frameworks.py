@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 import torch.multiprocessing as workers
 
+from torch_doctor.static.libraries.accelerate import ACCELERATE
+from torch_doctor.static.libraries.deepspeed import DEEPSPEED
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.frameworks import (
-    DEEPSPEED,
     ENGINE_EVALUATORS,
     ENGINE_TRAINERS,
     FACTORIES,
@@ -20,7 +21,6 @@ from torch_doctor.static.tables.frameworks import (
     MODULE_BASES,
     OWNERS,
 )
-from torch_doctor.static.tables.hugging_face import ACCELERATE
 from torch_doctor.static.tables.launchers import LAUNCHERS
 
 if TYPE_CHECKING:

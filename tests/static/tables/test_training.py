@@ -10,9 +10,10 @@ import pytest
 import torch
 from torch import nn
 
+from torch_doctor.static.libraries.library import LibraryModel
 from torch_doctor.static.tables import models, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.models import LibraryModel, library_model
+from torch_doctor.static.tables.models import library_model
 from torch_doctor.static.tables.training import (
     GRAD_MODE_SWITCH,
     GRAD_MODES,

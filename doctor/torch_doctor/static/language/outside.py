@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static import program as p
+    from torch_doctor.static.libraries.library import Launcher
     from torch_doctor.static.run import Run
 
 
@@ -138,7 +139,7 @@ def applied(run: Run, name: str, call: Call) -> Value | None:
     return run.call(call.args[0], Call(given, {}, call.node))
 
 
-def launched(run: Run, launcher: launchers.Launcher, call: Call) -> Value | None:
+def launched(run: Run, launcher: Launcher, call: Call) -> Value | None:
     """A function of a library that runs the user's function; None when there is none to run."""
     function: Value | None = call.keywords.get(launcher.name)
     if function is None and launcher.function is not None and launcher.function < len(call.args):

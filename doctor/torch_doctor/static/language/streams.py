@@ -43,6 +43,7 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
+    from torch_doctor.static.libraries.library import PassThrough
     from torch_doctor.static.run import Run
 
 
@@ -153,7 +154,7 @@ def counting(_: Run, name: str, __: Call) -> Stream:
     return Stream(Plain(), bar=name if name in sinks.BARS else "")
 
 
-def passed_through(run: Run, passed: libraries.PassThrough, call: Call, bar: str = "") -> Value:
+def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> Value:
     """What `zip`, `enumerate`, `cycle` and their like make of what they are given: a stream of it; perhaps a progress bar."""
     position = passed.position
     given = call.argument(position, "iterable", "sequence")

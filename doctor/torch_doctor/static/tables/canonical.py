@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 
+from torch_doctor.static import libraries
+from torch_doctor.static.libraries.library import Package
+
 _AUTOCAST = (
     "torch.amp.autocast",
     "torch.amp.autocast_mode.autocast",
@@ -33,7 +36,6 @@ _FUNCTIONAL = (
 )
 _FULLY_SHARDED = "torch.distributed.fsdp.FullyShardedDataParallel"
 _DISTRIBUTED = "torch.distributed.optim"
-_TRAINERS = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
 
 ALIASES: dict[str, str] = {
     **dict.fromkeys(
@@ -73,71 +75,29 @@ ALIASES: dict[str, str] = {
     "torch.utils.data.dataloader.default_collate": "torch.utils.data.default_collate",
     "torch.utils.data._utils.collate.default_collate": "torch.utils.data.default_collate",
     "torch.utils.tensorboard.writer.SummaryWriter": "torch.utils.tensorboard.SummaryWriter",
-    **{
-        f"tqdm.{module}.tqdm": "tqdm.tqdm"
-        for module in ("auto", "std", "notebook", "autonotebook", "rich", "asyncio", "_tqdm", "gui")
-    },
-    **{f"tqdm.{module}.trange": "tqdm.trange" for module in ("auto", "std", "notebook", "autonotebook", "rich")},
-    "tqdm.tqdm_notebook": "tqdm.tqdm",
-    "tqdm.tqdm_gui": "tqdm.tqdm",
-    "tqdm.tnrange": "tqdm.trange",
-    "timm.models.create_model": "timm.create_model",
-    "timm.models.factory.create_model": "timm.create_model",
-    "timm.models._factory.create_model": "timm.create_model",
-    "timm.models.factory.create_optimizer": "timm.optim.create_optimizer",
-    "timm.optim.optim_factory.create_optimizer": "timm.optim.create_optimizer",
-    "timm.optim.optim_factory.create_optimizer_v2": "timm.optim.create_optimizer_v2",
-    "timm.optim._optim_factory.create_optimizer_v2": "timm.optim.create_optimizer_v2",
-    "timm.scheduler.scheduler_factory.create_scheduler": "timm.scheduler.create_scheduler",
-    "timm.scheduler.scheduler_factory.create_scheduler_v2": "timm.scheduler.create_scheduler_v2",
-    "timm.utils.cuda.NativeScaler": "timm.utils.NativeScaler",
-    "timm.utils.cuda.ApexScaler": "timm.utils.ApexScaler",
-    "accelerate.launchers.notebook_launcher": "accelerate.notebook_launcher",
-    "accelerate.utils.set_seed": "accelerate.set_seed",
     "torch.multiprocessing.spawn.spawn": "torch.multiprocessing.spawn",
-    "apex.parallel.distributed.DistributedDataParallel": "apex.parallel.DistributedDataParallel",
-    "apex.amp.handle.scale_loss": "apex.amp.scale_loss",
-    "apex.amp.frontend.initialize": "apex.amp.initialize",
+    **libraries.table(lambda library: library.aliases),
 }
 """Spellings that no rule below covers."""
 
-# Packages whose classes live in submodules and are public at the top, with those submodules that are public themselves.
-_ROOTS: dict[str, frozenset[str]] = {
-    "torch.nn.modules": frozenset(),
-    "torch.nn.parameter": frozenset(),
-    "torch.optim": frozenset({"lr_scheduler", "swa_utils"}),
-    "torch.utils.data": frozenset({"datapipes"}),
-    "torch.optim.lr_scheduler": frozenset(),
-    "torch_geometric.loader": frozenset(),
-    "ignite.engine": frozenset(),
-    "accelerate": frozenset({"utils", "state", "tracking"}),
-    "transformers": frozenset(),
-    "timm.optim": frozenset(),
-    "timm.scheduler": frozenset(),
-    "torch_optimizer": frozenset(),
-    "pytorch_optimizer": frozenset(),
-    "bitsandbytes.optim": frozenset(),
-    "apex.optimizers": frozenset(),
-    "segmentation_models_pytorch": frozenset({"losses", "utils", "metrics", "encoders"}),
-    "monai.data": frozenset(),
-    "skorch": frozenset(),
-    "composer": frozenset({"algorithms", "optim", "loggers", "callbacks"}),
+# Packages whose classes live in submodules and are public at the top.
+_PACKAGES: dict[str, Package] = {
+    "torch.nn.modules": Package(),
+    "torch.nn.parameter": Package(),
+    "torch.optim": Package(frozenset({"lr_scheduler", "swa_utils"})),
+    "torch.utils.data": Package(frozenset({"datapipes"})),
+    "torch.optim.lr_scheduler": Package(),
+    **libraries.table(lambda library: library.packages),
 }
-_REPEATED = frozenset({"optimization", "trainer_utils"})  # of transformers: their functions too are public at the top
 _NN = frozenset({"torch.nn.modules", "torch.nn.parameter"})  # what these hold is public in torch.nn
-_FIRST = frozenset(root.partition(".")[0] for root in _ROOTS)
-
-# Public subpackages of torchvision.models; every other module in it is the home of functions that it repeats.
-_VISION = ("detection", "segmentation", "video", "quantization", "optical_flow", "feature_extraction")
+_FIRST = frozenset(root.partition(".")[0] for root in _PACKAGES)
 
 _TREES: tuple[tuple[str, str], ...] = (  # a whole tree under another name
-    ("pytorch_lightning.", "lightning."),
-    ("lightning.pytorch.", "lightning."),
-    ("lightning_fabric.", "lightning.fabric."),
     ("torch.functional.", "torch."),
     ("torch.nn.backends.thnn.", "torch.nn."),
-    ("datasets.load.", "datasets."),
+    *libraries.every(lambda library: library.trees),
 )
+_SPELLING = libraries.table(lambda library: library.spelling)
 
 
 @functools.lru_cache(maxsize=16384)
@@ -151,10 +111,8 @@ def canonical(name: str) -> str:
     for tree, public in _TREES:
         if name.startswith(tree):
             return canonical(public + name[len(tree) :])
-    if first == "lightning":
-        return _lightning(name)
-    if first == "torchvision":
-        return _vision(name)
+    if (spelled := _SPELLING.get(first)) is not None:
+        return spelled(name)
     return _collapsed(name) if first in _FIRST else name
 
 
@@ -163,37 +121,18 @@ def _collapsed(name: str) -> str:
     parts = name.split(".")
     for length in (3, 2, 1):
         root = ".".join(parts[:length])
-        public = _ROOTS.get(root)
-        if public is None or len(parts) <= length or parts[length] in public:
+        package = _PACKAGES.get(root)
+        if package is None or len(parts) <= length or parts[length] in package.submodules:
             continue
         home = "torch.nn" if root in _NN else root
         for index in range(length, len(parts)):
             if parts[index][:1].isupper():
                 return _aliased(home, parts[index:])
-        if root == "transformers" and parts[1] in _REPEATED:
-            return f"transformers.{parts[-1]}"
+        if parts[length] in package.functions_of:
+            return f"{root}.{parts[-1]}"
     return name
 
 
 def _aliased(home: str, rest: list[str]) -> str:
     found = f"{home}.{rest[0]}"
     return ".".join((ALIASES.get(found, found), *rest[1:]))
-
-
-def _lightning(name: str) -> str:
-    parts = name.split(".")
-    for index, part in enumerate(parts):
-        if part in _TRAINERS:
-            return ".".join(("lightning", *parts[index:]))
-    return name
-
-
-def _vision(name: str) -> str:
-    """Drop the module between torchvision.models, or a public package in it, and what it repeats."""
-    match name.split("."):
-        case [_, "models", package, _, rest, *more] if package in _VISION:
-            return ".".join(("torchvision.models", package, rest, *more))
-        case [_, "models", module, rest, *more] if module not in _VISION and module[0].islower() and rest[0] != "_":
-            return ".".join(("torchvision.models", rest, *more))
-        case _:
-            return name

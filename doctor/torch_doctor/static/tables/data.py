@@ -1,40 +1,19 @@
 """Datasets, their order, and what puts rows in another one.
 
-Sources: https://docs.pytorch.org/docs/stable/data.html, https://docs.pytorch.org/vision/stable/datasets.html and the
-documentation of each package named. All names are canonical (`canonical.canonical`).
+Source: https://docs.pytorch.org/docs/stable/data.html. All names are canonical (`canonical.canonical`).
 """
 
 from __future__ import annotations
 
 import functools
 
+from torch_doctor.static import libraries
+from torch_doctor.static.libraries.library import DATA_LOADER
 from torch_doctor.static.tables import words
 
-LOADER_PARAMETERS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(
-        (
-            "torch.utils.data.DataLoader",
-            "torchdata.stateful_dataloader.StatefulDataLoader",
-            "accelerate.data_loader.DataLoaderShard",
-        ),
-        words(
-            """
-            dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout
-            worker_init_fn
-            """
-        ),
-    ),
-    **dict.fromkeys(
-        ("torch_geometric.loader.DataLoader", "torch_geometric.data.DataLoader", "torch_geometric.data.DataListLoader"),
-        ("dataset", "batch_size", "shuffle"),
-    ),
-    "torch_geometric.loader.DataListLoader": ("dataset", "batch_size", "shuffle"),
-    "torch_geometric.loader.DenseDataLoader": ("dataset", "batch_size", "shuffle"),
-    "monai.data.DataLoader": ("dataset", "num_workers"),
-    "monai.data.ThreadDataLoader": ("dataset",),
-    "torchio.SubjectsLoader": ("dataset",),
-    "dgl.dataloading.GraphDataLoader": ("dataset", "collate_fn"),
-    "dgl.dataloading.pytorch.GraphDataLoader": ("dataset", "collate_fn"),
+LOADER_PARAMETERS = {
+    "torch.utils.data.DataLoader": DATA_LOADER,
+    **libraries.table(lambda library: library.loader_parameters),
 }
 """The positional parameters of loaders that take, and mean, what `DataLoader` does: without `shuffle` the stored order."""
 
@@ -57,9 +36,7 @@ ITERABLE = frozenset(
         "torch.utils.data.ChainDataset",
         "torch.utils.data.IterDataPipe",
         "torch.utils.data.datapipes.datapipe.IterDataPipe",
-        "webdataset.WebDataset",
-        "litdata.StreamingDataset",
-        "streaming.StreamingDataset",
+        *libraries.every(lambda library: library.iterable),
     }
 )
 """Datasets that give their rows in an order of their own: a loader cannot shuffle them."""
@@ -70,16 +47,7 @@ _MAP_STYLE = (
     "torch.utils.data.ConcatDataset",
     "torch.utils.data.StackDataset",
     "torch.utils.data.Dataset",
-    "torchvision.datasets.",
-    "torchaudio.datasets.",
-    "torch_geometric.datasets.",
-    "torch_geometric.data.Dataset",
-    "torch_geometric.data.InMemoryDataset",
-    "dgl.data.",
-    "monai.data.Dataset",
-    "monai.data.CacheDataset",
-    "torchio.SubjectsDataset",
-    "medmnist.",
+    *libraries.every(lambda library: library.map_style),
 )
 
 
@@ -91,7 +59,7 @@ def iterable(name: str) -> bool | None:
     return False if name.startswith(_MAP_STYLE) and name.rpartition(".")[2][:1].isupper() else None
 
 
-STORED = ("torchvision.datasets.", "torchaudio.datasets.", "torch_geometric.datasets.", "dgl.data.", "medmnist.")
+STORED = libraries.every(lambda library: library.stored)
 """Where datasets come from whose rows nobody has put in another order before they are there."""
 
 PREPARING = frozenset(
@@ -100,13 +68,9 @@ PREPARING = frozenset(
 """Parameters of datasets that say how rows are prepared, not which ones they are."""
 
 REORDERING = frozenset(
-    words(
-        """
-        random.shuffle random.sample numpy.random.shuffle numpy.random.permutation numpy.random.choice torch.randperm
-        sklearn.utils.shuffle sklearn.utils.resample sklearn.model_selection.train_test_split
-        torch.utils.data.random_split
-        sklearn.model_selection.ShuffleSplit sklearn.model_selection.StratifiedShuffleSplit
-        """
+    (
+        *words("random.shuffle random.sample torch.randperm torch.utils.data.random_split"),
+        *libraries.every(lambda library: library.reordering),
     )
 )
 """Functions that put something in random order, or draw from it."""
@@ -115,8 +79,11 @@ REORDERING_METHODS = frozenset(("shuffle", "sample", "permutation", "train_test_
 """Methods of what is not known that do the same."""
 
 
-_DRAWING = ("numpy.random.", "random.", "sklearn.datasets.make_", "torch.rand", "torch.normal", "torch.bernoulli")
-_NO_DRAW = ("numpy.random.seed", "numpy.random.default_rng", "numpy.random.RandomState", "random.seed", "random.Random")
+_DRAWING = (
+    *words("random. torch.rand torch.normal torch.bernoulli"),
+    *libraries.every(lambda library: library.drawing),
+)
+_NO_DRAW = ("random.seed", "random.Random", *libraries.every(lambda library: library.no_drawing))
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,22 +1,13 @@
 """Data sets whose items are known without reading them, and what wraps a data set.
 
-Sources: https://docs.pytorch.org/docs/stable/data.html, https://docs.pytorch.org/vision/stable/datasets.html.
+Source: https://docs.pytorch.org/docs/stable/data.html.
 """
 
 from __future__ import annotations
 
-from torch_doctor.static.tables import words
+from torch_doctor.static import libraries
 
-LABELLED: frozenset[str] = frozenset(
-    f"torchvision.datasets.{name}"
-    for name in words(
-        """
-        MNIST FashionMNIST KMNIST EMNIST QMNIST USPS SEMEION CIFAR10 CIFAR100 SVHN STL10 ImageFolder DatasetFolder
-        ImageNet GTSRB Food101 Flowers102 StanfordCars FGVCAircraft DTD EuroSAT Country211 PCAM RenderedSST2 Omniglot
-        Caltech256 FakeData SUN397 FER2013
-        """
-    )
-)
+LABELLED = frozenset(libraries.every(lambda library: library.labelled))
 """Data sets of pairs whose second half is the number of a class, an integer of Python's."""
 TARGETS_CHANGED = ("target_transform", "target_transforms", "transforms")
 """Arguments of theirs that make something else of it."""
@@ -26,9 +17,5 @@ JOINS: frozenset[str] = frozenset(("torch.utils.data.ConcatDataset",))
 """The same of each data set in a list."""
 TENSORS = "torch.utils.data.TensorDataset"
 LOADER = "torch.utils.data.DataLoader"
-ROWS: dict[str, tuple[int, int]] = {
-    **{f"torchvision.datasets.{name}": (60_000, 10_000) for name in ("MNIST", "FashionMNIST", "KMNIST")},
-    **{f"torchvision.datasets.{name}": (50_000, 10_000) for name in ("CIFAR10", "CIFAR100")},
-    "torchvision.datasets.USPS": (7_291, 2_007),
-}
+ROWS = libraries.table(lambda library: library.rows)
 """How many rows they have with `train=True`, their default, and with `train=False`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from torch_doctor.static.tables import words
+
 Act: TypeAlias = Literal[
     "forward",
     "loss",
@@ -39,6 +41,7 @@ class Framework:
 
     name: str
     module_bases: frozenset[str] = frozenset()  # modules whose steps the framework calls
+    data_modules: frozenset[str] = frozenset()  # those of them that hold data, and are no modules of torch
     hooks: frozenset[str] = frozenset()  # methods of those that it calls while training or evaluating
     training_hooks: frozenset[str] = frozenset()  # in training mode, with gradients, its result is the loss
     evaluation_hooks: frozenset[str] = frozenset()  # in evaluation mode, without gradients
@@ -52,3 +55,21 @@ class Framework:
 
 
 LOOP = Method(("loop",))
+_RUNS = dict.fromkeys(
+    ("train", "fit", "run", "learn", "evaluate", "val", "predict", "fit_batch", "evaluate_batch"), LOOP
+)
+
+
+def trainers(
+    name: str, owners: str, *, module_bases: tuple[str, ...] = (), training_hooks: tuple[str, ...] = ()
+) -> Framework:
+    """Declare classes that take a model and run the whole loop themselves, from a text that lists them."""
+    return Framework(
+        name=name,
+        module_bases=frozenset(module_bases),
+        owners=frozenset(words(owners)),
+        training_hooks=frozenset(training_hooks),
+        methods=_RUNS,
+        owns_mode=True,
+        owns_gradients=True,
+    )

@@ -3,19 +3,10 @@
 from __future__ import annotations
 
 import functools
-from typing import Literal, NamedTuple, TypeAlias
 
+from torch_doctor.static import libraries
+from torch_doctor.static.libraries.library import PassThrough
 from torch_doctor.static.tables import words
-
-Style: TypeAlias = Literal["same", "enumerate", "zip", "cycle"]
-
-
-class PassThrough(NamedTuple):
-    """Where a function has the iterable whose items it gives, and how."""
-
-    position: int
-    style: Style = "same"  # enumerate: (index, item); zip: one item of each argument; cycle: without an end
-
 
 _BUILTINS = frozenset(
     (
@@ -41,36 +32,8 @@ HARMLESS: frozenset[str] = frozenset(
             heapq html http importlib inspect io itertools json linecache locale logging lzma math numbers operator
             os pathlib pickle pkgutil platform pprint queue random re resource secrets select shelve shlex shutil
             signal socket sqlite3 statistics string struct subprocess sys tarfile tempfile textwrap time tracemalloc
-            types typing typing_extensions unicodedata urllib uuid warnings weakref xml zipfile zlib traceback
-            faulthandler ctypes bz2 pstats distutils codecs
-            """
-        ),
-        # Numbers, data, pictures, sound, text
-        *words(
-            """
-            numpy scipy pandas polars pyarrow sklearn statsmodels matplotlib seaborn plotly bokeh PIL cv2 skimage
-            imageio albumentations imgaug h5py zarr lmdb netCDF4 xarray nibabel librosa soundfile nltk spacy
-            sentencepiece tokenizers jieba sacrebleu rouge_score jiwer datasets networkx rdkit numba joblib dill
-            cloudpickle msgpack pycocotools lxml gym gymnasium tabulate prettytable termcolor colorama rich tqdm
-            fastprogress alive_progress progressbar halo psutil pynvml GPUtil yaml toml tomllib ruamel requests
-            gdown boto3 s3fs fsspec huggingface_hub kaggle kagglehub IPython ipywidgets google umap imblearn
-            easydict addict yacs omegaconf ml_collections munch attr attrs pydantic simple_parsing configargparse
-            docopt loguru absl.logging absl.flags torch_scatter torch_sparse einops safetensors orjson ujson regex
-            pkbar torchnet.meter timm.utils.metrics six packaging tiktoken pyparsing faiss annoy
-            """
-        ),
-        # Trackers: watch adds hooks that read
-        *words(
-            """
-            wandb mlflow tensorboard tensorboardX tensorboard_logger visdom comet_ml neptune clearml aim swanlab
-            livelossplot dvclive aimstack trackio hiddenlayer
-            """
-        ),
-        # Measures and summaries: they run a forward and put the mode back
-        *words(
-            """
-            torchmetrics evaluate torcheval torchsummary torchsummaryX torchinfo torchviz fvcore thop
-            pytorch_model_summary pytorch_msssim lpips pytorch_fid ignite.metrics seqeval codecarbon
+            types typing typing_extensions tomllib unicodedata urllib uuid warnings weakref xml zipfile zlib traceback
+            faulthandler functools ctypes bz2 pstats distutils codecs
             """
         ),
         # torch and its own
@@ -83,11 +46,6 @@ HARMLESS: frozenset[str] = frozenset(
             torch.serialization torch.save torch.load torch.manual_seed torch.seed torch.set_printoptions
             torch.jit.save torch.distributions torch.testing torch.special torch.linalg torch.fft torch.sparse
             torch.nested torch.nn.utils.rnn torch.nn.utils.parameters_to_vector torch.nn.utils.get_total_norm
-            torchvision.utils torchvision.transforms torchvision.datasets torchvision.io torchvision.ops
-            torchvision.tv_tensors torchaudio.transforms torchaudio.functional torchaudio.datasets torchaudio.load
-            torchaudio.save torchtext.data.metrics torchtext.vocab torchtext.datasets torchtext.data.utils
-            torch_geometric.data torch_geometric.datasets torch_geometric.utils torch_geometric.transforms
-            torch_geometric.seed_everything torch_geometric.loader
             """
         ),
         *(
@@ -105,31 +63,13 @@ HARMLESS: frozenset[str] = frozenset(
                 ),
             )
         ),
-        # Of frameworks: seeds, tokenizers, logging
-        *words(
-            """
-            transformers.set_seed transformers.AutoTokenizer transformers.AutoConfig transformers.AutoProcessor
-            transformers.logging transformers.utils.logging transformers.AutoImageProcessor
-            transformers.HfArgumentParser transformers.AutoFeatureExtractor transformers.BertTokenizer
-            transformers.GPT2Tokenizer transformers.TrainingArguments transformers.DataCollatorWithPadding
-            transformers.DataCollatorForLanguageModeling accelerate.logging accelerate.set_seed
-            accelerate.utils.ProjectConfiguration lightning.seed_everything timm.utils.accuracy
-            timm.utils.AverageMeter timm.utils.random_seed timm.utils.update_summary timm.utils.reduce_tensor
-            timm.utils.setup_default_logging timm.data.resolve_data_config timm.data.create_transform
-            ray.tune.report ray.train.report ray.air.session.report ray.init ray.shutdown optuna.create_study
-            optuna.trial optuna.exceptions optuna.TrialPruned optuna.logging hydra.utils.get_original_cwd
-            hydra.utils.to_absolute_path horovod.torch.rank horovod.torch.size horovod.torch.local_rank
-            horovod.torch.init horovod.torch.allreduce horovod.torch.broadcast_parameters functools
-            horovod.torch.broadcast_optimizer_state deepspeed.init_distributed deepspeed.add_config_arguments
-            """
-        ),
+        *libraries.every(lambda library: library.harmless),
     )
 )
 """Packages, modules and functions that never step, clear, run a backward or switch the mode of what they are given."""
 
 HARMFUL: frozenset[str] = frozenset(
     {
-        "wandb.agent",
         "functools.reduce",
         "torch.cuda.make_graphed_callables",
         "torch.cuda.graph",
@@ -137,12 +77,7 @@ HARMFUL: frozenset[str] = frozenset(
         "torch.cuda.CUDAGraph",
         "itertools.starmap",
         "itertools.accumulate",
-        "joblib.Parallel",
-        "sklearn.model_selection.cross_val_score",
-        "sklearn.model_selection.cross_validate",
-        "sklearn.model_selection.GridSearchCV",
-        "scipy.optimize.minimize",
-        "scipy.optimize.root",
+        *libraries.every(lambda library: library.harmful),
     }
 )
 """The exceptions among them: they call what they are given, or hand on what may."""
@@ -177,36 +112,25 @@ PASS_THROUGH: dict[str, PassThrough] = {
     "itertools.zip_longest": PassThrough(0, "zip"),
     "itertools.takewhile": PassThrough(1),
     "itertools.dropwhile": PassThrough(1),
-    # https://tqdm.github.io; its other spellings are canonical here
-    "tqdm.tqdm": PassThrough(0),
-    "tqdm.contrib.tenumerate": PassThrough(0, "enumerate"),
-    "tqdm.contrib.tzip": PassThrough(0, "zip"),
-    # https://rich.readthedocs.io/en/stable/progress.html
-    "rich.progress.track": PassThrough(0),
-    # https://fastprogress.fast.ai
-    "fastprogress.progress_bar": PassThrough(0),
-    "fastprogress.master_bar": PassThrough(0),
-    "fastprogress.fastprogress.progress_bar": PassThrough(0),
-    "fastprogress.fastprogress.master_bar": PassThrough(0),
-    "alive_progress.alive_it": PassThrough(0),
-    "progressbar.progressbar": PassThrough(0),
-    "more_itertools.peekable": PassThrough(0),
-    "accelerate.skip_first_batches": PassThrough(0),
+    **libraries.table(lambda library: library.passes),
 }
 """Functions that give the items of an argument, in its order (sorted and reversed aside)."""
 
 PLAIN = frozenset(
-    words(
-        """
-        numpy math os time argparse json random logging sys pathlib yaml pandas matplotlib datetime collections
-        itertools re sklearn scipy warnings string glob csv pickle shutil cv2 PIL click
-        """
+    (
+        *words(
+            """
+            math os time argparse json random logging sys pathlib datetime collections itertools re warnings string glob
+            csv pickle shutil
+            """
+        ),
+        *libraries.every(lambda library: library.plain),
     )
 )
 """Packages whose harmless functions return numbers, strings, arrays or settings."""
 
-MEANS = frozenset(words("numpy.mean numpy.average numpy.nanmean statistics.mean statistics.fmean"))
+MEANS = frozenset(("statistics.mean", "statistics.fmean", *libraries.every(lambda library: library.means)))
 """Functions that return the mean of a list of numbers."""
 
-RANGES = frozenset({"range", "tqdm.trange", "itertools.count", "torch.arange", "numpy.arange"})
+RANGES = frozenset({"range", "itertools.count", "torch.arange", *libraries.every(lambda library: library.ranges)})
 """Calls that count."""

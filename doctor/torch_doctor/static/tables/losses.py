@@ -5,24 +5,9 @@ Source: https://docs.pytorch.org/docs/stable/nn.html#loss-functions and nn.funct
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from torch_doctor.static import libraries
+from torch_doctor.static.tables.loss import Loss
 from torch_doctor.trace.words import Kind
-
-
-@dataclass(frozen=True, slots=True)
-class Loss:
-    """What is known of one loss."""
-
-    expects: Kind  # of its input; UNKNOWN where any numbers will do
-    input: int = 0  # position in the call (of the module, or of the function)
-    target: int | None = 1  # None: it has no target, or no single one
-    input_name: str = "input"
-    target_name: str = "target"
-    reduction_default: str = "mean"
-    classes: bool = False  # targets may be class indices
-    symmetric: bool = False  # input and target may change places
-
 
 _SCORES = Loss(Kind.LOGITS)
 _CLASSES = Loss(Kind.LOGITS, classes=True)
@@ -66,13 +51,10 @@ LOSSES: dict[str, Loss] = {
     "torch.nn.functional.linear_cross_entropy": Loss(Kind.UNKNOWN, target=2, classes=True),
     "torch.nn.PoissonNLLLoss": Loss(Kind.UNKNOWN, input_name="log_input"),  # its function calls it input
     "torch.nn.NLLLoss2d": Loss(Kind.LOG_PROBABILITIES, classes=True),
-    # https://docs.pytorch.org/vision/stable/generated/torchvision.ops.sigmoid_focal_loss.html
-    "torchvision.ops.sigmoid_focal_loss": Loss(
-        Kind.LOGITS, input_name="inputs", target_name="targets", reduction_default="none"
-    ),
+    **libraries.table(lambda library: library.losses),
 }
 
-FUNCTIONAL = frozenset(name for name in LOSSES if name.startswith(("torch.nn.functional.", "torchvision.ops.")))
+FUNCTIONAL = frozenset(name for name in LOSSES if name.rpartition(".")[2].islower())
 """The losses that are functions: a call computes one."""
 CLASSES = frozenset(LOSSES) - FUNCTIONAL
 """The losses that are classes: a call builds a module."""

@@ -7,20 +7,13 @@ https://docs.pytorch.org/docs/stable/tensor_view.html, https://numpy.org/doc/sta
 
 from __future__ import annotations
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
 SHARING: frozenset[str] = frozenset(("torch.from_numpy", "torch.as_tensor"))
 """Functions whose tensor has the memory of the array that they are given; `torch.tensor` copies."""
 
-ARRAYS: frozenset[str] = frozenset(
-    f"numpy.{name}"
-    for name in words(
-        """
-        zeros ones empty full zeros_like ones_like empty_like full_like array arange linspace concatenate stack vstack
-        hstack copy load loadtxt genfromtxt
-        """
-    )
-)
+ARRAYS = frozenset(libraries.every(lambda library: library.arrays))
 """Functions that return an array of its own."""
 
 VIEWS: frozenset[str] = frozenset(
@@ -36,12 +29,5 @@ VIEWS: frozenset[str] = frozenset(
 CHANGING: frozenset[str] = frozenset(words("fill sort partition put itemset resize setfield byteswap"))
 """Methods of arrays that change their numbers in place."""
 
-CHANGING_FIRST: frozenset[str] = frozenset(
-    words(
-        """
-        numpy.copyto numpy.put numpy.place numpy.putmask numpy.put_along_axis numpy.fill_diagonal numpy.random.shuffle
-        random.shuffle
-        """
-    )
-)
+CHANGING_FIRST = frozenset(("random.shuffle", *libraries.every(lambda library: library.changing_first)))
 """Functions that change the numbers of their first argument in place; any other changes those of `out`."""

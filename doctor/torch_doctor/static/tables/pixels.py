@@ -1,51 +1,23 @@
-"""Pictures as they are stored, in numbers from 0 to 255, and what leaves them so.
-
-Sources: https://docs.pytorch.org/vision/stable/transforms.html, https://docs.pytorch.org/vision/stable/io.html,
-https://docs.pytorch.org/vision/stable/datasets.html, https://pillow.readthedocs.io/en/stable/reference/Image.html and
-https://docs.opencv.org/4.x/d4/da8/group__imgcodecs.html.
-"""
+"""Pictures as they are stored, in numbers from 0 to 255, and what leaves them so."""
 
 from __future__ import annotations
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
-READERS: frozenset[str] = frozenset(
-    words("cv2.imread cv2.imdecode imageio.imread imageio.v2.imread imageio.v3.imread skimage.io.imread")
-)
+READERS = frozenset(libraries.every(lambda library: library.picture_readers))
 """Functions that return a picture as an array of bytes. Not: `matplotlib.pyplot.imread`, which scales what it reads of PNG."""
-PICTURES: frozenset[str] = frozenset(("PIL.Image.open",))
+PICTURES = frozenset(libraries.every(lambda library: library.pictures))
 """Functions that return a picture of which an array of bytes can be made."""
-TENSOR_READERS: frozenset[str] = frozenset(
-    (
-        *words(
-            """
-            torchvision.io.read_image torchvision.io.decode_image torchvision.io.decode_jpeg torchvision.io.decode_png
-            torchvision.transforms.functional.pil_to_tensor torchvision.transforms.v2.functional.pil_to_tensor
-            """
-        ),
-    )
-)
+TENSOR_READERS = frozenset(libraries.every(lambda library: library.picture_tensors))
 """Functions that return a picture as a tensor of bytes."""
 
-DRAWS = {"torch.randint": True, "numpy.random.randint": False}
+DRAWS = {"torch.randint": True, **libraries.table(lambda library: library.picture_draws)}
 """Functions that make pictures up where they draw bytes, and whether as a tensor."""
 BYTES = 256
 """So many numbers does a byte have."""
 
-KEEPING: frozenset[str] = frozenset(
-    (
-        *(
-            f"numpy.{name}"
-            for name in words(
-                """
-                array asarray ascontiguousarray float32 float64 transpose moveaxis swapaxes expand_dims squeeze stack
-                concatenate vstack reshape flip fliplr flipud rot90 copy
-                """
-            )
-        ),
-        *(f"cv2.{name}" for name in words("resize cvtColor flip rotate copyMakeBorder transpose warpAffine")),
-    )
-)
+KEEPING = frozenset(libraries.every(lambda library: library.picture_functions))
 """Functions of arrays that give the same numbers, others of the same range, or more of them."""
 KEEPING_METHODS: frozenset[str] = frozenset(
     words(
@@ -60,32 +32,15 @@ TENSORS: frozenset[str] = frozenset(
 )
 """Functions that make a tensor of the numbers of an array."""
 
-_TRANSFORMS = ("torchvision.transforms", "torchvision.transforms.v2", "torchvision.transforms.transforms")
-TO_BYTES: frozenset[str] = frozenset(
-    f"{package}.{name}" for package in _TRANSFORMS for name in ("PILToTensor", "ToImage", "ToImageTensor")
-)
+TO_BYTES = frozenset(libraries.every(lambda library: library.to_bytes))
 """Transforms that make a tensor of bytes of a picture."""
-TO_DTYPE: frozenset[str] = frozenset(f"{package}.ToDtype" for package in _TRANSFORMS)
+TO_DTYPE = frozenset(libraries.every(lambda library: library.to_dtype))
 """Transforms that change the dtype, and the range where they are told `scale=True`."""
-SPATIAL: frozenset[str] = frozenset(
-    f"{package}.{name}"
-    for package in _TRANSFORMS
-    for name in words(
-        """
-        Resize CenterCrop RandomCrop RandomResizedCrop RandomHorizontalFlip RandomVerticalFlip RandomRotation Pad
-        RandomAffine RandomPerspective FiveCrop TenCrop ColorJitter Grayscale RandomGrayscale
-        """
-    )
-)
+SPATIAL = frozenset(libraries.every(lambda library: library.spatial))
 """Transforms that move or mix the numbers of a picture, and leave their range."""
-COMPOSED: frozenset[str] = frozenset(f"{package}.Compose" for package in _TRANSFORMS)
+COMPOSED = frozenset(libraries.every(lambda library: library.composed_transforms))
 
-HELD: dict[str, str] = {
-    **dict.fromkeys(
-        (f"torchvision.datasets.{name}" for name in words("MNIST FashionMNIST KMNIST EMNIST QMNIST")), "tensor"
-    ),
-    **dict.fromkeys((f"torchvision.datasets.{name}" for name in words("CIFAR10 CIFAR100 SVHN STL10")), "array"),
-}
+HELD = libraries.table(lambda library: library.held)
 """Data sets whose attribute `data` has all their pictures as bytes, and whether it is a tensor or an array."""
 
 LAYERS: frozenset[str] = frozenset(
@@ -97,5 +52,5 @@ SHAPING: frozenset[str] = frozenset(
     f"torch.nn.{name}" for name in words("Flatten Unflatten Identity ZeroPad2d ReflectionPad2d ReplicationPad2d")
 )
 """Layers that leave the numbers as they are."""
-MODELS = ("torchvision.models.", "timm.create_model", "timm.models.")
+MODELS = libraries.every(lambda library: library.picture_models)
 """Where models come from that take pictures from 0 to 1, or standardised ones."""

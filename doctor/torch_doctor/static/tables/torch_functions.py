@@ -1,4 +1,4 @@
-"""What the functions of torch return, and some of libraries close to it.
+"""What functions return, those of torch and some of libraries close to it.
 
 Sources: https://docs.pytorch.org/docs/stable/: torch.html, nn.functional.html, special.html, linalg.html, fft.html.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.functions import (
     BOTH,
@@ -161,17 +162,6 @@ _ELSEWHERE = {
     # A Variable is the tensor itself, without its graph (tried on torch 2.13).
     "torch.autograd.Variable": Function(graph=False),
     "torch.clip_": replace(NUMBERS, in_place=True),
-    # vision/stable/ops.html
-    **{f"torchvision.ops.{name}": LABELS for name in ("nms", "batched_nms")},
-    **{
-        f"torchvision.ops.{name}": OTHER
-        for name in ("box_iou", "generalized_box_iou", "box_convert", "roi_align", "roi_pool")
-    },
-    # https://einops.rocks
-    "einops.rearrange": KEPT,
-    "einops.repeat": KEPT,
-    "einops.reduce": OTHER,
-    "einops.einsum": OTHER,
 }
 
 FUNCTIONS: dict[str, Function] = {
@@ -179,5 +169,6 @@ FUNCTIONS: dict[str, Function] = {
     **{f"torch.{name}": function for name, function in _TORCH_ONLY.items()},
     **{f"torch.nn.functional.{name}": function for name, function in _FUNCTIONAL.items()},
     **_ELSEWHERE,
+    **libraries.table(lambda library: library.functions),
 }
 """Functions by canonical name."""

@@ -1,17 +1,19 @@
 """The parts of a training loop that are no layers: optimizers, schedulers, scalers, modes, loaders, checkpoints.
 
 Sources: https://docs.pytorch.org/docs/stable/ (optim, amp, data, nn.html#utilities, generated/torch.no_grad.html ...)
-and the documentation of each package named. All names are canonical (`canonical.canonical`).
+All names are canonical (`canonical.canonical`).
 """
 
 from __future__ import annotations
 
 import functools
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
-Position: TypeAlias = int
+if TYPE_CHECKING:
+    from torch_doctor.static.libraries.library import Position
 
 # Optimizers ----------------------------------------------------------------------------------------------------------
 
@@ -25,91 +27,21 @@ OPTIMIZERS: frozenset[str] = frozenset(
             )
         ),
         "torch.distributed.optim.ZeroRedundancyOptimizer",
-        "transformers.AdamW",
-        "transformers.Adafactor",
-        "transformers.BertAdam",
-        "pytorch_transformers.AdamW",
-        "pytorch_transformers.optimization.AdamW",
-        "pytorch_pretrained_bert.BertAdam",
-        "pytorch_pretrained_bert.optimization.BertAdam",
-        "pytorch_pretrained_bert.OpenAIAdam",
-        "deepspeed.ops.adam.FusedAdam",
-        "deepspeed.ops.adam.DeepSpeedCPUAdam",
-        "deepspeed.ops.lamb.FusedLamb",
-        "deepspeed.ops.lion.FusedLion",
-        "fairscale.optim.OSS",
-        "fairscale.optim.oss.OSS",
-        "lion_pytorch.Lion",
-        "lion_pytorch.lion_pytorch.Lion",
-        "adabelief_pytorch.AdaBelief",
-        "adabound.AdaBound",
-        "adamp.AdamP",
-        "adamp.SGDP",
-        "adan_pytorch.Adan",
-        "adan_pytorch.adan.Adan",
-        "came_pytorch.CAME",
-        "galore_torch.GaLoreAdamW",
-        "galore_torch.GaLoreAdamW8bit",
-        "galore_torch.GaLoreAdafactor",
-        "madgrad.MADGRAD",
-        "madgrad.MirrorMADGRAD",
-        "prodigyopt.Prodigy",
-        "pytorch_lamb.Lamb",
-        "radam.RAdam",
-        "ranger.Ranger",
-        "ranger21.Ranger21",
-        "composer.optim.DecoupledAdamW",
-        "composer.optim.DecoupledSGDW",
-        "mup.MuAdam",
-        "mup.MuAdamW",
-        "mup.MuSGD",
-        "geoopt.optim.RiemannianAdam",
-        "geoopt.optim.RiemannianSGD",
-        "geoopt.RiemannianAdam",
-        "geoopt.RiemannianSGD",
+        *libraries.every(lambda library: library.optimizers),
     )
 )
 OPTIMIZER_BASES = frozenset({"torch.optim.Optimizer"})
 
-_OPTIMIZER_PACKAGES = (  # every class of these is an optimizer, but for what follows
-    *words(
-        """
-        torch_optimizer. pytorch_optimizer. bitsandbytes.optim. apex.optimizers. apex.contrib.optimizers.
-        timm.optim. dadaptation. schedulefree. optimi. heavyball. torchao.optim. colossalai.nn.optimizer.
-        """
-    ),
-)
-_NO_OPTIMIZERS = frozenset(
-    {
-        "bitsandbytes.optim.GlobalOptimManager",
-        "timm.optim.Lookahead",
-        "torch_optimizer.Lookahead",
-        "pytorch_optimizer.Lookahead",
-    }
-)
+_OPTIMIZER_PACKAGES = libraries.every(lambda library: library.optimizer_packages)  # each class, but for what follows
+_NO_OPTIMIZERS = frozenset(libraries.every(lambda library: library.no_optimizers))
 
-OPTIMIZER_FACTORIES: dict[str, Position] = {
-    "timm.optim.create_optimizer": 1,
-    "timm.optim.create_optimizer_v2": 0,
-}
+OPTIMIZER_FACTORIES = libraries.table(lambda library: library.optimizer_factories)
 """Functions that build an optimizer, by the position of the model whose parameters it takes."""
 
-OPTIMIZER_WRAPPERS: dict[str, Position] = {
-    "horovod.torch.DistributedOptimizer": 0,
-    "timm.optim.Lookahead": 0,
-    "torch_optimizer.Lookahead": 0,
-    "pytorch_optimizer.Lookahead": 0,
-    "opacus.optimizers.DPOptimizer": 0,
-    "apex.fp16_utils.FP16_Optimizer": 0,
-    "apex.contrib.optimizers.FP16_Optimizer": 0,
-    "apex.parallel.LARC": 0,
-    "apex.parallel.LARC.LARC": 0,
-}
+OPTIMIZER_WRAPPERS = libraries.table(lambda library: library.optimizer_wrappers)
 """Calls whose result steps the optimizer at this position, which it holds."""
 
-OPTIMIZER_STEPS: dict[str, Position] = {
-    "torch_xla.core.xla_model.optimizer_step": 0,
-}
+OPTIMIZER_STEPS = libraries.table(lambda library: library.optimizer_steps)
 """Functions that step the optimizer at this position."""
 
 
@@ -125,23 +57,13 @@ def optimizer_of(name: str) -> bool:
 
 # Schedulers ----------------------------------------------------------------------------------------------------------
 
-SCHEDULERS: frozenset[str] = frozenset(
-    (
-        "torch.optim.swa_utils.SWALR",
-        "diffusers.optimization.get_scheduler",
-        "transformers.get_scheduler",
-        "warmup_scheduler.GradualWarmupScheduler",
-        "cosine_annealing_warmup.CosineAnnealingWarmupRestarts",
-        "pl_bolts.optimizers.lr_scheduler.LinearWarmupCosineAnnealingLR",
-        "flash.core.optimizers.LinearWarmupCosineAnnealingLR",
-        "deepspeed.runtime.lr_schedules.WarmupLR",
-        "deepspeed.runtime.lr_schedules.WarmupDecayLR",
-    )
-)
+SCHEDULERS = frozenset(("torch.optim.swa_utils.SWALR", *libraries.every(lambda library: library.schedulers)))
 SCHEDULER_BASES = frozenset({"torch.optim.lr_scheduler.LRScheduler"})
-SCHEDULER_PAIRS = frozenset({"timm.scheduler.create_scheduler", "timm.scheduler.create_scheduler_v2"})
+SCHEDULER_PAIRS = frozenset(libraries.every(lambda library: library.scheduler_pairs))
 """Factories that return (scheduler, number of epochs)."""
-_SCHEDULER_PACKAGES = ("torch.optim.lr_scheduler.", "timm.scheduler.", "pytorch_warmup.", "diffusers.optimization.get_")
+_SCHEDULER_PACKAGES = ("torch.optim.lr_scheduler.", *libraries.every(lambda library: library.scheduler_packages))
+_SCHEDULER_FUNCTIONS = frozenset(libraries.every(lambda library: library.scheduler_functions))
+_SCHEDULES = frozenset(libraries.every(lambda library: library.schedules))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -150,9 +72,9 @@ def scheduler_of(name: str) -> bool:
     if name in SCHEDULERS:
         return True
     package, _, last = name.rpartition(".")
-    if package in ("transformers", "diffusers.optimization", "pytorch_transformers"):
+    if package in _SCHEDULER_FUNCTIONS:
         return last.startswith("get_") and "schedule" in last
-    if package in ("pytorch_transformers.optimization", "pytorch_pretrained_bert.optimization"):
+    if package in _SCHEDULES:
         return last.endswith("Schedule")
     return name.startswith(_SCHEDULER_PACKAGES) and last[:1].isupper()
 
@@ -163,15 +85,15 @@ SCALERS = frozenset(
     {
         "torch.amp.GradScaler",
         "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler",
-        "fairscale.optim.grad_scaler.ShardedGradScaler",
+        *libraries.every(lambda library: library.scalers),
     }
 )
-SCALER_CALLS = frozenset({"timm.utils.NativeScaler", "timm.utils.ApexScaler"})
+SCALER_CALLS = frozenset(libraries.every(lambda library: library.scaler_calls))
 """Scalers that are called: scaler(loss, optimizer, ...) runs backward, clips, steps; it does not clear."""
 AUTOCASTS = frozenset({"torch.autocast"})
-SCALED_LOSSES = frozenset({"apex.amp.scale_loss"})
+SCALED_LOSSES = frozenset(libraries.every(lambda library: library.scaled_losses))
 """Context managers over (loss, optimizer) that give the loss to call backward on."""
-PREPARES = frozenset({"apex.amp.initialize", "intel_extension_for_pytorch.optimize"})
+PREPARES = frozenset(libraries.every(lambda library: library.prepares))
 """Functions that return the model and the optimizer that they are given, in that order, or the model alone."""
 
 # Gradient modes ------------------------------------------------------------------------------------------------------
@@ -193,10 +115,7 @@ CLIPS: dict[str, Position] = {
     "torch.nn.utils.clip_grad_norm": 0,
     "torch.nn.utils.clip_grad_value_": 0,
     "torch.nn.utils.clip_grads_with_norm_": 0,
-    "timm.utils.dispatch_clip_grad": 0,
-    "timm.utils.clip_grad.dispatch_clip_grad": 0,
-    "timm.utils.adaptive_clip_grad": 0,
-    "timm.utils.agc.adaptive_clip_grad": 0,
+    **libraries.table(lambda library: library.clips),
 }
 """Functions that clip gradients, by the position of the parameters."""
 DISTRIBUTED_BACKWARD = frozenset({"torch.distributed.autograd.backward"})
@@ -216,46 +135,8 @@ FUNCTIONAL_GRADS = frozenset(
 
 # Data ----------------------------------------------------------------------------------------------------------------
 
-LOADERS: frozenset[str] = frozenset(
-    (
-        "torch.utils.data.DataLoader",
-        "monai.data.DataLoader",
-        "monai.data.ThreadDataLoader",
-        "torch_geometric.data.DataLoader",
-        "torch_geometric.data.DataListLoader",
-        "torch_geometric.data.NeighborSampler",
-        "torch_geometric.data.ClusterLoader",
-        "dgl.dataloading.DataLoader",
-        "dgl.dataloading.GraphDataLoader",
-        "dgl.dataloading.NodeDataLoader",
-        "dgl.dataloading.EdgeDataLoader",
-        "dgl.dataloading.pytorch.NodeDataLoader",
-        "dgl.dataloading.pytorch.EdgeDataLoader",
-        "dgl.dataloading.pytorch.GraphDataLoader",
-        "torchtext.data.BucketIterator",
-        "torchtext.data.Iterator",
-        "torchtext.data.BPTTIterator",
-        "torchtext.legacy.data.BucketIterator",
-        "torchtext.legacy.data.Iterator",
-        "torchtext.legacy.data.BPTTIterator",
-        "torchdata.dataloader2.DataLoader2",
-        "torchdata.stateful_dataloader.StatefulDataLoader",
-        "torchdata.nodes.Loader",
-        "webdataset.WebLoader",
-        "ffcv.loader.Loader",
-        "ffcv.Loader",
-        "torchio.SubjectsLoader",
-        "torchio.data.SubjectsLoader",
-        "timm.data.create_loader",
-        "timm.data.loader.create_loader",
-        "nvidia.dali.plugin.pytorch.DALIClassificationIterator",
-        "nvidia.dali.plugin.pytorch.DALIGenericIterator",
-        "prefetch_generator.BackgroundGenerator",
-        "chemprop.data.MoleculeDataLoader",
-        "schnetpack.data.AtomsLoader",
-    )
-)
-_LOADER_SUFFIXES = ("Loader", "Sampler", "DataLoader")
+LOADERS = frozenset(("torch.utils.data.DataLoader", *libraries.every(lambda library: library.loaders)))
+_LOADER_SUFFIXES = libraries.table(lambda library: library.loader_suffixes)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -263,33 +144,24 @@ def loader_of(name: str) -> bool:
     """Tell whether this is a class of loaders: iterating it gives batches, and each iteration is one pass."""
     if name in LOADERS:
         return True
-    return name.startswith("torch_geometric.loader.") and name.endswith(_LOADER_SUFFIXES)
+    return any(name.startswith(start) and name.endswith(ends) for start, ends in _LOADER_SUFFIXES.items())
 
 
-LOADER_WRAPPERS: dict[str, Position] = {
-    "torch_xla.distributed.parallel_loader.MpDeviceLoader": 0,
-    "ray.train.torch.prepare_data_loader": 0,
-}
+LOADER_WRAPPERS = libraries.table(lambda library: library.loader_wrappers)
 """Calls that return the loader at this position, wrapped."""
 
 # Checkpoints ---------------------------------------------------------------------------------------------------------
 
-SAVES: dict[str, Position] = {
-    "torch.save": 0,
-    "accelerate.utils.save": 0,
-    "torch_xla.core.xla_model.save": 0,
-}
+SAVES: dict[str, Position] = {"torch.save": 0, **libraries.table(lambda library: library.saves)}
 """Functions that write an object to a checkpoint, by the position of the object."""
 PICKLES: dict[str, Position] = {
     "torch.jit.save": 0,
-    "joblib.dump": 0,
     "pickle.dump": 0,
-    "dill.dump": 0,
-    "cloudpickle.dump": 0,
+    **libraries.table(lambda library: library.pickles),
 }
 """Functions that write an object to a file, by its position, and are no checkpoint of torch's."""
 LOADS = frozenset({"torch.load"})
 DOWNLOADS = frozenset({"torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
 """Return a state dict of somebody else's."""
-UNPICKLES = frozenset({"torch.jit.load", "joblib.load", "pickle.load", "dill.load", "cloudpickle.load"})
+UNPICKLES = frozenset({"torch.jit.load", "pickle.load", *libraries.every(lambda library: library.unpickles)})
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})

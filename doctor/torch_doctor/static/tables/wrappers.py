@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import libraries
+
 if TYPE_CHECKING:
-    from torch_doctor.static.tables.training import Position
+    from torch_doctor.static.libraries.library import Position
 
 # Wrappers ------------------------------------------------------------------------------------------------------------
 
@@ -54,23 +56,7 @@ WRAPPERS: dict[str, Position] = {
     "torch.quantization.convert": 0,
     "torch.quantization.quantize_dynamic": 0,
     "torch.ao.quantization.QuantWrapper": 0,
-    "apex.parallel.DistributedDataParallel": 0,
-    "apex.parallel.convert_syncbn_model": 0,
-    "fairscale.nn.FullyShardedDataParallel": 0,
-    "fairscale.nn.data_parallel.ShardedDataParallel": 0,
-    "fairscale.nn.data_parallel.FullyShardedDataParallel": 0,
-    "torch_geometric.nn.DataParallel": 0,
-    "torch_geometric.nn.to_hetero": 0,
-    "torch_geometric.compile": 0,
-    "torch_xla.distributed.fsdp.XlaFullyShardedDataParallel": 0,
-    "peft.get_peft_model": 0,
-    "peft.prepare_model_for_kbit_training": 0,
-    "peft.prepare_model_for_int8_training": 0,
-    "transformers.BetterTransformer.transform": 0,
-    "optimum.bettertransformer.BetterTransformer.transform": 0,
-    "torch2trt.torch2trt": 0,
-    "ray.train.torch.prepare_model": 0,
-    "opacus.validators.ModuleValidator.fix": 0,
+    **libraries.table(lambda library: library.wrappers),
 }
 """Calls that return the module at this position, wrapped or changed in place: the same layers in the same mode (peft
 freezes most of its parameters and adds its own)."""
@@ -82,7 +68,7 @@ COMPILERS = frozenset(
         "torch.jit.freeze",
         "torch.jit.optimize_for_inference",
         "torch.fx.symbolic_trace",
-        "torch2trt.torch2trt",
+        *libraries.every(lambda library: library.compilers),
     }
 )
 """Those of the wrappers whose module runs compiled code, not Python's: hooks and overridden methods mean nothing to it."""
@@ -98,14 +84,7 @@ APPLIED: dict[str, Position] = {
 
 AVERAGED: dict[str, Position] = {
     "torch.optim.swa_utils.AveragedModel": 0,
-    "timm.utils.ModelEma": 0,
-    "timm.utils.ModelEmaV2": 0,
-    "timm.utils.ModelEmaV3": 0,
-    "timm.utils.model_ema.ModelEma": 0,
-    "timm.utils.model_ema.ModelEmaV2": 0,
-    "timm.utils.model_ema.ModelEmaV3": 0,
-    "ema_pytorch.EMA": 0,
-    "diffusers.training_utils.EMAModel": 0,
+    **libraries.table(lambda library: library.averaged),
 }
 """Averaged copies of the model at this position: modules of their own, which no optimizer trains."""
 BATCH_NORM_RECALIBRATION = frozenset({"torch.optim.swa_utils.update_bn"})

@@ -36,8 +36,8 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
+    from torch_doctor.static.libraries.library import Position
     from torch_doctor.static.run import Run
-    from torch_doctor.static.tables.training import Position
     from torch_doctor.trace import Tri
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
+from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
-from torch_doctor.static.tables import frameworks, launchers, lightning, training
+from torch_doctor.static.tables import frameworks, launchers, training
 from torch_doctor.static.training import construction, framework_loops, gradients, module_parts
 from torch_doctor.static.values import (
     NOTHING,

@@ -8,7 +8,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import loops
-from torch_doctor.static.tables import lightning
+from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import forwards, gradients, modes, module_parts, roles
 from torch_doctor.static.values import (

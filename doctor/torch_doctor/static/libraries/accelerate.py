@@ -1,11 +1,10 @@
-"""The frameworks of Hugging Face."""
+"""Accelerate (https://huggingface.co/docs/accelerate/package_reference/accelerator)."""
 
 from __future__ import annotations
 
-from torch_doctor.static.tables import words
-from torch_doctor.static.tables.framework import LOOP, Framework, Method
+from torch_doctor.static.libraries.library import DATA_LOADER, Launcher, Library, Package, PassThrough, members
+from torch_doctor.static.tables.framework import Framework, Method
 
-# https://huggingface.co/docs/accelerate/package_reference/accelerator
 ACCELERATE = Framework(
     name="accelerate",
     owners=frozenset({"accelerate.Accelerator"}),
@@ -50,33 +49,19 @@ ACCELERATE = Framework(
     },
 )
 
-# https://huggingface.co/docs/transformers/main_classes/trainer
-TRANSFORMERS = Framework(
-    name="transformers",
-    owners=frozenset(
-        {
-            *words(
-                """
-                transformers.Trainer transformers.Seq2SeqTrainer sentence_transformers.SentenceTransformerTrainer
-                trl.SFTTrainer trl.DPOTrainer trl.PPOTrainer trl.RewardTrainer trl.GRPOTrainer trl.ORPOTrainer
-                trl.KTOTrainer setfit.Trainer setfit.SetFitTrainer adapters.AdapterTrainer
-                """
-            ),
-        }
-    ),
-    override_hooks=frozenset(
-        {
-            *words(
-                """
-                compute_loss training_step prediction_step evaluation_loop prediction_loop create_optimizer
-                create_scheduler create_optimizer_and_scheduler get_train_dataloader get_eval_dataloader
-                get_test_dataloader log _prepare_inputs _save_checkpoint _inner_training_loop evaluate
-                """
-            ),
-        }
-    ),
-    training_hooks=frozenset({"compute_loss"}),  # also called while evaluating
-    methods=dict.fromkeys(("train", "evaluate", "predict", "hyperparameter_search", "step"), LOOP),
-    owns_mode=True,
-    owns_gradients=True,
+LIBRARY = Library(
+    aliases={
+        "accelerate.launchers.notebook_launcher": "accelerate.notebook_launcher",
+        "accelerate.utils.set_seed": "accelerate.set_seed",
+    },
+    packages={"accelerate": Package(frozenset({"utils", "state", "tracking"}))},
+    harmless=members("accelerate", "logging set_seed utils.ProjectConfiguration"),
+    passes={"accelerate.skip_first_batches": PassThrough(0)},
+    launchers={
+        "accelerate.notebook_launcher": Launcher(0, "function", 1),
+        "accelerate.debug_launcher": Launcher(0, "function", 1),
+    },
+    frameworks=(ACCELERATE,),
+    loader_parameters={"accelerate.data_loader.DataLoaderShard": DATA_LOADER},
+    saves={"accelerate.utils.save": 0},
 )

@@ -1,7 +1,8 @@
-"""Lightning and Fabric."""
+"""Lightning and Fabric, under all their names, and the packages that add to them."""
 
 from __future__ import annotations
 
+from torch_doctor.static.libraries.library import Launcher, Library, members
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.framework import LOOP, Framework, Method
 
@@ -9,6 +10,7 @@ from torch_doctor.static.tables.framework import LOOP, Framework, Method
 LIGHTNING = Framework(
     name="lightning",
     module_bases=frozenset({"lightning.LightningModule", "lightning.LightningDataModule"}),
+    data_modules=frozenset({"lightning.LightningDataModule"}),
     hooks=frozenset(
         {
             *words(
@@ -80,4 +82,31 @@ FABRIC = Framework(
         "load": Method(),
         "call": Method(("opaque",)),
     },
+)
+
+_PUBLIC = ("Trainer", "LightningModule", "LightningDataModule", "Callback", "seed_everything", "Fabric")
+
+
+def _spelled(name: str) -> str:
+    parts = name.split(".")
+    for index, part in enumerate(parts):
+        if part in _PUBLIC:
+            return ".".join(("lightning", *parts[index:]))
+    return name
+
+
+LIBRARY = Library(
+    trees=(
+        ("pytorch_lightning.", "lightning."),
+        ("lightning.pytorch.", "lightning."),
+        ("lightning_fabric.", "lightning.fabric."),
+    ),
+    spelling={"lightning": _spelled},
+    harmless=("lightning.seed_everything",),
+    launcher_methods={"lightning.Fabric.launch": Launcher(0, "function", prepended=1)},
+    frameworks=(LIGHTNING, FABRIC),
+    schedulers=(
+        *members("pl_bolts.optimizers.lr_scheduler", "LinearWarmupCosineAnnealingLR"),
+        *members("flash.core.optimizers", "LinearWarmupCosineAnnealingLR"),
+    ),
 )

@@ -1,0 +1,18 @@
+"""Albumentations: transforms of pictures (https://albumentations.ai/docs)."""
+
+from __future__ import annotations
+
+from torch_doctor.static.libraries.library import Library, members
+
+LIBRARY = Library(
+    harmless=("albumentations",),
+    random_transforms=members(
+        "albumentations",
+        """
+        HorizontalFlip VerticalFlip Flip Transpose RandomRotate90 Rotate ShiftScaleRotate RandomCrop RandomResizedCrop
+        RandomSizedCrop RandomBrightnessContrast RandomBrightness RandomContrast HueSaturationValue RGBShift ColorJitter
+        CoarseDropout Cutout GaussNoise ElasticTransform GridDistortion OpticalDistortion RandomScale RandomGamma
+        Affine Perspective MotionBlur D4 SafeRotate ChannelShuffle ChannelDropout
+        """,
+    ),
+)

@@ -1,0 +1,235 @@
+"""What there is to know of a library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from torch_doctor.static.tables import words
+
+if TYPE_CHECKING:
+    from torch_doctor.static.tables.framework import Framework
+    from torch_doctor.static.tables.functions import Function
+    from torch_doctor.static.tables.loss import Loss
+    from torch_doctor.trace.words import Tri
+
+Names: TypeAlias = tuple[str, ...]
+Position: TypeAlias = int
+Style: TypeAlias = Literal["same", "enumerate", "zip", "cycle"]
+Use: TypeAlias = Literal["keeps", "number"]
+T = TypeVar("T")
+Table: TypeAlias = Mapping[str, T]
+
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+def members(owner: str, names: str) -> Names:
+    """Return the dotted names of what an owner has, from a text that lists it."""
+    return tuple(f"{owner}.{name}" for name in words(names))
+
+
+class Package(NamedTuple):
+    """A package whose classes live in submodules and are public at the top."""
+
+    submodules: frozenset[str] = frozenset()  # those that are public themselves
+    functions_of: frozenset[str] = frozenset()  # those whose functions too are public at the top
+
+
+class PassThrough(NamedTuple):
+    """Where a function has the iterable whose items it gives, and how."""
+
+    position: int
+    style: Style = "same"  # enumerate: (index, item); zip: one item of each argument; cycle: without an end
+
+
+class Launcher(NamedTuple):
+    """Where a call that runs another function has that function, and the arguments that it passes on."""
+
+    function: int | None  # position; None: by name only
+    name: str = ""  # keyword
+    args: int | None = None  # position of the tuple of its arguments; None: none are passed that we could see
+    args_name: str = "args"
+    prepended: int = 0  # arguments that the launcher itself puts first: a rank, a trial, a configuration
+
+
+class LibraryModel(NamedTuple):
+    """What is known of a model that a library builds."""
+
+    sensitive: Tri  # it has layers that behave differently in training
+    training: Tri  # it is in training mode when it is returned
+
+
+SENSITIVE = LibraryModel(sensitive=True, training=True)
+UNSURE = LibraryModel(sensitive=None, training=True)  # dropout rates of 0, which arguments raise
+OPAQUE = LibraryModel(sensitive=None, training=None)
+EVALUATING = LibraryModel(sensitive=True, training=False)
+EVALUATING_UNSURE = LibraryModel(sensitive=None, training=False)
+
+
+DATA_LOADER = words(
+    """
+    dataset batch_size shuffle sampler batch_sampler num_workers collate_fn pin_memory drop_last timeout worker_init_fn
+    """
+)
+"""The positional parameters of torch's loader."""
+
+
+class Library(NamedTuple):
+    """One library, or a few small ones of a sort. All names but those that `aliases` explains are canonical.
+
+    Attributes:
+        aliases: other spellings of a name.
+        packages: packages whose classes live in submodules and are public at the top.
+        trees: whole trees of modules under another name.
+        spelling: functions that find the one spelling of a name, by the first part of it.
+        harmless: packages, modules and functions that leave gradients and modes alone.
+        harmful: the exceptions among them.
+        plain: packages whose harmless functions return numbers, strings, arrays or settings.
+        passes: functions that give the items of an argument.
+        ranges: calls that count.
+        means: functions that return the mean of a list of numbers.
+        launchers: calls that run a function of the user's.
+        launcher_methods: methods that do.
+        functions: what functions on tensors return.
+        sinks: methods that want numbers, and how each uses what it is given.
+        bars: what makes a progress bar that is also the iterable it goes through.
+        frameworks: declarations of what owns a training loop, or a part of it.
+        engine_steps: classes that call a function, at this position, for every batch.
+        engine_trainers: functions that build an engine which trains a model.
+        engine_evaluators: functions that build an engine which evaluates one.
+        optimizers: classes of optimizers.
+        optimizer_packages: prefixes of which every class is an optimizer.
+        no_optimizers: the exceptions among them.
+        optimizer_factories: functions that build an optimizer, by the position of the model.
+        optimizer_wrappers: calls whose result steps the optimizer at this position.
+        optimizer_steps: functions that step the optimizer at this position.
+        schedulers: classes of learning rate schedulers, and functions that return one.
+        scheduler_pairs: functions that return a scheduler and a number of epochs.
+        scheduler_packages: prefixes of which every class is a scheduler.
+        scheduler_functions: packages whose functions `get_…schedule…` return a scheduler.
+        schedules: packages whose classes `…Schedule` are schedulers.
+        scalers: gradient scalers that are used as torch's are.
+        scaler_calls: gradient scalers that are called.
+        scaled_losses: contexts that give the loss to call backward on.
+        prepares: functions that return the model and the optimizer that they are given.
+        clips: functions that clip gradients, by the position of the parameters.
+        losses: losses, classes and functions.
+        saves: functions that write a checkpoint, by the position of the object.
+        pickles: functions that write an object to another file.
+        unpickles: functions that read such a file.
+        loaders: classes of loaders, and functions that build one.
+        loader_suffixes: how the names of loaders end, by the prefix of the package.
+        loader_wrappers: calls that return the loader at this position, wrapped.
+        loader_parameters: positional parameters of loaders that mean what those of `DataLoader` do.
+        iterable: data sets that give their rows in an order of their own.
+        map_style: prefixes of data sets whose rows a loader can put in any order.
+        stored: prefixes of data sets whose rows nobody has put in another order.
+        labelled: data sets of pairs whose second half is the number of a class.
+        rows: how many rows data sets have with `train=True`, and with `train=False`.
+        reordering: functions that put something in random order, or draw from it.
+        drawing: prefixes of functions that draw random numbers.
+        no_drawing: the exceptions among them.
+        estimators: estimators whose result for one row depends on the other rows.
+        composed_estimators: what fits the estimators that it is given.
+        splits: functions that give two parts of every array.
+        splitters: classes whose `split` gives the indices of the rows in each part.
+        arrays: functions that return an array of its own.
+        changing_first: functions that change the numbers of their first argument in place.
+        random_transforms: transforms that give something else each time they are called.
+        picture_readers: functions that return a picture as an array of bytes.
+        pictures: functions that return a picture of which an array of bytes can be made.
+        picture_tensors: functions that return a picture as a tensor of bytes.
+        picture_draws: functions that draw bytes, and whether as a tensor.
+        picture_functions: functions that keep the range of a picture's numbers.
+        to_bytes: transforms that make a tensor of bytes of a picture.
+        to_dtype: transforms that change the dtype.
+        spatial: transforms that move or mix the numbers of a picture, and leave their range.
+        composed_transforms: transforms that are made of others.
+        held: data sets whose attribute `data` has all their pictures as bytes.
+        picture_models: prefixes of models that take pictures from 0 to 1, or standardised ones.
+        models: builders of models.
+        builders: functions that say what a call builds, by the first part of its name; they get the rest of it.
+        activated: models whose `activation` says what they give.
+        heads: prefixes of classifiers, the attribute with their last layers, and the place of the very last one in it.
+        wrappers: calls that return the module at this position, wrapped or changed in place.
+        compilers: those of the wrappers whose module runs compiled code.
+        averaged: averaged copies of the model at this position.
+    """
+
+    aliases: Table[str] = _EMPTY
+    packages: Table[Package] = _EMPTY
+    trees: tuple[tuple[str, str], ...] = ()
+    spelling: Table[Callable[[str], str]] = _EMPTY
+    harmless: Names = ()
+    harmful: Names = ()
+    plain: Names = ()
+    passes: Table[PassThrough] = _EMPTY
+    ranges: Names = ()
+    means: Names = ()
+    launchers: Table[Launcher] = _EMPTY
+    launcher_methods: Table[Launcher] = _EMPTY
+    functions: Table[Function] = _EMPTY
+    sinks: Table[Use] = _EMPTY
+    bars: Names = ()
+    frameworks: tuple[Framework, ...] = ()
+    engine_steps: Table[Position] = _EMPTY
+    engine_trainers: Names = ()
+    engine_evaluators: Names = ()
+    optimizers: Names = ()
+    optimizer_packages: Names = ()
+    no_optimizers: Names = ()
+    optimizer_factories: Table[Position] = _EMPTY
+    optimizer_wrappers: Table[Position] = _EMPTY
+    optimizer_steps: Table[Position] = _EMPTY
+    schedulers: Names = ()
+    scheduler_pairs: Names = ()
+    scheduler_packages: Names = ()
+    scheduler_functions: Names = ()
+    schedules: Names = ()
+    scalers: Names = ()
+    scaler_calls: Names = ()
+    scaled_losses: Names = ()
+    prepares: Names = ()
+    clips: Table[Position] = _EMPTY
+    losses: Table[Loss] = _EMPTY
+    saves: Table[Position] = _EMPTY
+    pickles: Table[Position] = _EMPTY
+    unpickles: Names = ()
+    loaders: Names = ()
+    loader_suffixes: Table[Names] = _EMPTY
+    loader_wrappers: Table[Position] = _EMPTY
+    loader_parameters: Table[Names] = _EMPTY
+    iterable: Names = ()
+    map_style: Names = ()
+    stored: Names = ()
+    labelled: Names = ()
+    rows: Table[tuple[int, int]] = _EMPTY
+    reordering: Names = ()
+    drawing: Names = ()
+    no_drawing: Names = ()
+    estimators: Names = ()
+    composed_estimators: Names = ()
+    splits: Names = ()
+    splitters: Names = ()
+    arrays: Names = ()
+    changing_first: Names = ()
+    random_transforms: Names = ()
+    picture_readers: Names = ()
+    pictures: Names = ()
+    picture_tensors: Names = ()
+    picture_draws: Table[bool] = _EMPTY
+    picture_functions: Names = ()
+    to_bytes: Names = ()
+    to_dtype: Names = ()
+    spatial: Names = ()
+    composed_transforms: Names = ()
+    held: Table[str] = _EMPTY
+    picture_models: Names = ()
+    models: Table[LibraryModel] = _EMPTY
+    builders: Table[Callable[[str], LibraryModel | None]] = _EMPTY
+    activated: Names = ()
+    heads: Table[tuple[str, int]] = _EMPTY
+    wrappers: Table[Position] = _EMPTY
+    compilers: Names = ()
+    averaged: Table[Position] = _EMPTY

@@ -1,0 +1,17 @@
+"""Numbers, tables, graphs, sound, games and plots: packages beside NumPy and scikit-learn that touch no model."""
+
+from __future__ import annotations
+
+from torch_doctor.static.libraries.library import Library
+from torch_doctor.static.tables import words
+
+LIBRARY = Library(
+    harmless=words(
+        """
+        scipy pandas polars pyarrow statsmodels matplotlib seaborn plotly bokeh h5py zarr lmdb netCDF4 xarray networkx
+        rdkit numba gym gymnasium umap imblearn faiss annoy librosa soundfile
+        """
+    ),
+    harmful=("scipy.optimize.minimize", "scipy.optimize.root"),
+    plain=words("pandas matplotlib scipy"),
+)

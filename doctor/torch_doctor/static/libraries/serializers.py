@@ -1,0 +1,13 @@
+"""Packages that write objects to files and read them."""
+
+from __future__ import annotations
+
+from torch_doctor.static.libraries.library import Library
+from torch_doctor.static.tables import words
+
+LIBRARY = Library(
+    harmless=words("joblib dill cloudpickle msgpack safetensors orjson ujson"),
+    harmful=("joblib.Parallel",),
+    pickles={"joblib.dump": 0, "dill.dump": 0, "cloudpickle.dump": 0},
+    unpickles=words("joblib.load dill.load cloudpickle.load"),
+)

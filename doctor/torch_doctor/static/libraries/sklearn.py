@@ -1,0 +1,50 @@
+"""scikit-learn: estimators, and what splits rows (https://scikit-learn.org/stable/api/index.html)."""
+
+from __future__ import annotations
+
+from torch_doctor.static.libraries.library import Library, members
+
+LIBRARY = Library(
+    harmless=("sklearn",),
+    harmful=members("sklearn.model_selection", "cross_val_score cross_validate GridSearchCV"),
+    plain=("sklearn",),
+    reordering=(
+        *members("sklearn.utils", "shuffle resample"),
+        *members("sklearn.model_selection", "train_test_split ShuffleSplit StratifiedShuffleSplit"),
+    ),
+    drawing=("sklearn.datasets.make_",),
+    estimators=(
+        *members(
+            "sklearn.preprocessing",
+            """
+            StandardScaler MinMaxScaler MaxAbsScaler RobustScaler QuantileTransformer PowerTransformer KBinsDiscretizer
+            TargetEncoder
+            """,
+        ),
+        *members(
+            "sklearn.decomposition",
+            """
+            PCA IncrementalPCA KernelPCA SparsePCA TruncatedSVD FastICA NMF FactorAnalysis LatentDirichletAllocation
+            """,
+        ),
+        *members("sklearn.impute", "SimpleImputer KNNImputer IterativeImputer"),
+        *members("sklearn.feature_extraction.text", "TfidfVectorizer TfidfTransformer CountVectorizer"),
+        *members(
+            "sklearn.feature_selection",
+            "SelectKBest SelectPercentile SelectFromModel RFE RFECV VarianceThreshold GenericUnivariateSelect",
+        ),
+        *members("sklearn.discriminant_analysis", "LinearDiscriminantAnalysis"),
+    ),
+    composed_estimators=(
+        *members("sklearn.compose", "ColumnTransformer make_column_transformer"),
+        *members("sklearn.pipeline", "Pipeline make_pipeline FeatureUnion make_union"),
+    ),
+    splits=members("sklearn.model_selection", "train_test_split"),
+    splitters=members(
+        "sklearn.model_selection",
+        """
+        KFold StratifiedKFold GroupKFold StratifiedGroupKFold RepeatedKFold RepeatedStratifiedKFold ShuffleSplit
+        StratifiedShuffleSplit GroupShuffleSplit TimeSeriesSplit LeaveOneOut LeaveOneGroupOut PredefinedSplit
+        """,
+    ),
+)

@@ -1,0 +1,61 @@
+"""timm: models of pictures with pretrained weights, and what trains them."""
+
+from __future__ import annotations
+
+from torch_doctor.static.libraries.library import UNSURE, Library, LibraryModel, Package, members
+
+
+def _built(rest: str) -> LibraryModel | None:
+    owner, _, last = rest.rpartition(".")
+    return UNSURE if owner.startswith("models") and last.islower() else None
+
+
+LIBRARY = Library(
+    aliases={
+        "timm.models.create_model": "timm.create_model",
+        "timm.models.factory.create_model": "timm.create_model",
+        "timm.models._factory.create_model": "timm.create_model",
+        "timm.models.factory.create_optimizer": "timm.optim.create_optimizer",
+        "timm.optim.optim_factory.create_optimizer": "timm.optim.create_optimizer",
+        "timm.optim.optim_factory.create_optimizer_v2": "timm.optim.create_optimizer_v2",
+        "timm.optim._optim_factory.create_optimizer_v2": "timm.optim.create_optimizer_v2",
+        "timm.scheduler.scheduler_factory.create_scheduler": "timm.scheduler.create_scheduler",
+        "timm.scheduler.scheduler_factory.create_scheduler_v2": "timm.scheduler.create_scheduler_v2",
+        "timm.utils.cuda.NativeScaler": "timm.utils.NativeScaler",
+        "timm.utils.cuda.ApexScaler": "timm.utils.ApexScaler",
+    },
+    packages={"timm.optim": Package(), "timm.scheduler": Package()},
+    harmless=(
+        *members(
+            "timm.utils",
+            """
+            metrics accuracy AverageMeter random_seed update_summary reduce_tensor setup_default_logging
+            """,
+        ),
+        *members("timm.data", "resolve_data_config create_transform"),
+    ),
+    # `self.sum += val * n`: https://github.com/huggingface/pytorch-image-models/blob/main/timm/utils/metrics.py
+    sinks={"timm.utils.AverageMeter.update": "keeps", "timm.utils.metrics.AverageMeter.update": "keeps"},
+    optimizer_packages=("timm.optim.",),
+    no_optimizers=("timm.optim.Lookahead",),
+    optimizer_factories={"timm.optim.create_optimizer": 1, "timm.optim.create_optimizer_v2": 0},
+    optimizer_wrappers={"timm.optim.Lookahead": 0},
+    scheduler_pairs=members("timm.scheduler", "create_scheduler create_scheduler_v2"),
+    scheduler_packages=("timm.scheduler.",),
+    scaler_calls=members("timm.utils", "NativeScaler ApexScaler"),
+    clips={
+        "timm.utils.dispatch_clip_grad": 0,
+        "timm.utils.clip_grad.dispatch_clip_grad": 0,
+        "timm.utils.adaptive_clip_grad": 0,
+        "timm.utils.agc.adaptive_clip_grad": 0,
+    },
+    loaders=("timm.data.create_loader", "timm.data.loader.create_loader"),
+    picture_models=("timm.create_model", "timm.models."),
+    models={"timm.create_model": UNSURE},
+    builders={"timm": _built},
+    averaged={
+        f"timm.utils.{module}{name}": 0
+        for module in ("", "model_ema.")
+        for name in ("ModelEma", "ModelEmaV2", "ModelEmaV3")
+    },
+)

@@ -1,0 +1,126 @@
+"""Transformers, under its former names too, and the packages whose trainers are built on its own."""
+
+from __future__ import annotations
+
+from torch_doctor.static.libraries.library import (
+    EVALUATING,
+    EVALUATING_UNSURE,
+    SENSITIVE,
+    UNSURE,
+    Library,
+    LibraryModel,
+    Package,
+    members,
+)
+from torch_doctor.static.tables import words
+from torch_doctor.static.tables.framework import LOOP, Framework, trainers
+
+# https://huggingface.co/docs/transformers/main_classes/trainer
+TRANSFORMERS = Framework(
+    name="transformers",
+    owners=frozenset(
+        {
+            *words(
+                """
+                transformers.Trainer transformers.Seq2SeqTrainer sentence_transformers.SentenceTransformerTrainer
+                trl.SFTTrainer trl.DPOTrainer trl.PPOTrainer trl.RewardTrainer trl.GRPOTrainer trl.ORPOTrainer
+                trl.KTOTrainer setfit.Trainer setfit.SetFitTrainer adapters.AdapterTrainer
+                """
+            ),
+        }
+    ),
+    override_hooks=frozenset(
+        {
+            *words(
+                """
+                compute_loss training_step prediction_step evaluation_loop prediction_loop create_optimizer
+                create_scheduler create_optimizer_and_scheduler get_train_dataloader get_eval_dataloader
+                get_test_dataloader log _prepare_inputs _save_checkpoint _inner_training_loop evaluate
+                """
+            ),
+        }
+    ),
+    training_hooks=frozenset({"compute_loss"}),  # also called while evaluating
+    methods=dict.fromkeys(("train", "evaluate", "predict", "hyperparameter_search", "step"), LOOP),
+    owns_mode=True,
+    owns_gradients=True,
+)
+
+_TOKENIZERS = (
+    "Tokenizer",
+    "TokenizerFast",
+    "Config",
+    "Processor",
+    "FeatureExtractor",
+    "ImageProcessor",
+    "ProcessorFast",
+)
+_NO_MODELS = (
+    "AutoTokenizer",
+    "AutoConfig",
+    "GenerationConfig",
+    "AutoProcessor",
+    "AutoFeatureExtractor",
+    "AutoImageProcessor",
+)
+
+
+_HEADS = ("Model", "LM", "Classification", "QuestionAnswering", "ConditionalGeneration", "PreTraining")
+# Their configurations set every dropout to 0, or may (whichever model the name stands for).
+_WITHOUT_DROPOUT = (
+    *words("Llama Mistral Mixtral Qwen Gemma Phi3 Falcon Bloom MPT Mamba Olmo Cohere StableLm Starcoder2 DeepSeek"),
+    *words("AutoModelForCausalLM ViT Dinov2 CLIP Siglip Swin ConvNext"),
+)
+
+
+def _built(rest: str) -> LibraryModel | None:
+    # https://huggingface.co/docs/transformers/main_classes/model: from_pretrained returns the model in evaluation mode.
+    owner, _, method = rest.rpartition(".")
+    if not owner and method.endswith(_HEADS) and not method.startswith(("Auto", "DataCollator")):
+        return UNSURE  # built from a configuration
+    if not owner or owner in _NO_MODELS or owner.endswith(_TOKENIZERS):
+        return None
+    if method == "from_pretrained":
+        return EVALUATING_UNSURE if owner.startswith(_WITHOUT_DROPOUT) else EVALUATING
+    if method in ("from_config", "_from_config") and owner.startswith("AutoModel"):
+        return SENSITIVE
+    return None
+
+
+def _built_before(rest: str) -> LibraryModel | None:
+    owner, _, last = rest.rpartition(".")
+    if last != "from_pretrained" or owner.endswith(_TOKENIZERS):
+        return None
+    return LibraryModel(sensitive=True, training=None)
+
+
+LIBRARY = Library(
+    packages={"transformers": Package(functions_of=frozenset({"optimization", "trainer_utils"}))},
+    harmless=members(
+        "transformers",
+        """
+        set_seed AutoTokenizer AutoConfig AutoProcessor logging utils.logging AutoImageProcessor HfArgumentParser
+        AutoFeatureExtractor BertTokenizer GPT2Tokenizer TrainingArguments DataCollatorWithPadding
+        DataCollatorForLanguageModeling
+        """,
+    ),
+    frameworks=(
+        TRANSFORMERS,
+        trainers("sentence_transformers", "sentence_transformers.SentenceTransformer"),
+    ),
+    optimizers=(
+        *members("transformers", "AdamW Adafactor BertAdam"),
+        *members("pytorch_transformers", "AdamW optimization.AdamW"),
+        *members("pytorch_pretrained_bert", "BertAdam optimization.BertAdam OpenAIAdam"),
+    ),
+    schedulers=("transformers.get_scheduler",),
+    scheduler_functions=("transformers", "pytorch_transformers"),
+    schedules=("pytorch_transformers.optimization", "pytorch_pretrained_bert.optimization"),
+    models={"sentence_transformers.SentenceTransformer": LibraryModel(sensitive=True, training=None)},
+    builders={
+        "transformers": _built,
+        "pytorch_transformers": _built_before,
+        "pytorch_pretrained_bert": _built_before,
+    },
+    wrappers={"transformers.BetterTransformer.transform": 0},
+)

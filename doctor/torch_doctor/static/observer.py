@@ -27,9 +27,10 @@ HOOKS: Final = {
     "stated": "(run, node, value): an expression stands on its own as a statement",
     "opened": "(run, context, node): a `with` goes into a context",
     "closed": "(run, context, node): and comes out of it",
-    "built": "(run, thing, call): a module, an optimizer or another object is built",
-    "entered": "(run, module, call): the execution goes into the forward of a module",
-    "left": "(run, module, result): and comes out of it",
+    "built": "(run, thing, call): a module is built",
+    "entered": "(run, module, call): a module is called, and its forward begins",
+    "left": "(run, module, call, result): the forward of a module has returned",
+    "changed": "(run, value, call): the numbers of a value change in place; an assignment is the call of a method, too",
 }
 """What an observer can be told: the names of its methods, each with what it gets and when."""
 
@@ -80,6 +81,7 @@ class Hooks:
     built: tuple[Callable[..., None], ...]
     entered: tuple[Callable[..., None], ...]
     left: tuple[Callable[..., None], ...]
+    changed: tuple[Callable[..., None], ...]
 
     def __init__(self, watching: tuple[Observer, ...]) -> None:
         for hook in HOOKS:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.trace import Guards, Scope, ScopeKind
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from torch_doctor.static import program as p
     from torch_doctor.static.landing import Landing
     from torch_doctor.static.values import FunctionValue, Module, Object, Symbol
     from torch_doctor.static.values.functions import Frame
     from torch_doctor.trace import Site
+
+
+class Branch(NamedTuple):
+    """An `if` that the execution is within: in which frame it stands, and how many loops are around it."""
+
+    node: p.If
+    frame: Frame
+    loop_depth: int
 
 
 class Position:
@@ -21,13 +30,15 @@ class Position:
 
     `frame` has the variables, `scope` is what events are written under. `assumed` are the tests that the current path has
     decided, `guards` the same in the numbers of the trace. `iteration` and `loop` are where `continue` and `break` go.
-    `fork_depth` and `loop_depth` count the branches and loops around. `stack` are the project's functions, `modules_called`
+    `fork_depth` and `loop_depth` count the undecided branches and the loops around, `branches` are the `if` statements,
+    decided ones too, innermost last. `stack` are the project's functions, `modules_called`
     the modules and `building` the objects under construction that the execution is within, outermost first. `importing`
     counts the imports around. `passing`: calls of the project's functions are not entered.
     """
 
     __slots__ = (
         "assumed",
+        "branches",
         "building",
         "fork_depth",
         "frame",
@@ -50,6 +61,7 @@ class Position:
         self.iteration: Landing | None = None
         self.loop: Landing | None = None
         self.fork_depth = 0
+        self.branches: tuple[Branch, ...] = ()
         self.loop_depth = 0
         self.stack: tuple[FunctionValue, ...] = ()
         self.modules_called: tuple[Module, ...] = ()
@@ -104,6 +116,11 @@ class Positioned:
     def fork_depth(self) -> int:
         """The branches around."""
         return self.position.fork_depth
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """The `if` statements around, decided ones too, innermost last."""
+        return self.position.branches
 
     @property
     def loop_depth(self) -> int:

@@ -15,7 +15,6 @@ from torch_doctor.static.training import (
     overwriting,
     parameters,
     roles,
-    snapshots,
     sums,
 )
 from torch_doctor.static.values import (
@@ -45,7 +44,8 @@ def _assign(run: Run, node: p.Assign) -> bool:
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
         outside.dropped(run, before, node.value)
-    snapshots.renamed(run, node, value)
+    for observe in run.observers.assigned:
+        observe(run, node, value)
     for target in node.targets:
         named = roles.named(run, value, target, node.value)
         if isinstance(target, p.Name) and isinstance(named, Tensor) and named.made_by in JOINS:

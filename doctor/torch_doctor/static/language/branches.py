@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
+from torch_doctor.static.position import Branch
 from torch_doctor.static.program.walking import moves_to_a_gpu
-from torch_doctor.static.training import built_in_forward, functional_dropout, places, snapshots
+from torch_doctor.static.training import functional_dropout, places
 from torch_doctor.static.values import (
     Plain,
     Value,
@@ -43,9 +44,9 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     if truth and run.frame.unit is run.main and _names_itself(node.test):
         run.emit(RunAsScript, node.test)
     frame, choice = run.frame, bool(node.other)
-    outer, frame.record = frame.record, run.loop_depth if snapshots.keeps_a_record(run, node) else 0
+    outer = run.branches
+    run.position.branches = (*outer, Branch(node, frame, run.loop_depth))
     frame.chosen += choice
-    run.of(built_in_forward.Constructions).arms += 1
     asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
     run.of(functional_dropout.ModeTests).count += asked
     if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.of(places.Meetings).default:
@@ -56,8 +57,7 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
         arms = ((yes, lambda: _arm(run, node.body, chain)), (no, lambda: _otherwise(run, node.other, chain)))
         alive = run.fork(arms, node.test, symbol)
     frame.chosen -= choice
-    run.of(built_in_forward.Constructions).arms -= 1
-    frame.record = outer
+    run.position.branches = outer
     if not (asked and node.body and isinstance(node.body[-1], p.Return)):  # else what follows is the other way
         run.of(functional_dropout.ModeTests).count -= asked
     return alive

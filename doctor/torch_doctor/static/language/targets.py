@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import (
-    built_in_forward,
     cuts,
     keeping,
     memory,
@@ -24,6 +23,7 @@ from torch_doctor.static.training import (
 )
 from torch_doctor.static.values import (
     CPU,
+    Call,
     ClassValue,
     Const,
     Content,
@@ -226,7 +226,7 @@ def make_leaf(run: Run, value: Value, where: p.Expr) -> Value:
 
 
 def _set_on_parameters(
-    run: Run, value: Params | ParameterValue, name: str, new: Value, node: p.Node, _: p.Attribute
+    run: Run, value: Params | ParameterValue, name: str, new: Value, node: p.Node, target: p.Attribute
 ) -> None:
     modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
     if name == "requires_grad":
@@ -251,8 +251,8 @@ def _set_on_parameters(
             forwards=new.flow.forwards,
         )
     elif name == "data":
-        if isinstance(value, Params):
-            built_in_forward.weights_given(run, value)
+        for observe in run.observers.changed:
+            observe(run, value, Call((new,), {}, node, f"{run.text(target)}.__set__"))
         _now_where(run, modules, new)
         parameters.update_by_hand(run, modules, new, node)
 

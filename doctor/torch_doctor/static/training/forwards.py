@@ -12,7 +12,6 @@ from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.layers import CONTAINERS
 from torch_doctor.static.training import (
     autocasting,
-    built_in_forward,
     functional_dropout,
     initialising,
     library_outputs,
@@ -67,7 +66,6 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     if module.layer in losses.LOSSES and (module.cls is None or module.cls.find("forward") is None):
         return loss_computing.compute_loss(run, module.layer, call, module)
     if run.modules_called:
-        built_in_forward.called(run, module, call.node)
         return _inner(run, module, call)
     if module.cls is None and any(isinstance(value, Optimizer) for value in call.values):
         return outside.opaque(run, module, call)  # what gets an optimizer is no module
@@ -199,6 +197,16 @@ def _outer(run: Run, module: Module, call: Call) -> Value:
 
 
 def _inner(run: Run, module: Module, call: Call) -> Value:
+    """Call a module, and tell those who watch."""
+    for observe in run.observers.entered:
+        observe(run, module, call)
+    output = _output(run, module, call)
+    for observe in run.observers.left:
+        observe(run, module, call, output)
+    return output
+
+
+def _output(run: Run, module: Module, call: Call) -> Value:
     """What calling a module returns."""
     found = module.cls.find("forward") if module.cls is not None else None
     if found is not None and isinstance(found[0], FunctionValue):
@@ -238,12 +246,7 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
     structure = run.heap.structure
     run.position.modules_called += (module,)
     tests, run.of(functional_dropout.ModeTests).count = run.of(functional_dropout.ModeTests).count, 0
-    outer, run.of(built_in_forward.Constructions).called_in = (
-        run.of(built_in_forward.Constructions).called_in,
-        (run.of(built_in_forward.Constructions).arms, run.guards, number),
-    )
     result = run.call(Bound(function, module), call)
-    run.of(built_in_forward.Constructions).called_in = outer
     run.of(functional_dropout.ModeTests).count = tests
     run.position.modules_called = run.modules_called[:-1]
     if structure == run.heap.structure and run.heap.only_newer(mark, number):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.training import initialising, snapshots
-from torch_doctor.static.values import Call, Const, Fact, Module, Object, Plain, Value
+from torch_doctor.static.values import Call, Const, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def loaded(run: Run, of: Object, call: Call) -> Value:
     """Write that a state is loaded into a module or an optimizer."""
     state = call.argument(0, "state_dict")
     if isinstance(of, Module):
-        run.heap.set(of.facts, Fact.WEIGHTS_GIVEN, value=True)
+        for observe in run.observers.changed:
+            observe(run, of, call)
         states = snapshots.NONE if state is None else snapshots.states_in(run, state)
         run.emit(Loaded, call.node, module=of.id, name=call.receiver, states=states.taken, only=states.only)
         initialising.loaded(run, of)

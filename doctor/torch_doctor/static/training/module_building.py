@@ -10,7 +10,6 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import layers, losses, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
-    built_in_forward,
     mode_methods,
     modes,
     module_classes,
@@ -73,9 +72,10 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     run.dead_end = False
     constructors.initialise(run, module, cls, call)
     run.position.building = run.building[:-1]
-    built_in_forward.layer(run, module)
     if not run.dead_end:  # a constructor that raises builds nothing
         _report_built(run, module, cls, call.node)
+        for observe in run.observers.built:
+            observe(run, module, call)
     return module
 
 
@@ -169,7 +169,6 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
     module.facts[Fact.MODE] = (0, True)
     module.facts[Fact.PLACE] = NOWHERE if {"device", "**"} & set(call.keywords) else NEW
     module.facts[Fact.INITIALISED] = True
-    built_in_forward.layer(run, module)
     if lists:
         _fill_list(run, module, call)
         sharing.put_together(run, call.values, call.node)
@@ -185,6 +184,8 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
             ),
             recurrent=any(part.layer in layers.RECURRENT for part in module_parts.parts_of(run, module).parts),
         )
+    for observe in run.observers.built:
+        observe(run, module, call)
     return module
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
-from torch_doctor.static.training import built_in_forward, initialising, parameters, tensors
+from torch_doctor.static.training import initialising, parameters, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Call,
@@ -37,7 +37,8 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
                 run.heap.set(thing.facts, Fact.FROZEN, frozen if of.whole else None)
         return of
     if name.endswith("_") and not name.startswith("_"):
-        built_in_forward.weights_given(run, of)
+        for observe in run.observers.changed:
+            observe(run, of, call.renamed(f"{call.receiver}.{name}"))
         initialising.changed(run, of, name, call)
         parameters.changed_by_hand(run, of.modules, call.values, call.node)
         return of

@@ -1,15 +1,15 @@
-"""States of modules that are kept: whose tensors they are, and other names for a module that is thought to be the best."""
+"""States of modules that are kept: whose tensors they are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.values import Either, Mapping, Module, Tensor, Value
 from torch_doctor.trace import StateTaken
 
 if TYPE_CHECKING:
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
 
@@ -55,26 +55,3 @@ def states_in(run: Run, value: Value, depth: int = DEEP) -> States:
         found = [states_in(run, item, depth - 1) for item in items]
         return States(frozenset().union(*(each.taken for each in found)), bool(found) and all(e.only for e in found))
     return NONE
-
-
-def renamed(run: Run, node: p.Assign, value: Value) -> None:
-    """Write that the best model so far is kept by giving the module another name: `if acc > best: best_model = model`."""
-    test = run.frame.record
-    if not (run.loop_depth and test and isinstance(node.value, (p.Name, p.Attribute)) and isinstance(value, Module)):
-        return
-    if test == run.loop_depth and len(node.targets) == 1 and not run.modules_called:
-        run.emit(StateTaken, node, module=value.id, name=run.text(node.value), alias=run.text(node.targets[0]))
-
-
-def keeps_a_record(run: Run, node: p.If) -> bool:
-    """Whether a branch is taken when something is better than ever, and notes it: `if acc > best: best = acc`."""
-    test = node.test
-    if not isinstance(test, p.Compare) or test.op not in ("<", ">", "<=", ">="):
-        return False
-    sides = {run.text(test.left), run.text(test.right)}
-    return any(
-        isinstance(statement, p.Assign)
-        and {run.text(statement.targets[0]), run.text(statement.value)} == sides
-        and not isinstance(statement.value, p.Const)
-        for statement in node.body
-    )

@@ -96,8 +96,6 @@ class Fact(Enum):
     """Whether gradients were computed through a module of which nothing else is known."""
     CONSTANT = "constant", None, _agreed
     """The `Constant` that the weights were set to."""
-    MADE_IN_FORWARD = "made in forward", None, _first
-    """For what a forward makes: whether a branch decided it, whose forward it was, the newest object when that began."""
     WEIGHTS_GIVEN = "weights given", False, _either
     """Whether somebody may have given it weights, loaded or copied."""
     OPTIMIZERS = "optimizers", None, None

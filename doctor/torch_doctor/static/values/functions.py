@@ -43,7 +43,6 @@ class Frame(Object):
         self.globals = globals_
         self.closure = closure
         self.loops_before = 0
-        self.record = 0  # the depth of the loop in which the branch around notes that something is better than ever
         self.chosen = 0  # arms of branches, among others, that the current statement is in
         self.what: FunctionValue | None = None
         self.owner: ClassValue | None = None

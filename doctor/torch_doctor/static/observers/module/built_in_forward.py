@@ -1,0 +1,136 @@
+"""Layers and parameters that a module makes while it is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from torch_doctor.static import program as p
+from torch_doctor.static.library import Stage, library
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.training import module_parts
+from torch_doctor.static.values import Call, Const, Fact, Module, Params, Tensor, latest
+from torch_doctor.trace import BuiltInForward, Source
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Value
+    from torch_doctor.trace import Guards, Site
+
+
+class _Entry(NamedTuple):
+    """When a forward began: how many branches were around, under which guards, and the newest object."""
+
+    branches: int = 0
+    guards: Guards = frozenset()
+    newest: int = 0
+
+
+class _Made(NamedTuple):
+    """What a forward made: whether a branch of it decided that, whose forward it was, and the newest object before it."""
+
+    guarded: bool
+    owner: Module
+    newest: int
+
+
+_AFFINE = ("affine", "elementwise_affine")
+
+
+class Constructions(Observer):
+    """Where layers and parameters are built while a module is called."""
+
+    writes = (BuiltInForward,)
+
+    def __init__(self) -> None:
+        self._entries: dict[int, _Entry] = {}  # by the number of the module whose forward it is
+        self._made: dict[int, _Made] = {}  # by the number of the module that was made
+        self._reported: set[Site] = set()
+
+    def built(self, run: Run, made: Module, _: Call) -> None:
+        """A module was constructed; where that is within a forward, it is remembered until it is called."""
+        if run.modules_called and not run.building:
+            owner = run.modules_called[-1]
+            self._made[made.id] = _Made(self.guarded(run), owner, self._entries.get(owner.id, _Entry()).newest)
+
+    def entered(self, run: Run, module: Module, call: Call) -> None:
+        """A module is called: within a forward, one that was made there is written."""
+        if run.modules_called:
+            self._called(run, module, call.node)
+        self._entries[module.id] = _Entry(len(run.branches), run.guards, latest())
+
+    def changed(self, run: Run, value: Value, _: Call) -> None:
+        """Weights got their values from somebody."""
+        if isinstance(value, Module):
+            run.heap.set(value.facts, Fact.WEIGHTS_GIVEN, value=True)
+        elif isinstance(value, Params):
+            for number in value.modules & self._made.keys():
+                thing = run.objects.get(number)
+                if isinstance(thing, Module):
+                    run.heap.set(thing.facts, Fact.WEIGHTS_GIVEN, value=True)
+
+    def parameter(self, run: Run, call: Call) -> None:
+        """A parameter is made; within a forward it is written when it holds numbers of its own, not what was computed."""
+        value, site = call.argument(0, "data"), run.site(call.node)
+        if not run.modules_called or run.building or self.guarded(run) or call.argument(1, "requires_grad") is not None:
+            return
+        if not isinstance(value, Tensor) or value.flow.source not in (Source.DATA, Source.NOISE):
+            return
+        if value.flow.forwards or value.flow.graph is not False or site in self._reported:
+            return
+        self._reported.add(site)
+        owner = run.modules_called[-1]
+        run.emit(
+            BuiltInForward,
+            site,
+            owner=owner.id,
+            owner_class=owner.class_name,
+            class_name="torch.nn.Parameter",
+            used_at=site,
+        )
+
+    def guarded(self, run: Run) -> bool:
+        """Whether a branch of the forward around decides that this point is reached."""
+        entry = self._entries.get(run.modules_called[-1].id, _Entry())
+        return (len(run.branches), run.guards) != (entry.branches, entry.guards)
+
+    def _called(self, run: Run, made: Module, node: p.Node) -> None:
+        """Write a module that was made in this forward, and is called there.
+
+        Not one that became part of a module behind a branch, which may be taken once; nor one whose weights were given
+        to it.
+        """
+        found = self._made.get(made.id)
+        if found is None or made.born is None or made.born in self._reported:
+            return
+        kept = made.fact(Fact.REGISTERED)
+        directly = isinstance(node, p.Call) and isinstance(node.func, p.Call)
+        if found.guarded and (kept or not directly):
+            return
+        given = made.fact(Fact.WEIGHTS_GIVEN) or any(name in made.fields for name in ("weight", "bias"))
+        plain = any(isinstance(value := made.settings.get(name), Const) and not value.value for name in _AFFINE)
+        parts = module_parts.parts_of(run, made).parts
+        if given or plain or not any(_is_new(run, part, found.newest) for part in parts):
+            return
+        self._reported.add(made.born)
+        run.emit(
+            BuiltInForward,
+            made.born,
+            owner=found.owner.id,
+            owner_class=found.owner.class_name,
+            class_name=made.class_name,
+            used_at=run.site(node),
+            registered=kept,
+        )
+
+
+def _is_new(run: Run, part: Module, before: int) -> bool:
+    """Whether a part has weights that were drawn since the forward began, and may be trained."""
+    weights = part.id > before and module_parts.has_parameters(run, part) is True
+    return weights and part.fact(Fact.FROZEN) is False
+
+
+@library("torch.nn.Parameter", stage=Stage.NOTE)
+def parameter(run: Run, _: str, call: Call) -> None:
+    """`nn.Parameter(...)`."""
+    if run.watches(Constructions):
+        run.of(Constructions).parameter(run, call)

@@ -49,8 +49,8 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     frame.chosen += choice
     asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
     run.of(functional_dropout.ModeTests).count += asked
-    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.of(places.Meetings).default:
-        run.of(places.Meetings).default = moves_to_a_gpu(node.body)  # the script says that it stays on the CPU
+    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.of(places.Placement).default:
+        run.of(places.Placement).default = moves_to_a_gpu(node.body)  # the script says that it stays on the CPU
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:

@@ -14,6 +14,7 @@ from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
     augmenting,
     autocasting,
+    drawing,
     fitting,
     forwards,
     loaders,
@@ -23,7 +24,6 @@ from torch_doctor.static.training import (
     outdated,
     overwriting,
     pixels,
-    rows,
     settings,
     unknown_methods,
     workers,
@@ -152,7 +152,7 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     for value in call.values:
         outside.call_back(run, value, call.node)
     if call.method in REORDERING_METHODS:
-        rows.reordered(run, call.node)
+        drawing.reordered(run, call.node)
     if run.of(workers.Drawing).source is not None:
         workers.drawn(run, func, call.node)
     if run.of(memory.Shares).arrays and call.method in CHANGING:

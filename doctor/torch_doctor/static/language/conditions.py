@@ -11,7 +11,7 @@ from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cuts, places, plain_tensors, sums
+from torch_doctor.static.training import cross_device, cuts, places, plain_tensors, sums
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -229,7 +229,7 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
             return told, negated
     sums.steered(run, (left, right), node)
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
-        places.together(run, op, (left, right), node)
+        cross_device.together(run, op, (left, right), node)
         flow = cuts.cut(run, blend((left.flow, right.flow)), None, op, node)
         made = plain_tensors.combined(run, op, (left, right), node)
         return Tensor(flow, made=made, place=places.result(run, (left, right))), negated

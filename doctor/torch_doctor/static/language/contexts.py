@@ -55,7 +55,7 @@ def _with(run: Run, node: p.With) -> bool:
     if isinstance(context, Tool):
         settings.entered(run, context, node.context)
     if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
-        run.of(places.Meetings).default = True  # within, all is made there
+        run.of(places.Placement).default = True  # within, all is made there
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
     if isinstance(enter, Bound):

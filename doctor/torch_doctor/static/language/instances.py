@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.language import constructors
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import construction, module_building, module_classes, parameters, rows, workers
+from torch_doctor.static.training import (
+    construction,
+    drawing,
+    module_building,
+    module_classes,
+    parameters,
+    workers,
+)
 from torch_doctor.static.values import (
     Call,
     ClassValue,
@@ -31,7 +38,7 @@ def instantiate(run: Run, cls: ClassValue, call: Call) -> Value:
     thing: Instance = run.own(Instance(cls, run.site(call.node)))
     before = (run.of(workers.Drawing).calls, run.of(workers.Drawing).reorders)
     constructors.initialise(run, thing, cls, call)
-    rows.remember_arguments(run, thing, call, before)
+    drawing.remember_arguments(run, thing, call, before)
     return thing
 
 

@@ -12,7 +12,7 @@ from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import fitting, keeping, places, plain_tensors, sharing, sums
+from torch_doctor.static.training import cross_device, fitting, keeping, places, plain_tensors, sharing, sums
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -96,7 +96,7 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         differs = op == "-" and len(operands) > 1
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = plain_tensors.combined(run, op, operands, node)
-        places.together(run, op, operands, node)
+        cross_device.together(run, op, operands, node)
         made_at, made_by = _origin(op, operands)
         if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
             made_by = "gradient"

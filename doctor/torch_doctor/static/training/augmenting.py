@@ -62,7 +62,7 @@ def _applied(run: Run, value: Instance) -> Iterator[Value]:
     with (
         run.aside(STEPS),
         run.of(Applied).override(transforms=applied),
-        run.of(places.Meetings).override(moves=moves),
+        run.of(places.Placement).override(moves=moves),
         run.of(workers.Drawing).override(source=draws),
     ):
         try:

@@ -12,6 +12,7 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import with_facts
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import (
+    cross_device,
     memory,
     places,
     plain_tensors,
@@ -53,7 +54,7 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
         memory.used(run, (given, target), call.node)
     plain_tensors.combined(run, name, (given, target), call.node)
     if not name.endswith(("ctc_loss", "CTCLoss")):
-        places.together(run, name, (given, target), call.node, loss=True)
+        cross_device.together(run, name, (given, target), call.node, loss=True)
     for observe in run.observers.lossed:
         observe(run, (given, target), call.node)
     if flow.divided is not False:

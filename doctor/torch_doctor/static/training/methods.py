@@ -9,12 +9,12 @@ from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.training import (
     container_methods,
     distributions,
+    drawing,
     gradients,
     logged,
     module_methods,
     optimizer_methods,
     parameter_methods,
-    rows,
     tensor_methods,
 )
 from torch_doctor.static.values import (
@@ -56,7 +56,7 @@ def called(run: Run, func: Method, call: Call) -> Value:
     """Call what was taken as an attribute of something whose class is not the project's."""
     of, name = func.of, func.name
     if name in REORDERING_METHODS and not isinstance(of, Module):
-        rows.reordered(run, call.node)
+        drawing.reordered(run, call.node)
     handler = BY_NAME.get((of.__class__, name)) or METHODS.get(of.__class__, _opaque)
     return handler(run, of, name, call)
 

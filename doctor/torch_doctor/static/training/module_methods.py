@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     devices,
     forwards,
     framework_calls,
+    layer_outputs,
     loading,
     loss_building,
     modes,
@@ -167,7 +168,7 @@ def _base_forward(run: Run, of: Module, _: str, call: Call) -> Value:
     if content is not None:
         return forwards.chained(run, of, content, call)
     if of.table is not None:
-        return forwards.layer_output(run, of, of.table, call)
+        return layer_outputs.layer_output(run, of, of.table, call)
     return Unknown(replace(blend(value.flow for value in call.values), graph=None))
 
 

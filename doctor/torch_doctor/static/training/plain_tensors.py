@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
-from torch_doctor.static.training import devices, module_classes, places
+from torch_doctor.static.training import cross_device, devices, module_classes
 from torch_doctor.static.values import (
     GPU,
     Call,
@@ -130,7 +130,7 @@ def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scal
         for made in found:
             _used(run, made, node)
             if beside is not None:
-                places.met(run, made, beside, name, node)
+                cross_device.met(run, made, beside, name, node)
     if foreign:
         return None
     if unsure:

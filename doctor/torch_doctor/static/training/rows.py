@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, splitting, workers
+from torch_doctor.static.training import augmenting, datasets
 from torch_doctor.static.values import (
     Args,
     Bound,
-    Call,
     ClassValue,
     Const,
-    Content,
     Either,
     Fact,
     FunctionValue,
@@ -37,7 +34,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
 )
-from torch_doctor.trace import DatasetBuilt, Reordered, Source, Tri
+from torch_doctor.trace import DatasetBuilt, Source, Tri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,58 +51,6 @@ class Datasets(Knowledge):
 
 
 _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
-
-
-@library_family(data.draws, stage=Stage.NOTE)
-def drawn(run: Run, name: str, call: Call) -> None:
-    """Note that a library's function draws random numbers, and whether it puts something in random order."""
-    drawing = run.of(workers.Drawing)
-    drawing.calls += 1
-    if drawing.source is not None:
-        drawing.source.library(run, name, call.node)
-    if not name.startswith("random."):  # which gives one number at a time, and no rows
-        drawing.reorders += 1
-    if name in data.REORDERING:
-        reordered(run, call.node)
-
-
-def reordered(run: Run, node: p.Node) -> None:
-    """Note that something is put in random order."""
-    run.of(workers.Drawing).reorders += 1
-    if not run.modules_called:
-        run.emit(Reordered, node)
-
-
-@library_family(data.SPLITS)
-def split(run: Run, name: str, call: Call) -> Value:
-    """What `random_split` returns: as many subsets as it is given lengths."""
-    whole = call.argument(0, "dataset") or Unknown()
-    splitting.dataset_split(run, name, whole, call.node)
-    lengths = call.argument(1, "lengths")
-    content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
-    count = len(content.items) if content.rest is None else 0
-    items: tuple[Value, ...] = tuple(_subset(run, whole, call.node, part) for part in range(count))
-    for part, length in zip(items, content.items, strict=False):
-        if isinstance(part, Tool) and isinstance(length, Const) and type(length.value) is int:
-            part.facts[Fact.LENGTH] = length
-    return run.own(
-        Sequence("list", Content(items, None if count else _subset(run, whole, call.node, None)), run.site(call.node))
-    )
-
-
-def _subset(run: Run, whole: Value, node: p.Node, part: int | None) -> Tool:
-    made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
-    made.fields["dataset"] = whole
-    made.facts[Fact.PORTION] = part
-    return made
-
-
-def remember_arguments(run: Run, thing: Instance, call: Call, before: tuple[int, int]) -> None:
-    """Keep what an object of a project class was built with, and whether its constructor drew random numbers."""
-    thing.facts[Fact.ARGUMENTS] = (call.args, call.keywords)
-    drawing = run.of(workers.Drawing)
-    thing.facts[Fact.DREW] = drawing.calls > before[0] or drawing.reorders > before[1]
-    thing.facts[Fact.REORDERED] = drawing.reorders > before[1]
 
 
 def describe(run: Run, value: Value | None, node: p.Node) -> int:

@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Fact,
     Instance,
     Mapping,
     Number,
@@ -227,3 +228,27 @@ def stored(run: Run, holder: Plain, new: Value, target: p.Index) -> tuple[p.Expr
     if rows <= holder.flow.rows:
         return None
     return where, with_rows(holder, holder.flow.rows | rows)
+
+
+@library_family(data.SPLITS)
+def split(run: Run, name: str, call: Call) -> Value:
+    """What `random_split` returns: as many subsets as it is given lengths."""
+    whole = call.argument(0, "dataset") or Unknown()
+    dataset_split(run, name, whole, call.node)
+    lengths = call.argument(1, "lengths")
+    content = lengths.content if isinstance(lengths, Sequence) else Content((), Plain())
+    count = len(content.items) if content.rest is None else 0
+    items: tuple[Value, ...] = tuple(_subset(run, whole, call.node, part) for part in range(count))
+    for part, length in zip(items, content.items, strict=False):
+        if isinstance(part, Tool) and isinstance(length, Const) and type(length.value) is int:
+            part.facts[Fact.LENGTH] = length
+    return run.own(
+        Sequence("list", Content(items, None if count else _subset(run, whole, call.node, None)), run.site(call.node))
+    )
+
+
+def _subset(run: Run, whole: Value, node: p.Node, part: int | None) -> Tool:
+    made: Tool = run.own(Tool(run.site(node), "torch.utils.data.Subset", args=(whole,)))
+    made.fields["dataset"] = whole
+    made.facts[Fact.PORTION] = part
+    return made

@@ -14,11 +14,11 @@ from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.training import (
     broadcasts,
+    cross_device,
     cuts,
     fitting,
     memory,
     normalising,
-    places,
     plain_tensors,
     sums,
 )
@@ -80,7 +80,7 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     made = None
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in call.values) and "device" not in call.keywords:
         made = plain_tensors.combined(run, name, call.values, call.node, scalar=reduced)
-    place = places.of_computed(run, name, call, made=known.source is not None, scalar=bool(scalar))
+    place = cross_device.of_computed(run, name, call, made=known.source is not None, scalar=bool(scalar))
     kind, made_at, made_by, trail, still = _meaning(run, name, known, leading, call)
     vague = kind in (Kind.UNKNOWN, Kind.BATCH)
     if isinstance(first, Unknown) and leading is None and vague and known.kind is None and not reduced:

@@ -11,7 +11,7 @@ from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import gradients, keeping, module_parts, places, rows, tensors
+from torch_doctor.static.training import drawing, gradients, keeping, module_parts, places, tensors
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -49,7 +49,7 @@ _METHODS: dict[str, OfUnknown] = {}
 def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
     """A method of something that is not known, when its name tells what it must be."""
     if of.name in REORDERING_METHODS:
-        rows.reordered(run, call.node)
+        drawing.reordered(run, call.node)
     method = _METHODS.get(of.name)
     result = method(run, of, call) if method is not None else None
     if result is None and (of.name in MOVES or of.name in functions.METHODS):

@@ -38,7 +38,7 @@ class LostMoves(Observer):
 
     def stated(self, run: Run, node: p.Expr, _: Value) -> None:
         """Nobody takes the result of this call: a tensor does not move in place, other things may do so."""
-        dropped = run.of(places.Meetings).dropped
+        dropped = run.of(places.Placement).dropped
         if dropped is None or dropped.node is not node or not isinstance(node, p.Call):
             return
         name = run.text(node.func.value) if isinstance(node.func, p.Attribute) else ""

@@ -1,0 +1,179 @@
+"""Device tracking: operations that take tensors of one device and get them from two."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.tables import words
+from torch_doctor.static.training import devices, module_parts, places
+from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Place, Value
+from torch_doctor.trace import DevicesMet, Owned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args, Conditions, Made
+    from torch_doctor.trace import Site
+
+
+TOGETHER = frozenset(
+    words(
+        """
+        + - * / // % @ == != < <= > >= & | ^ add sub subtract mul multiply div divide matmul mm bmm mv dot addmm eq ne
+        lt le gt ge cat concat concatenate stack hstack vstack where maximum minimum pow dist cosine_similarity
+        """
+    )
+)
+"""Operations that take tensors of one device only."""
+
+
+class Meetings(Knowledge):
+    """What met something of another device, and how the module was called in which that happened."""
+
+    def __init__(self) -> None:
+        self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
+        self.blamed: set[object] = set()  # what was on the CPU and met something that is not
+        self.scatters = False  # the module that is being called moves what it is given itself
+        self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
+        self.outer_arguments: Args = ()  # and with what
+
+
+def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) -> Value | None:
+    """Where a function of torch puts its result: of what it is given, or `made` there where it is told, or beside another."""
+    everything = call.values
+    if not made:
+        together(run, name, everything, call.node)
+        return places.result(run, everything, scalar=scalar)
+    if "device" in call.keywords:
+        goal = devices.chosen(call.keywords["device"])
+        if isinstance(goal, Value):
+            return places.of(goal)
+        if goal == GPU:
+            places.note_move(run, call.node)
+        return Place(goal, "moved", run.site(call.node), sized=True) if goal else None
+    beside = name.endswith("_like") or name.startswith("new_")
+    return places.of(call.args[0]) if beside and call.args else None
+
+
+def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss: bool = False) -> None:
+    """Write that an operation gets a tensor on the CPU and one that is not there, and takes only one device."""
+    if not loss and name.rpartition(".")[2] not in TOGETHER:
+        return
+    given = list(places.tensors_in(values))
+    found = [places.of(value) for value in given]
+    if sum(place is not NOWHERE for place in found) < 2:  # noqa: PLR2004 - a pair
+        return
+    for place in found:
+        for facts, away in places.options(run, place):
+            if away.device not in places.AWAY:
+                continue
+            for other in found:
+                here = _surely_here(run, other, facts)
+                if here is not None and (away.device == GPU or here.how != "parameter"):
+                    tell(run, here, node, name.rpartition(".")[2], away=away, loss=loss)
+                    return
+
+
+def into_layer(run: Run, layer: Module, given: Value | None, node: p.Node) -> None:
+    """A layer with parameters is given a tensor."""
+    if run.of(Meetings).scatters or given is None:
+        return
+    own, other = layer.fact(Fact.PLACE), places.of(given)
+    if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
+        return
+    name = layer.layer.rpartition(".")[2] or layer.name
+    around = [place for module in run.modules_called if (place := module.fact(Fact.PLACE)) is not NOWHERE]
+    direct = any(given is each for each in run.of(Meetings).outer_arguments)
+    for facts, place in places.options(run, own):
+        if place.device in places.AWAY and (here := _surely_here(run, other, facts)) is not None:
+            if all(places.is_away(run, place) for place in around):
+                tell(run, here, node, name, away=place, given=direct)
+            return
+    if any(places.is_away(run, place) for place in around):
+        return  # not all parts of a large module are known to move with it
+    for facts, place in places.options(run, other):
+        if place.device == GPU and (here := _surely_here(run, own, facts)) is not None:
+            tell(run, here, node, name, away=place)
+            return
+
+
+def _belongs(run: Run, layer: Module) -> bool:
+    """Whether a layer is part of the module that is called as a whole: else it does not move with it, for other reasons."""
+    return not run.modules_called or layer in module_parts.parts_of(run, run.modules_called[0]).parts
+
+
+def _surely_here(run: Run, place: Value, facts: Conditions) -> Place | None:
+    """The place, where something is on the CPU for certain as soon as these facts hold, and is no single number."""
+    found = [option for _, option in places.options(run, place, facts)]
+    sure = all(option.device == CPU and (option.sized or option.how == "parameter") for option in found)
+    return found[0] if found and sure else None
+
+
+def tell(  # noqa: PLR0913 - what meets, and how
+    run: Run, here: Place, node: p.Node, operation: str, *, away: Place, loss: bool = False, given: bool = False
+) -> None:
+    """Write that two devices met, once for each culprit.
+
+    Within a forward what the script has put on the CPU, or made, may be the module's own, unless it was `given`.
+    """
+    if run.modules_called and here.how in ("made", "moved") and not given:
+        return
+    where, name = run.of(Meetings).outer_call if run.modules_called or not loss else (None, "")
+    culprits: set[object] = set(here.loaders) or {here.site or run.site(node)}
+    if here.how == "parameter":
+        culprits = {("parameter", run.modules_called[0].id if run.modules_called else 0)}
+    if run.of(places.Placement).default or culprits & run.of(Meetings).blamed or run.trace.of(Owned):
+        return
+    run.of(Meetings).blamed |= culprits
+    run.emit(
+        DevicesMet,
+        node,
+        operation=operation,
+        loss=loss,
+        elements=0,
+        how=here.how,
+        proof="",
+        made_at=here.site,
+        given=where is not None,
+        forward_site=where,
+        name=name,
+        moved_at=away.site,
+    )
+
+
+def met(run: Run, made: Made, beside: Value, name: str, node: p.Node) -> None:
+    """Write that a tensor which a forward made on the CPU is combined with one that is where the module, or its input, is.
+
+    Modules without parameters may belong to the data, which stays on the CPU: of theirs only what requires gradients is
+    known to come from a model.
+    """
+    root = run.modules_called[0]
+    if not made.sized or run.of(places.Placement).default or not (beside.flow.graph or _has_parameters(run, root)):
+        return
+    if run.trace.begins_outside and run.imports.mentioned(
+        *(name.rpartition(".")[2] for name in sorted(places.DEFAULTS))
+    ):
+        return  # whoever uses the class has perhaps said where tensors are made
+    for birth in made.births:
+        if birth not in run.of(Meetings).met_at:
+            run.of(Meetings).met_at.add(birth)
+            operation = name.rpartition(".")[2] or run.text(node.func) if hasattr(node, "func") else name
+            run.emit(
+                DevicesMet,
+                node,
+                operation=operation,
+                loss=False,
+                elements=0,
+                how="made",
+                proof="",
+                made_at=birth,
+                inside=True,
+                name=root.cls.name if root.cls is not None else root.name,
+            )
+
+
+def _has_parameters(run: Run, module: Module) -> bool:
+    return bool(module_parts.parts_of(run, module).owners)

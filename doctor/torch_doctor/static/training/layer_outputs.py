@@ -1,0 +1,90 @@
+"""What torch's layers return, as the tables declare it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import blend
+from torch_doctor.static.language import operators
+from torch_doctor.static.measuring import making
+from torch_doctor.static.training import cross_device, normalising, pixels, places, plain_tensors
+from torch_doctor.static.values import (
+    PACKED,
+    Call,
+    Content,
+    Fact,
+    Module,
+    Params,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    unpacked,
+)
+from torch_doctor.trace import Kind
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.tables.layers import Layer
+    from torch_doctor.trace import Site
+
+
+def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
+    """What one of torch's layers returns, by its table entry; one that is given packed sequences packs what it returns."""
+    if call.args and unpacked(call.args[0]) is not call.args[0]:
+        return _packed(run, layer_output(run, module, table, call.with_args((unpacked(call.args[0]), *call.args[1:]))))
+    values = call.values
+    flow = blend(value.flow for value in values)
+    grad = run.grad
+    if table.parameters and grad is not False and module.fact(Fact.FROZEN) is not True:
+        flow = replace(flow, graph=grad, modules=flow.modules | {module.id})
+    else:
+        flow = operators.recorded(run, flow)
+    first = call.argument(0) or next(iter(call.keywords.values()), None)
+    short = module.layer.rpartition(".")[2]
+    meta = None if first is None else making(f"nn.{short}", (first,), None, module)
+    place = places.result(run, values[:1])
+    if table.parameters:
+        plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), call.node)
+        cross_device.into_layer(run, module, first, call.node)
+        own = module.fact(Fact.PLACE)
+        place = own if places.is_away(run, own) else place
+    if table.parameters:
+        pixels.met(run, module.layer, first)
+    if table.kind is None:
+        if isinstance(first, Tensor):
+            return pixels.behind(module, first).altered(flow=flow, meta=meta, place=place)
+        return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)
+    made_at, made_by = _made(run, module, table, call.node)
+    output = Tensor(flow, table.kind, made_at, made_by, meta=meta, place=place)
+    if short in normalising.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
+        dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
+        normalising.normalised(run, module.layer, first, dim, made_at)
+    if table.result == "tensor":
+        return output
+    state: Value = Tensor(flow)
+    if table.result == "recurrent":
+        state = run.own(Sequence("tuple", Content((Tensor(flow), Tensor(flow)))))
+    return run.own(Sequence("tuple", Content((output, state))))
+
+
+def _packed(run: Run, output: Value) -> Value:
+    """What a layer returned, with its numbers in a `PackedSequence`; the states beside them are as they are."""
+    first, *others = output.content.items if isinstance(output, Sequence) else (output,)
+    packed: Value = run.own(Sequence(PACKED, Content((first, Plain(), Plain(), Plain()))))
+    return run.own(Sequence("tuple", Content((packed, *others)))) if others else packed
+
+
+def _made(run: Run, module: Module, table: Layer, node: p.Node) -> tuple[Site | None, str]:
+    """Where an output got its kind: the layer's use in `forward`; in a Sequential its construction."""
+    if table.kind in (Kind.LOGITS, Kind.HIDDEN, Kind.UNKNOWN):
+        return None, module.layer
+    chained = (
+        run.modules_called
+        and run.modules_called[-1].layer == "torch.nn.Sequential"
+        and run.modules_called[-1].cls is None
+    )
+    return (module.born if chained else run.site(node)), module.layer

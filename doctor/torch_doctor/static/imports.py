@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.lowering import lower
 from torch_doctor.static.unit import Unit
+from torch_doctor.trace import Dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from torch_doctor.sources.project import Project
 
@@ -32,6 +34,26 @@ class Imports:
         self._mentioned: dict[tuple[str, ...], bool] = {}
         self._edits: dict[Path, bool] = {}
         self._homes: dict[str, set[Path]] | None = None
+        self._looked: dict[Path, set[tuple[Path, str]]] = defaultdict(set)  # what each file imports
+        self._absent: dict[tuple[Path, str], set[Path]] = defaultdict(set)  # where that was looked for, and is not
+        self._looking: set[Path] = set()
+        self._asked: set[str] = set()
+
+    def begin(self) -> None:
+        """A run begins: what it asks of the project from here on is its own question."""
+        self._asked = set()
+
+    def dependencies(self, path: Path) -> Dependencies:
+        """What a run of the file at `path`, the last that began, depends on."""
+        read, absent, waiting = {path}, set[Path](), [path]
+        while waiting:
+            for key in self._looked[waiting.pop()]:
+                absent |= self._absent[key]
+                found = self._found[key]
+                if found is not None and found not in read:
+                    read.add(found)
+                    waiting.append(found)
+        return Dependencies(frozenset(map(str, read)), frozenset(map(str, absent - read)), frozenset(self._asked))
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""
@@ -48,6 +70,7 @@ class Imports:
 
     def texts(self, name: str, besides: Path) -> Iterator[str]:
         """The texts of the project's other files that contain an identifier."""
+        self._asked.add(name)
         for path in self._project.mentions((name,), self._project.python_files()):
             source = self._project.read(path) if path != besides else None
             if source is not None:
@@ -55,6 +78,7 @@ class Imports:
 
     def mentioned(self, *names: str) -> bool:
         """Whether any file of the project contains one of the identifiers."""
+        self._asked.update(names)
         if names not in self._mentioned:
             self._mentioned[names] = bool(self._project.mentions(names, self._project.python_files()))
         return self._mentioned[names]
@@ -67,7 +91,9 @@ class Imports:
         or by what it imports, sees one more folder nearby: the only one that has such a module.
         """
         key = (importer.parent, "." * level + module)
+        self._looked[importer].add(key)
         if key not in self._found:
+            self._looking = self._absent[key]
             self._found[key] = self._search(importer, module, level)
         found = self._found[key]
         if found is None and not level and self._edits_path(importer):
@@ -135,6 +161,8 @@ class Imports:
     def _is_file(self, path: Path) -> bool:
         if path not in self._files:
             self._files[path] = path.is_file() and self._project.root in path.parents
+        if not self._files[path]:
+            self._looking.add(path)
         return self._files[path]
 
     def _is_folder(self, path: Path) -> bool:

@@ -94,6 +94,7 @@ class _Witness:
         self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
         self._failures: list[Failure] = []
         self._broken: set[Path] = set()
+        self._running = project.root  # the file whose run is the newest
         self._asked: frozenset[str] = frozenset()  # the given files and those that they import
 
     def traces(
@@ -109,8 +110,8 @@ class _Witness:
                         on_file(file)
                     yield from self._guarding(file, phase)
                 if phase == self._script:
-                    asked = {file.path for file in files}.union(self._shared) - self._broken
-                    self._asked = frozenset(unit.source.display for path in asked if (unit := self._imports.unit(path)))
+                    given = {file.path for file in files}.union(self._shared) - self._broken
+                    self._asked = frozenset(unit.source.display for path in given if (unit := self._imports.unit(path)))
         finally:
             sys.setrecursionlimit(limit)
             self._watchdog.close()
@@ -129,6 +130,7 @@ class _Witness:
         try:
             unit = self._lowered(file)
             for trace in phase(unit) if unit is not None else ():
+                trace.depends = self._imports.dependencies(self._running)
                 yield trace
                 self._read.update(event.site for event in trace.of(Loaded))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
@@ -166,6 +168,8 @@ class _Witness:
     def _trace(self, unit: Unit, *, outside: bool) -> Trace:
         """A trace whose numbers go on where the last one's ended."""
         folder = unit.source.path.parent
+        self._running = unit.source.path
+        self._imports.begin()
         self._last = Trace(
             unit.source.display,
             begins_outside=outside,

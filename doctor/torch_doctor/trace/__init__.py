@@ -1,6 +1,7 @@
 """The event vocabulary that both witnesses write and every rule reads."""
 
 from torch_doctor.trace.events import *
+from torch_doctor.trace.record import Dependencies as Dependencies
 from torch_doctor.trace.record import Trace as Trace
 from torch_doctor.trace.run import *
 from torch_doctor.trace.scope import *

@@ -21,6 +21,20 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="Event")
 
 
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What the trace of a run depends on beside the script's own text.
+
+    `read` are the paths of the project's files that it, or what it imports, imports, itself among them. `absent` are the
+    paths where such files were looked for and are not: one that appears there changes what the script imports. `asked` are
+    the identifiers of which it was asked whether, and where, other files of the project have them.
+    """
+
+    read: frozenset[str]
+    absent: frozenset[str]
+    asked: frozenset[str]
+
+
 @dataclass(slots=True, eq=False)
 class Trace:
     """What one run did, as far as its witness knows.
@@ -31,7 +45,8 @@ class Trace:
     `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
     last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
     `reports_in`: the files in which findings of this run are reported, None for all. A script that nobody asked about is run
-    to learn how it calls the functions of others; what is wrong with itself is not told.
+    to learn how it calls the functions of others; what is wrong with itself is not told. `depends`: what the static witness
+    looked at, so that a result can be remembered for as long as that stays as it is.
     """
 
     path: str
@@ -43,6 +58,7 @@ class Trace:
     ranks: tuple[Trace, ...] = ()
     torch: Callable[[], Versions] = Versions
     reports_in: frozenset[str] | None = None
+    depends: Dependencies | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:

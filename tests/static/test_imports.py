@@ -1,0 +1,83 @@
+"""What a run depends on is written down with its trace: files that it read, files that are not there, questions it asked."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from torch_doctor.scan import Options, traces
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TRAIN = """
+import torch
+from net import Net
+
+model = Net()
+model(torch.randn(2, 4)).sum().backward()
+"""
+NET = """
+from torch import nn
+import sizes
+
+
+class Net(nn.Linear):
+    def __init__(self):
+        super().__init__(4, sizes.OUT)
+"""
+
+
+def test_a_run_depends_on_what_its_imports_import(write: Callable[..., Path], folder: Path) -> None:
+    write("pyproject.toml", "")
+    train, net, sizes = write("train.py", TRAIN), write("net.py", NET), write("sizes.py", "OUT = 2\n")
+    write("other.py", "import torch\nimport sizes\n")
+    found, _ = traces(Options(paths=(train,), rules=()))
+    depends = found[0].depends
+    assert depends is not None
+    assert depends.read == {str(train), str(net), str(sizes)}
+    assert str(folder / "torch.py") in depends.absent
+    assert not depends.absent & depends.read
+
+
+def test_a_module_that_appears_is_one_that_was_looked_for(write: Callable[..., Path], folder: Path) -> None:
+    write("pyproject.toml", "")
+    train = write("train.py", TRAIN)
+    missing = folder / "net.py"
+    found, _ = traces(Options(paths=(train,), rules=()))
+    before = found[0].depends
+    assert before is not None
+    assert str(missing) in before.absent
+    write("net.py", NET)
+    found, _ = traces(Options(paths=(train,), rules=()))
+    after = found[0].depends
+    assert after is not None
+    assert str(missing) in after.read
+
+
+def test_questions_about_the_rest_of_the_project_are_written_down(write: Callable[..., Path]) -> None:
+    write("pyproject.toml", "")
+    write("other.py", "import torch\n")
+    source = """
+    import torch
+    from torch import nn
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.used = nn.Linear(4, 4)
+            self.left_out = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.used(x)
+
+    Net()(torch.randn(2, 4))
+    """
+
+    train = write("train.py", textwrap.dedent(source))
+    found, _ = traces(Options(paths=(train,), rules=()))
+    depends = found[0].depends
+    assert depends is not None
+    assert "left_out" in depends.asked
+    assert "used" not in depends.asked

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from torch_doctor.probe import Outcome
     from torch_doctor.rule import Rule
@@ -24,6 +24,7 @@ class Probing:
     `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter
     or an environment ("": the project's), `seconds` and `memory` (in bytes; 0: most of what is free) are what each run may
     take. `processes` run a script at once, as `torchrun` starts them.
+    `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given.
     """
 
     args: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Probing:
     seconds: float = 60.0
     memory: int = 0
     processes: int = 1
+    sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Sequence[Rule], how: Probing) -> Outcome:
@@ -56,5 +58,6 @@ def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Seque
         seconds=how.seconds,
         memory=how.memory or usual_memory(),
         processes=how.processes,
+        sinks=how.sinks,
     )
     return probe(request, rules, traces, Names(project.shown, project.displayed, placed))

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from torch_doctor.probe.plan import BATCHES, EPOCHS, Request, foreseen, loops, plan
 from torch_doctor.rule import Level, Rule
+from torch_doctor.static.tables.sinks import BY_PACKAGE
 from torch_doctor.trace import Backward, Forward, Kind, LoopEntered, LoopKind, Scope, ScopeKind, Site, TensorFact, Trace
 
 ROOT = Site("train.py", 1, 1, 1, 1)
@@ -85,6 +86,13 @@ def test_loops_of_notebooks_are_left_to_the_agent(tmp_path: Path) -> None:
     made = plan(request, tmp_path, [], [trace_of(EPOCH_LOOP, cell=3)], Path("/p").joinpath)
     assert made["loops"] == {}
     assert made["text"] == "pass"
+
+
+def test_what_is_known_of_sinks_travels_to_the_agent(tmp_path: Path) -> None:
+    request = Request(script=tmp_path / "train.py", root=tmp_path, cwd=tmp_path, sinks=BY_PACKAGE)
+    made = json.loads(json.dumps(plan(request, tmp_path, [], [], Path)))
+    assert made["sinks"]["tqdm"] == {"set_postfix": "number"}
+    assert made["sinks"]["timm"] == {"update": "keeps"}
 
 
 def test_forwards_that_go_backward_by_the_source_are_foreseen() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from torch_doctor.scan import Options, traces
+from torch_doctor.static.tables.sinks import BY_PACKAGE, SINKS
 from torch_doctor.trace import Logged
 
 if TYPE_CHECKING:
@@ -64,3 +65,8 @@ def test_a_tracker_that_takes_tensors_neither_keeps_them_nor_needs_a_number(tmp_
     setting_up = "from torch.utils.tensorboard import SummaryWriter\nwriter = SummaryWriter()"
     (event,) = logged(setting_up, "writer.add_scalar('loss', loss)", tmp_path)
     assert (event.keeps, event.needs_number) == (False, False)
+
+
+@pytest.mark.parametrize("name", sorted(SINKS))
+def test_a_package_has_one_use_for_each_name(name: str) -> None:
+    assert BY_PACKAGE[name.partition(".")[0]][name.rpartition(".")[2]] == SINKS[name]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.trace import Backward, Forward, LoopEntered, ScopeKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from torch_doctor.rule import Rule
@@ -35,7 +35,8 @@ class Request:
     """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to.
 
     `text` is what is run where the file itself is no Python: the code cells of a notebook, one below the other.
-    `processes` run it at once, as `torchrun` starts them.
+    `processes` run it at once, as `torchrun` starts them. `sinks` are methods that want numbers, by the package that has
+    them, and how each uses what it is given.
     """
 
     script: Path
@@ -48,6 +49,7 @@ class Request:
     seconds: float = 60.0
     memory: int = 4096 << 20
     processes: int = 1
+    sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 def plan(
@@ -74,6 +76,7 @@ def plan(
             for site, loop in loops(traces).items()
             if site.cell is None
         },
+        "sinks": {package: dict(methods) for package, methods in request.sinks.items()},
         "needs": sorted({need for rule in rules for need in rule.needs} - left_out),
         "instrument": True,
     }

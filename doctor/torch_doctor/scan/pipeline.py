@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.probing import probed
@@ -14,6 +15,7 @@ from torch_doctor.sources.discovery import discover, display, outer_root, root_o
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, witness
+from torch_doctor.static.tables.sinks import BY_PACKAGE
 from torch_doctor.trace import GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
@@ -229,7 +231,7 @@ class Scan:
         """What the runs of the project's scripts showed, of those that could be run."""
         for script in self._scripts[project]:
             start = time.perf_counter()
-            outcome = probed(script, project, traces, self.options.rules, how)
+            outcome = probed(script, project, traces, self.options.rules, replace(how, sinks=BY_PACKAGE))
             self.report.seconds["probe"] += time.perf_counter() - start
             self._hear(outcome, script, how)
             if outcome.trace is not None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from .sites import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .sites import Sites
 
 Place = tuple[int, int]
@@ -94,10 +96,15 @@ def span_of(path: str, node: ast.AST) -> Span:
 
 
 class Index:
-    """The instrumented places and the files that they are in."""
+    """The instrumented places and the files that they are in.
 
-    def __init__(self, sites: Sites) -> None:
+    Attributes:
+        sinks: methods that want numbers, by the package that has them, and how each uses what it is given.
+    """
+
+    def __init__(self, sites: Sites, sinks: Mapping[str, Mapping[str, str]] | None = None) -> None:
         self.sites = sites
+        self.sinks = sinks or {}
         self.nodes: list[Node] = []
         self.files: dict[str, File] = {}
 

@@ -10,16 +10,12 @@ class Library(NamedTuple):
 
     Attributes:
         name: what is imported.
-        logs: methods that want numbers, and show or store them.
-        meters: methods that want numbers, and keep what they are given.
         repositories: words in the names of its repositories, by which `torch.hub` loads its models.
         models: the module that has its models, as functions of their names.
         create: the function of that module that makes a model by its name; empty where each model has its own.
     """
 
     name: str
-    logs: tuple[str, ...] = ()
-    meters: tuple[str, ...] = ()
     repositories: tuple[str, ...] = ()
     models: str = ""
     create: str = ""

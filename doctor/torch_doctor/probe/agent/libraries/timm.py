@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 LIBRARY = Library(
     "timm",
-    meters=("update",),
     repositories=("pytorch-image-models", "timm"),
     models="timm",
     create="create_model",

@@ -5,14 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ..libraries import known
 from ..nodes import span_of
 from .rewriter import Rewriter
 from .syntax import READING, is_plain, is_super, reads, written_out
-
-LOGGING = frozenset(method for library in known() for method in library.logs)
-METERING = frozenset(method for library in known() for method in library.meters)
-METERS = tuple(library.name for library in known() if library.meters)
 
 
 class ExpressionRewriter(Rewriter):
@@ -41,8 +36,9 @@ class ExpressionRewriter(Rewriter):
         return node
 
     def _logs(self, method: str) -> bool:
-        """Whether it may be the method of a log or a meter that wants numbers."""
-        return method in LOGGING or (method in METERING and any(each in self.file.text for each in METERS))
+        """Whether it may be the method of a log that wants numbers, or of a meter, whose package the file has to name."""
+        uses = ((package, methods.get(method)) for package, methods in self.index.sinks.items())
+        return any(use == "number" or (use == "keeps" and package in self.file.text) for package, use in uses)
 
     def _logging(self, node: ast.Call, function: ast.Attribute) -> ast.AST:
         """`bar.set_postfix(loss=loss)` → `logs(key, bar.set_postfix)(loss=loss)`."""

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import claims, hooks
-from ...libraries import known
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from ...nodes import Node
     from ..watch import Watch
 
 MOST = 8  # events that one place writes
-NUMBERS = {library.name: library.logs for library in known() if library.logs}
-KEEPING = {library.name: library.meters for library in known() if library.meters}
 
 
 class Watcher:
@@ -25,6 +22,7 @@ class Watcher:
         self._watch = watch
         self._tensor = watch.torch.Tensor
         self._recorder = watch.recorder
+        self._sinks = watch.recorder.index.sinks
         self._written: dict[int, int] = {}
         self._plain: dict[int, int] = {}
 
@@ -36,7 +34,7 @@ class Watcher:
     def _logs(self, key: int, function: Any) -> Any:
         """What is called there, watched where it is such a sink."""
         node = self._recorder.index.nodes[key]
-        library = self._recorder.safely(_library, function, node.name)
+        library = self._recorder.safely(_library, function, node.name, self._sinks)
         if not library:
             return function
         look, recorder = self._look, self._recorder
@@ -65,6 +63,7 @@ class Watcher:
         if here.frame is None or self._written.get(key, 0) >= MOST or recorder.rests():
             return
         self._written[key] = self._written.get(key, 0) + 1
+        use = self._sinks[library][node.name]
         recorder.event(
             "Logged",
             here,
@@ -72,8 +71,8 @@ class Watcher:
             value=self._watch.facts.of(value, recorder.index.nodes[key].text),
             sink=f"{library}.{node.name}",
             name=node.text,
-            keeps=library in KEEPING,
-            needs_number=library in NUMBERS,
+            keeps=use == "keeps",
+            needs_number=use == "number",
         )
 
     def _count(self, _: BaseException | None) -> None:
@@ -83,14 +82,13 @@ class Watcher:
                 self._recorder.measured(claims.LOGGED_WITHOUT_GRAPH, times, "times", site=site)
 
 
-def _library(function: Callable[..., Any], name: str) -> str:
+def _library(function: Callable[..., Any], name: str, sinks: Mapping[str, Mapping[str, str]]) -> str:
     """The library whose sink this is; empty for everything else."""
     silent = getattr(function, "_name", "")
     owners = [cls.__module__ for cls in type(getattr(function, "__self__", None)).__mro__]
     bars = [cls.__name__ for cls in type(getattr(function, "__self__", None)).__mro__ if cls.__name__ == "tqdm"]
     modules = [silent if isinstance(silent, str) else "", getattr(function, "__module__", None) or "", *owners, *bars]
     roots = {each.partition(".")[0] for each in modules}
-    sinks = {**NUMBERS, **KEEPING}
     return next((root for root in sinks if root in roots and name in sinks[root]), "")
 
 

@@ -1,7 +1,0 @@
-"""MLflow: a tracker."""
-
-from __future__ import annotations
-
-from .library import Library
-
-LIBRARY = Library("mlflow", logs=("log_metric", "log_metrics"))

@@ -143,6 +143,7 @@ class Run(Positioned, Knowing):
 
     def call(self, func: Value, call: Call) -> Value:
         """Call a value."""
+        func = self.resolve(func)
         for observe in self.observers.invoked:
             observe(self, func, call)
         func = self.resolve(dispatch.VERBS["meant"](self, func, call))

@@ -12,7 +12,6 @@ from torch_doctor.static.training import (
     keeping,
     loading,
     memory,
-    overwriting,
     parameters,
     roles,
     sums,
@@ -35,11 +34,7 @@ JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "
 
 def _assign(run: Run, node: p.Assign) -> bool:
     before = len(run.trace.events)
-    called = overwriting.callee(run, node)
-    old = run.resolve(run.evaluate(called)) if called is not None else None
     value = run.evaluate(node.value)
-    if called is not None and old is not None:
-        overwriting.overwritten(run, called, old, value, node)
     if run.of(loading.Reports).reports:
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):

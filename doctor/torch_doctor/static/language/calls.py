@@ -22,9 +22,7 @@ from torch_doctor.static.training import (
     memory,
     methods,
     outdated,
-    overwriting,
     pixels,
-    settings,
     unknown_methods,
     workers,
 )
@@ -136,10 +134,6 @@ def _super(run: Run, node: p.Call) -> Value:
 
 def _meant(run: Run, func: Value, call: Call) -> Value:
     """Tell those that watch calls of this one; what is called, where it is not what it seems."""
-    if run.of(overwriting.Replaced).events:
-        overwriting.called(run, func, call.node)
-    settings.seeded(run, func, call)
-    settings.checked(run, func, call.name, call.node)
     if run.of(workers.Drawing).seeds is not None:
         workers.seeding(run, func, call)
     if call.name.endswith(".set_epoch"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, places, settings
+from torch_doctor.static.training import autocasting, devices, places
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -16,7 +16,6 @@ from torch_doctor.static.values import (
     Instance,
     Plain,
     Suspended,
-    Tool,
     Value,
 )
 
@@ -30,6 +29,13 @@ def _with(run: Run, node: p.With) -> bool:
     context = run.resolve(run.evaluate(node.context))
     for observe in run.observers.opened:
         observe(run, context, node.context)
+    alive = _within(run, node, context)
+    for observe in run.observers.closed:
+        observe(run, context, node.context)
+    return alive
+
+
+def _within(run: Run, node: p.With, context: Value) -> bool:
     if isinstance(context, Context):
         before = context.previous if context.previous is not None else run.grad
         restore = before[0] if isinstance(before, tuple) else before
@@ -52,8 +58,6 @@ def _with(run: Run, node: p.With) -> bool:
         return alive
     if isinstance(context, Suspended):
         return _with_generator(run, node, context)
-    if isinstance(context, Tool):
-        settings.entered(run, context, node.context)
     if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
         run.of(places.Placement).default = True  # within, all is made there
     entered: Value = context
@@ -67,8 +71,6 @@ def _with(run: Run, node: p.With) -> bool:
         leave = run.attribute(context, "__exit__", node)
         if isinstance(leave, Bound):
             run.call(leave, Call((NOTHING, NOTHING, NOTHING), {}, node))
-    elif isinstance(context, Tool):
-        settings.left(run, context, node.context)
     return alive
 
 

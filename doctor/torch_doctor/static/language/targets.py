@@ -17,7 +17,6 @@ from torch_doctor.static.training import (
     places,
     plain_tensors,
     registering,
-    settings,
     splitting,
     sums,
 )
@@ -31,7 +30,6 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     Instance,
-    Lib,
     Loader,
     Mapping,
     Module,
@@ -88,8 +86,6 @@ def _bind_name(run: Run, target: p.Name, value: Value, _: p.Node) -> None:
 
 def _bind_attribute(run: Run, target: p.Attribute, value: Value, node: p.Node) -> None:
     holder = run.resolve(run.evaluate(target.value))
-    if isinstance(holder, Lib):
-        settings.attribute_set(run, holder, value, node, target)
     for observe in run.observers.attribute_set:
         observe(run, holder, target, value, node)
     if isinstance(holder, (Tensor, Params, ParameterValue)):
@@ -101,8 +97,6 @@ def _bind_attribute(run: Run, target: p.Attribute, value: Value, node: p.Node) -
 def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
     holder = run.resolve(run.evaluate(target.value))
     key = run.evaluate(target.key)
-    if isinstance(holder, Lib):
-        settings.item_set(run, holder, key, value, node)
     for observe in run.observers.item_set:
         observe(run, holder, key, value, node)
     item_targets.set_item(run, holder, key, value, node, target)

@@ -11,7 +11,6 @@ from torch_doctor.static.training import (
     distributions,
     drawing,
     gradients,
-    logged,
     module_methods,
     optimizer_methods,
     parameter_methods,
@@ -98,7 +97,6 @@ def _of_loader(run: Run, of: Loader, name: str, _: Call) -> Value:
 def _of_stream(run: Run, of: Stream, name: str, call: Call) -> Value:
     if not of.bar:
         return _opaque(run, of, name, call)
-    logged.logged(run, f"tqdm.tqdm.{name}", call)
     return Plain()
 
 

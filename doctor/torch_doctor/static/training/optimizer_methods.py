@@ -16,9 +16,7 @@ from torch_doctor.static.training import (
     gradients,
     keeping,
     loading,
-    logged,
     parameters,
-    settings,
     sums,
 )
 from torch_doctor.static.values import (
@@ -130,7 +128,6 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
         if name == "state_dict":
             return checkpoints.state_dict(run, call.node, checkpoints.SCHEDULER_STATE)
         return Plain()
-    settings.method(run, of, name, call.node)
     framed = framework_calls.framework_method(run, of, name, call)
     if framed is not None:
         return framed
@@ -139,7 +136,6 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
     library = canonical(of.name)
     if libraries.harmless(library) or libraries.harmless(f"{library}.{name}"):
         values = call.values
-        logged.logged(run, f"{library}.{name}", call)
         flow = blend(value.flow for value in values).cut()
         return Unknown(flow, of.holds) if flow.forwards else Plain()
     return outside.opaque(run, Method(of, name), call)

@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables import libraries
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.sinks import SINKS
 from torch_doctor.static.training import keeping
-from torch_doctor.static.values import Call, Const, Mapping, Sequence, Value
+from torch_doctor.static.values import Call, Const, Distribution, Mapping, Method, Sequence, Stream, Tool, Value
 from torch_doctor.trace import Logged
 
 if TYPE_CHECKING:
@@ -17,8 +20,33 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
+class LoggedValues(Observer):
+    """Values with a graph that a log, a plot, a progress bar or a meter is given."""
+
+    writes = (Logged,)
+
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """A method of a progress bar, or of an object of a library that leaves alone what it is given."""
+        if not isinstance(func, Method):
+            return
+        of = func.of
+        if isinstance(of, Stream) and of.bar:
+            _tell(run, f"tqdm.tqdm.{func.name}", call)
+        elif isinstance(of, Tool) and not isinstance(of, Distribution):
+            library = canonical(of.name)
+            sink = f"{library}.{func.name}"
+            if libraries.harmless(library) or libraries.harmless(sink):
+                _tell(run, sink, call)
+
+
 @library_family(SINKS, stage=Stage.NOTE)
-def logged(run: Run, sink: str, call: Call) -> None:
+def called(run: Run, sink: str, call: Call) -> None:
+    """A function of a sink."""
+    if run.watches(LoggedValues):
+        _tell(run, sink, call)
+
+
+def _tell(run: Run, sink: str, call: Call) -> None:
     """Write which values with a graph a sink is given, each at the place where the call names it."""
     use = SINKS.get(sink)
     for value, at in _given(call):

@@ -1,0 +1,24 @@
+"""Calls that test for NaN or Inf."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.values import Call, Lib, Value
+from torch_doctor.trace import FiniteChecked
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+class FiniteChecks(Observer):
+    """Calls that test for NaN or Inf, or may do so: what they are called says so."""
+
+    writes = (FiniteChecked,)
+
+    def invoked(self, run: Run, func: Value, call: Call) -> None:
+        """Write a call of which the name speaks of such numbers."""
+        last = (func.name if isinstance(func, Lib) else call.name).rpartition(".")[2].lower()
+        if any(word in last for word in ("nan", "finite", "isinf")):
+            run.emit(FiniteChecked, call.node, function=call.name)

@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Fact,
     FunctionValue,
+    Instance,
     Module,
     Unknown,
     Value,
@@ -37,7 +38,15 @@ def construct(executor: Run, cls: ClassValue) -> Value:
     return instances.instantiate(executor, cls, Call(args, {}, cls.node))
 
 
-def use_module(executor: Run, module: Module) -> None:
+def use(executor: Run, thing: Value, cls: p.Class) -> None:
+    """Use an object that nobody in sight uses: a module is called, a trainer trains."""
+    if isinstance(thing, Module):
+        _use_module(executor, thing)
+    elif isinstance(thing, Instance):
+        framework_loops.drive_trainer(executor, thing, cls)
+
+
+def _use_module(executor: Run, module: Module) -> None:
     """Call a module that nobody in sight calls."""
     assert module.cls is not None
     if framework_loops.is_lightning(executor, module.cls):
@@ -109,10 +118,18 @@ def _forget(trace: Trace) -> None:
 # --- in which order, and what is worth it ---
 
 
-def heirs_first(classes: dict[str, p.Class]) -> list[tuple[str, p.Class]]:
-    """The classes of a file, those first from which no other class of it inherits: what is abstract is run by its heirs."""
+def in_order(unit: Unit) -> list[tuple[str, p.Class | None]]:
+    """The functions and classes of a file by name: functions that no other calls, other functions, classes.
+
+    Of classes those come first from which no other class of the file inherits: what is abstract is run by its heirs.
+    """
+    called = _called_in(unit)
+    functions, classes = unit.program.functions, unit.program.classes
     bases = {base.id for cls in classes.values() for base in cls.bases if isinstance(base, p.Name)}
-    return sorted(classes.items(), key=lambda item: item[1].name in bases)
+    return [
+        *((name, None) for name in sorted(functions, key=called.__contains__)),
+        *sorted(classes.items(), key=lambda item: item[1].name in bases),
+    ]
 
 
 def methods(cls: p.Class) -> list[p.Function]:
@@ -138,7 +155,7 @@ def by_drive(function: p.Function) -> tuple[int, int]:
     return rank, function.at[0]
 
 
-def called_in(unit: Unit) -> set[str]:
+def _called_in(unit: Unit) -> set[str]:
     """Names that some function of the file calls."""
     names: set[str] = set()
     for function in unit.program.functions.values():

@@ -24,12 +24,9 @@ from torch_doctor.static.budget import (
 )
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.run import Run
-from torch_doctor.static.training import framework_loops
 from torch_doctor.static.values import (
     ClassValue,
     FunctionValue,
-    Instance,
-    Module,
     Namespace,
     Object,
     Value,
@@ -204,11 +201,8 @@ class _Witness:
         classes = [c for c in unit.program.classes.values() if self._unentered(c)]
         if functions or classes:
             yield from self._callers(unit, [*(f.name for f in functions), *(c.name for c in classes)])
-        called_here = entry_points.called_in(unit)
         names = unit.program.functions
-        waiting: list[tuple[str, p.Class | None]] = [(name, None) for name in names if name not in called_here]
-        waiting += [(name, None) for name in names if name in called_here]
-        waiting += [(name, cls) for name, cls in entry_points.heirs_first(unit.program.classes) if self._unentered(cls)]
+        waiting = [(name, cls) for name, cls in entry_points.in_order(unit) if cls is None or self._unentered(cls)]
         if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
             return
         with self._executing(unit, outside=True) as executor:
@@ -294,12 +288,8 @@ class _Witness:
             for event in trace.of(ModuleBuilt):
                 if event.class_name == value.name:
                     trace.replace(event, base_initialised=None, early_member=None)
-        if built and isinstance(built[0], Module):
-            module = built[0]
-            self._guarded(executor, lambda: entry_points.use_module(executor, module))
-        elif built and isinstance(built[0], Instance):
-            thing = built[0]
-            self._guarded(executor, lambda: framework_loops.drive_trainer(executor, thing, cls))
+        if built:
+            self._guarded(executor, functools.partial(entry_points.use, executor, built[0], cls))
         yield trace
         for function in sorted(self._unentered(cls), key=entry_points.by_drive):
             if function in self._entered:

@@ -68,16 +68,7 @@ def enter(
             blend(value.flow for value in call.values),
             held(call.values),
         )
-    run.entered.add(function.node)
-    frame = Frame(function.unit, function.closure.globals, function.closure)
-    frame.what = function
-    frame.on_yield = on_yield
-    frame.loops_before = run.loop_depth
-    if function.owner is not None and call.args and function.style != "static":
-        frame.self = call.args[0]
-    if function.node.name == "__init__" and isinstance(frame.self, Module):
-        run.heap.set(frame.self.facts, Fact.CONSTRUCTOR, function)
-    _bind_parameters(run, frame, function, call)
+    frame = _frame(run, function, call, on_yield)
     outer = run.position
     quiet = bool(run.modules_called)
     where = function.unit.site(function.node.name_at)
@@ -112,6 +103,21 @@ def enter(
         items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
         return run.own(Sequence("list", items, run.site(call.node), function))
     return _result(run, frame, falls_through=falls_through)
+
+
+def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Value], Value] | None) -> Frame:
+    """The frame of a call, with the parameters bound to what they are given."""
+    run.entered.add(function.node)
+    frame = Frame(function.unit, function.closure.globals, function.closure)
+    frame.what = function
+    frame.on_yield = on_yield
+    frame.loops_before = run.loop_depth
+    if function.owner is not None and call.args and function.style != "static":
+        frame.self = call.args[0]
+    if function.node.name == "__init__" and isinstance(frame.self, Module):
+        run.heap.set(frame.self.facts, Fact.CONSTRUCTOR, function)
+    _bind_parameters(run, frame, function, call)
+    return frame
 
 
 def _may_initialise(run: Run) -> None:

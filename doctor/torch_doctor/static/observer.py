@@ -19,6 +19,7 @@ HOOKS: Final = {
     "named": "(run, value, node): something of a library is named",
     "computed": "(run, op, operands, node): an operator is applied",
     "lossed": "(run, values, node): a loss gets its input and its target",
+    "backward": "(run, loss, call): gradients are computed",
     "tested": "(run, value): something decides a branch",
     "shown": "(run, values, node): values become part of a text",
     "assigned": "(run, node, value): an assignment has its value, and its targets get it next",
@@ -30,6 +31,9 @@ HOOKS: Final = {
     "built": "(run, thing, call): a module is built",
     "entered": "(run, module, call): a module is called, and its forward begins",
     "left": "(run, module, call, result): the forward of a module has returned",
+    "made": "(run, name, call, result): a function of torch, a method or an index makes something of a tensor, the first argument",
+    "comprehended": "(run, node, items, exact): a comprehension has collected its elements",
+    "registered": "(run, module, name, values, node): a module gets these as an attribute or, without a name, as members",
     "changed": "(run, value, call): the numbers of a value change in place; an assignment is the call of a method, too",
 }
 """What an observer can be told: the names of its methods, each with what it gets and when."""
@@ -70,6 +74,7 @@ class Hooks:
     named: tuple[Callable[..., None], ...]
     computed: tuple[Callable[..., None], ...]
     lossed: tuple[Callable[..., None], ...]
+    backward: tuple[Callable[..., None], ...]
     tested: tuple[Callable[..., None], ...]
     shown: tuple[Callable[..., None], ...]
     assigned: tuple[Callable[..., None], ...]
@@ -81,6 +86,9 @@ class Hooks:
     built: tuple[Callable[..., None], ...]
     entered: tuple[Callable[..., None], ...]
     left: tuple[Callable[..., None], ...]
+    made: tuple[Callable[..., None], ...]
+    comprehended: tuple[Callable[..., None], ...]
+    registered: tuple[Callable[..., None], ...]
     changed: tuple[Callable[..., None], ...]
 
     def __init__(self, watching: tuple[Observer, ...]) -> None:

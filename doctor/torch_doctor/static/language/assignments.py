@@ -11,18 +11,21 @@ from torch_doctor.static.training import (
     container_methods,
     keeping,
     loading,
-    memory,
     parameters,
     roles,
+    splitting,
     sums,
 )
 from torch_doctor.static.values import (
+    Call,
     Const,
+    Number,
     Plain,
     Sequence,
     Tensor,
     Unknown,
     Value,
+    compound,
 )
 from torch_doctor.trace.words import Retention
 
@@ -71,9 +74,11 @@ def _augment(run: Run, node: p.Augment) -> bool:
         return True
     if parameters.updates_by_hand(run, node, old, value):
         return True
-    if run.of(memory.Shares).arrays and not node.rebinds and memory.changed(run, old, run.text(node.target), node):
-        return True
+    for observe in () if node.rebinds else run.observers.changed:
+        observe(run, old, Call((value,), {}, node, f"{run.text(node.target)}.__iadd__"))
     result = operators.operate(run, node.op, (old, value), node)
+    if not node.rebinds and isinstance(old, Plain) and isinstance(result, Plain):
+        result = _still(old, result)
     if run.loop_depth and isinstance(result, Const) and not isinstance(result.value, str):
         result = Plain()  # a counter: two passes stand for many, so its value is not what it was counted to
     if node.op in "+-" and value.flow.graph is not False and not run.modules_called:
@@ -83,6 +88,14 @@ def _augment(run: Run, node: p.Augment) -> bool:
             result = operators.operate(run, node.op, (old, kept), node)
     targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
     return True
+
+
+def _still(old: Plain, result: Plain) -> Plain:
+    """What an array is that changes in place: the array that it was, with other numbers."""
+    if splitting.stem(old.symbol)[0] != "array":
+        return result
+    symbol = compound("[]", old.symbol, result.symbol)
+    return Number(result.flow, symbol, result.size) if isinstance(result, Number) else Plain(symbol, result.size)
 
 
 def _reads(node: p.Call, name: str) -> bool:

@@ -19,7 +19,6 @@ from torch_doctor.static.training import (
     forwards,
     loaders,
     loading,
-    memory,
     methods,
     outdated,
     pixels,
@@ -149,8 +148,8 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
         drawing.reordered(run, call.node)
     if run.of(workers.Drawing).source is not None:
         workers.drawn(run, func, call.node)
-    if run.of(memory.Shares).arrays and call.method in CHANGING:
-        memory.changed(run, func, call.name.rpartition(".")[0], call.node)
+    for observe in run.observers.changed if call.method in CHANGING else ():
+        observe(run, func, call)
     known = None
     if isinstance(func, Plain):
         known = fitting.method(run, func, call) or pixels.method(func, call.method)

@@ -8,7 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.language import conditions, streams, targets
-from torch_doctor.static.training import sharing, splitting
+from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -46,7 +46,8 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
                 old = mapping.fields.get("rest")
                 mapping.fields["rest"] = value if old is None else join(old, value)
         return mapping
-    sharing.comprehended(run, node, items, exact=exact)
+    for observe in run.observers.comprehended:
+        observe(run, node, items, exact)
     kind = "list" if node.kind == "generator" else node.kind
     content = Content(tuple(items)) if exact else Content((), summary(items) if items else None)
     return run.own(Sequence(kind, content, run.site(node), outer.what))

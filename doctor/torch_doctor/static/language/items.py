@@ -9,9 +9,10 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import memory, module_parts, places, plain_tensors, registering, splitting
+from torch_doctor.static.training import module_parts, places, plain_tensors, registering, splitting
 from torch_doctor.static.values import (
     ANY_NAME,
+    Call,
     Const,
     Content,
     Either,
@@ -105,8 +106,8 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     taken = isinstance(node.key, (p.Slice, p.Display)) or isinstance(key, Tensor)
     place = value.place if taken else containers.place_of_row(value)
     item = value.altered(made_by=made_by, scalar=None, meta=meta, made=made, place=place)
-    if run.of(memory.Shares).of and isinstance(key, (Const, Plain)):
-        memory.viewed(run, "select", value, item)
+    for observe in run.observers.made:
+        observe(run, "[]", Call((value, key), {}, node), item)
     return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
 
 

@@ -12,7 +12,7 @@ from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import cross_device, fitting, keeping, places, plain_tensors, sharing, sums
+from torch_doctor.static.training import cross_device, fitting, keeping, places, plain_tensors, sums
 from torch_doctor.static.values import (
     Const,
     Content,
@@ -139,7 +139,6 @@ def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -
     if op == "*":
         times = others[0]
         content = first.content
-        sharing.multiplied(run, node, content.items, times)
         if isinstance(times, Const) and isinstance(times.value, int) and times.value <= UNROLLED:
             made = Content(content.items * times.value, content.rest)
         else:

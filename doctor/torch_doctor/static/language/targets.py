@@ -9,7 +9,6 @@ from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import (
     cuts,
     keeping,
-    memory,
     module_parts,
     outdated,
     parameters,
@@ -104,8 +103,8 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
         bind(run, target.value, Unknown(), node)
     if isinstance(holder, Tensor) and isinstance(target.value, p.Name):
         bind_name(run, target.value.id, item_targets.written_into(run, holder, value))
-    if run.of(memory.Shares).arrays:
-        memory.changed(run, holder, run.text(target.value), node)
+    for observe in run.observers.changed:
+        observe(run, holder, Call((key, value), {}, node, f"{run.text(target.value)}.__setitem__"))
     if not isinstance(holder, (Sequence, Mapping)):
         keeping.stored(run, value, node)
     if isinstance(holder, Plain) and value.flow.rows:

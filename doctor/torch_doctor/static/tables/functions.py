@@ -247,6 +247,8 @@ SELECTING = frozenset(
     )
 )
 """Functions that may take a single number out of several."""
+DIFFERENCES = frozenset(("-", "sub", "subtract"))
+"""The operator, the functions and the methods that take one tensor from another."""
 PRODUCTS = frozenset(words("mul multiply div divide true_divide"))
 """Functions and methods that multiply or divide, without what stands in front and the underscore at the end."""
 

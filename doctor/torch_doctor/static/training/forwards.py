@@ -14,11 +14,9 @@ from torch_doctor.static.training import (
     autocasting,
     cross_device,
     functional_dropout,
-    initialising,
     layer_outputs,
     library_outputs,
     loss_computing,
-    memory,
     modes,
     module_parts,
     pixels,
@@ -70,8 +68,6 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     if sensitive is False and trainable is False and not _has_frozen(run, module):
         return _called(run, module, call)
     values = call.values
-    if run.of(memory.Shares).of:
-        memory.used(run, values, call.node)
     event: Forward = run.emit(
         Forward,
         call.node,
@@ -213,10 +209,7 @@ def _output(run: Run, module: Module, call: Call) -> Value:
     if module.layer == "torch.nn.Sequential" and content is not None:
         return chained(run, module, content, call)
     if module.table is not None:
-        output = layer_outputs.layer_output(run, module, module.table, call)
-        if run.of(initialising.Constants).any:
-            initialising.ran(run, module, call.args, output)
-        return output
+        return layer_outputs.layer_output(run, module, module.table, call)
     values = call.values
     pixels.met(run, module.layer, values[0] if values else None)
     flow = blend(value.flow for value in values)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import autocasting, broadcasts, keeping, parameters
+from torch_doctor.static.training import autocasting, keeping, parameters
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -58,7 +58,8 @@ def backward(
     run.of(keeping.Undecided).went_backward |= flow.forwards
     run.of(keeping.Undecided).parts_gone_backward |= flow.parts
     keeping.had_a_graph(run)
-    broadcasts.tell(run, value)
+    for observe in run.observers.backward:
+        observe(run, value, call)
     opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
     run.emit(
         Backward,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import operators
 from torch_doctor.static.measuring import making
-from torch_doctor.static.training import cross_device, normalising, pixels, places, plain_tensors
+from torch_doctor.static.training import cross_device, pixels, places, plain_tensors
 from torch_doctor.static.values import (
     PACKED,
     Call,
@@ -60,9 +60,6 @@ def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
         return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)
     made_at, made_by = _made(run, module, table, call.node)
     output = Tensor(flow, table.kind, made_at, made_by, meta=meta, place=place)
-    if short in normalising.SOFTMAXES and first is not None and made_at is not None and module.cls is None:
-        dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
-        normalising.normalised(run, module.layer, first, dim, made_at)
     if table.result == "tensor":
         return output
     state: Value = Tensor(flow)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.training import initialising, snapshots
+from torch_doctor.static.training import snapshots
 from torch_doctor.static.values import Call, Const, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
 
@@ -47,7 +47,6 @@ def loaded(run: Run, of: Object, call: Call) -> Value:
             observe(run, of, call)
         states = snapshots.NONE if state is None else snapshots.states_in(run, state)
         run.emit(Loaded, call.node, module=of.id, name=call.receiver, states=states.taken, only=states.only)
-        initialising.loaded(run, of)
     else:
         run.emit(OptimizerRestored, call.node, optimizer=of.id)
     result = Plain()

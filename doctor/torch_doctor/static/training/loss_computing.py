@@ -13,7 +13,6 @@ from torch_doctor.static.measuring import with_facts
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import (
     cross_device,
-    memory,
     places,
     plain_tensors,
     sums,
@@ -50,8 +49,6 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
     if table.target is not None:
         target = call.argument(table.target, table.target_name) or Unknown()
     flow = operators.recorded(run, blend(value.flow for value in call.values))
-    if run.of(memory.Shares).of:
-        memory.used(run, (given, target), call.node)
     plain_tensors.combined(run, name, (given, target), call.node)
     if not name.endswith(("ctc_loss", "CTCLoss")):
         cross_device.together(run, name, (given, target), call.node, loss=True)

@@ -14,8 +14,6 @@ from torch_doctor.static.training import (
     modes,
     module_classes,
     module_parts,
-    sharing,
-    unused_layers,
 )
 from torch_doctor.static.values import (
     NEW,
@@ -109,7 +107,6 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         early_member=None if early is None else early[0],
     )
     mode_methods.mode_methods(run, cls, node)
-    unused_layers.unused(run, module, cls)
     for name, assigned in module.fact(Fact.HELD).items():
         _report_held(run, module, cls, name, assigned)
 
@@ -171,7 +168,6 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
     module.facts[Fact.INITIALISED] = True
     if lists:
         _fill_list(run, module, call)
-        sharing.put_together(run, call.values, call.node)
     if not run.building and not run.modules_called and name not in losses.LOSSES:
         run.emit(
             ModuleBuilt,

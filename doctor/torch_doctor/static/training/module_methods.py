@@ -24,7 +24,6 @@ from torch_doctor.static.training import (
     part_methods,
     places,
     registering,
-    sharing,
     snapshots,
 )
 from torch_doctor.static.values import (
@@ -149,7 +148,8 @@ def _context(_: Run, __: Module, ___: str, ____: Call) -> Value:
 def _initialise(run: Run, of: Module, _: str, call: Call) -> Value:
     run.heap.set(of.facts, Fact.INITIALISED, value=True)
     if of.layer in ("torch.nn.Sequential", "torch.nn.ModuleList"):
-        sharing.put_together(run, call.args, call.node)
+        for observe in run.observers.registered:
+            observe(run, of, "", call.args, call.node)
         items = tuple(item for value in call.args for item in _items(run, value))
         registering.add_to_list(run, of, items, call.node)
     return NOTHING

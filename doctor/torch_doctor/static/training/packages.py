@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.tables import data, libraries
-from torch_doctor.static.training import memory, module_parts, paths, places
-from torch_doctor.static.values import Plain, Tool, held, plain_from
+from torch_doctor.static.tables import data, libraries, memory
+from torch_doctor.static.training import module_parts, paths, places
+from torch_doctor.static.values import Plain, Tool, fresh_symbol, held, plain_from
 from torch_doctor.trace import WriterBuilt
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def of_version(_: Run, __: str, call: Call) -> Plain | None:
     lambda name: name.partition(".")[0] in libraries.PLAIN and libraries.harmless(name), stage=Stage.PACKAGE
 )
 def plain(_: Run, name: str, call: Call) -> Plain:
-    """A function of a package that knows no tensors."""
-    return plain_from(call.values, memory.symbol_of(name))
+    """A function of a package that knows no tensors; an array of its own is known as one."""
+    return plain_from(call.values, ("array", fresh_symbol()) if name in memory.ARRAYS else None)
 
 
 @library_family(

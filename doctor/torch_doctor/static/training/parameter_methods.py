@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
-from torch_doctor.static.training import initialising, parameters, tensors
+from torch_doctor.static.training import parameters, tensors
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Call,
@@ -39,7 +39,6 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     if name.endswith("_") and not name.startswith("_"):
         for observe in run.observers.changed:
             observe(run, of, call.renamed(f"{call.receiver}.{name}"))
-        initialising.changed(run, of, name, call)
         parameters.changed_by_hand(run, of.modules, call.values, call.node)
         return of
     if name in ("keys", "items", "values", "copy"):
@@ -50,7 +49,7 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
         return Plain()
     known = functions.METHODS.get(name)
     if known is not None:
-        return tensors.computed(run, name, known, call.with_first(of), dims=len(call.args) + len(call.keywords))
+        return tensors.method(run, of, name, known, call)
     return Unknown(Flow(graph=None, modules=of.modules), of.modules)
 
 

@@ -10,7 +10,6 @@ from torch_doctor.static.language import containers, outside
 from torch_doctor.static.training import (
     module_parts,
     registering,
-    sharing,
 )
 from torch_doctor.static.values import (
     ANY_NAME,
@@ -89,7 +88,8 @@ def _extend(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if not call.args:
         return None
     registering.add_to_list(run, of, containers.content_of(run, call.args[0]).all(), call.node)
-    sharing.put_together(run, call.args, call.node)
+    for observe in run.observers.registered:
+        observe(run, of, "", call.args, call.node)
     return of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.training import modes, module_parts, sharing, unused_layers
+from torch_doctor.static.training import modes, module_parts
 from torch_doctor.static.values import (
     Content,
     Fact,
@@ -35,13 +35,12 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
             if isinstance(child, ParameterValue) and not child.declared:
                 continue
             register(run, module, child, name, node)
-            if isinstance(child, Module) and child is new and isinstance(node, p.Assign):
-                unused_layers.note(run, module, name, child, site)
             if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
                 run.heap.set(module.facts, Fact.EARLY, (site, run.frame.what))
     run.heap.restructure()
+    for observe in run.observers.registered:
+        observe(run, module, name, (new,), node)
     if isinstance(new, (Sequence, Mapping)):
-        sharing.put_together(run, (new,), node)
         held = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
         run.heap.set(module.facts, Fact.HELD, held)
 

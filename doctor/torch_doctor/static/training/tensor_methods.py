@@ -9,7 +9,6 @@ from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import (
     cuts,
-    initialising,
     keeping,
     parameters,
     places,
@@ -52,7 +51,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             if not isinstance(of, Tensor)
             else Unknown(of.flow)
         )
-    result = tensors.computed(run, name, known, call.with_first(of), dims=len(call.args) + len(call.keywords))
+    result = tensors.method(run, of, name, known, call)
     if known.in_place:
         keeping.stored(run, result, call.node)
     if name in MOVES and isinstance(result, (Tensor, Unknown)):
@@ -61,6 +60,4 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             result = Unknown(result.flow, result.holds, place=place)
         elif isinstance(result, Tensor) and result is not of and result.made is None:
             result = result.at(place)
-    if run.of(initialising.Constants).straight:
-        initialising.computed(run, name, of, result)
     return result

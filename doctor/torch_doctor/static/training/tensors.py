@@ -13,12 +13,9 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.training import (
-    broadcasts,
     cross_device,
     cuts,
     fitting,
-    memory,
-    normalising,
     plain_tensors,
     sums,
 )
@@ -101,6 +98,16 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     return tensor
 
 
+def method(run: Run, of: Value, name: str, known: functions.Function, call: Call) -> Value:
+    """The result of a method of a tensor, or of something that carries one."""
+    dims = len(call.args) + len(call.keywords)
+    call = call.with_first(of)
+    result = computed(run, name, known, call, dims=dims)
+    for observe in run.observers.made:
+        observe(run, name, call, result)
+    return result
+
+
 def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     """A number, a size or an array that is read from tensors."""
     flow = sums.through(name, blend(value.flow for value in call.values), first)
@@ -167,26 +174,19 @@ def _told(
 ) -> None:
     """Write what a function does that has an event of its own."""
     short = name.rpartition(".")[2]
-    if short in normalising.SOFTMAXES and first is not None:
-        dim = call.argument(1, "dim", "axis", "**")  # axis: as in numpy
-        normalising.normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(call.node))
     if short in functions.LOGS and leading is not None and leading.kind is not Kind.UNKNOWN:
         run.emit(LogTaken, call.node, function=f"torch.{short}", input=run.fact(leading, _argument(run, call.node)))
 
 
 def _noted(run: Run, short: str, first: Value, call: Call, made: Tensor) -> None:
-    """Note what a tensor that was made has of others: their memory, or a statistic of their rows."""
-    if run.of(memory.Shares).of:
-        memory.viewed(run, short, first, made)
-        if short in JOINING:
-            memory.used(run, call.args, call.node, many=True)
+    """Note of a tensor that was made that it is a statistic of rows."""
     if short in STATISTICS:
         fitting.statistic(run, first, call.with_args(call.args[1:]), made)
 
 
 def _made(run: Run, short: str, call: Call) -> Making | None:
     """How the result of a function is made; of a difference also where and in which words."""
-    if short in broadcasts.DIFFERENCES:
+    if short in functions.DIFFERENCES:
         return making(short, call.args, call.keywords, run.text(call.node), run.site(call.node))
     return making(short, call.args, call.keywords)
 

@@ -11,8 +11,6 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import functions, torch_functions
 from torch_doctor.static.training import (
     cuts,
-    initialising,
-    memory,
     pixels,
     plain_tensors,
     tensors,
@@ -70,9 +68,8 @@ def call_function(run: Run, name: str, known: functions.Function, call: Call) ->
         result = result.altered(made_by=name)
     if made is not None and isinstance(result, Tensor):
         result = result.with_made(made)
-    if run.of(initialising.Constants).straight and call.args:
-        initialising.computed(run, name, call.args[0], result)
-    memory.shared(run, name, call, result)
+    for observe in run.observers.made:
+        observe(run, name, call, result)
     volatile = call.keywords.get("volatile")
     if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
         return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)

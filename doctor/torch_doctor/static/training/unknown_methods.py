@@ -130,8 +130,7 @@ def _of_surely_tensor(run: Run, of: UnknownAttribute, known: functions.Function 
 
 
 def _computed(run: Run, of: UnknownAttribute, known: functions.Function, call: Call) -> Value:
-    dims = len(call.args) + len(call.keywords)
-    return tensors.computed(run, of.name, known, call.with_first(of.of), dims=dims)
+    return tensors.method(run, of.of, of.name, known, call)
 
 
 def _opaque(run: Run, of: UnknownAttribute, call: Call) -> Value:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Value
     from torch_doctor.trace import Site
 
 _ALL = frozenset(("_modules", "children", "named_children", "__dict__", "__getattr__", "get_submodule", "_parameters"))
@@ -31,38 +33,48 @@ _LOADS = re.compile(r"load_url|load_state_dict_from_url|model_zoo|from_pretraine
 _IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+)?import[ \t]+\(?([^#\n()]+)", re.MULTILINE)
 
 
-def note(run: Run, module: Module, name: str, child: Module, site: Site) -> None:
-    """Remember where a module that is under construction gets a layer, when its own class gives it."""
-    function = run.frame.what
-    if run.building and run.building[-1] is module and function is not None and function.owner is module.cls:
-        run.heap.set(module.facts, Fact.ASSIGNED, {**module.fact(Fact.ASSIGNED), name: (site, child)})
+class UnusedLayers(Observer):
+    """Layers of the modules of project classes, and whether anything in the project's text reaches them."""
 
+    writes = (LayerRegistered,)
 
-def unused(run: Run, module: Module, cls: ClassValue) -> None:
-    """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
-    held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
-    if not held or not _only_forward(cls):
-        return
-    layers_held = {name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])}
-    imported = _imported(cls.unit.source.text)
-    read = {name for function in _methods(cls) for name in _read(function, layers_held.keys(), imported)}
-    nameless = [name for name in layers_held if name not in read and not _is_named(run, cls, name, imported)]
-    if len(nameless) == len(layers_held):
-        return  # a sketch, or a holder of layers that somebody else runs
-    for name in nameless:
-        site, child = layers_held[name]
-        if _is_shared(run, module, name, child):
-            continue
-        run.emit(
-            LayerRegistered,
-            site,
-            owner=module.id,
-            owner_class=cls.name,
-            name=name,
-            class_name=child.class_name,
-            trainable=module_parts.trainable(run, child),
-            reached=False,
-        )
+    def registered(self, run: Run, module: Module, name: str, values: tuple[Value, ...], node: p.Node) -> None:
+        """A module that is under construction gets a layer: it is remembered where its own class gives it."""
+        child, function = values[0], run.frame.what
+        if not name or not isinstance(child, Module) or not isinstance(node, p.Assign):
+            return
+        if run.building and run.building[-1] is module and function is not None and function.owner is module.cls:
+            assigned = {**module.fact(Fact.ASSIGNED), name: (run.site(node), child)}
+            run.heap.set(module.facts, Fact.ASSIGNED, assigned)
+
+    def built(self, run: Run, module: Module, _: Call) -> None:
+        """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
+        cls: ClassValue | None = module.cls
+        held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
+        if not held or cls is None or not _only_forward(cls):
+            return
+        layers_held = {
+            name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])
+        }
+        imported = _imported(cls.unit.source.text)
+        read = {name for function in _methods(cls) for name in _read(function, layers_held.keys(), imported)}
+        nameless = [name for name in layers_held if name not in read and not _is_named(run, cls, name, imported)]
+        if len(nameless) == len(layers_held):
+            return  # a sketch, or a holder of layers that somebody else runs
+        for name in nameless:
+            site, child = layers_held[name]
+            if _is_shared(run, module, name, child):
+                continue
+            run.emit(
+                LayerRegistered,
+                site,
+                owner=module.id,
+                owner_class=cls.name,
+                name=name,
+                class_name=child.class_name,
+                trainable=module_parts.trainable(run, child),
+                reached=False,
+            )
 
 
 def _is_shared(run: Run, module: Module, name: str, child: Module) -> bool:

@@ -1,0 +1,58 @@
+"""Functions and layers that make numbers sum to one: over how many numbers they go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.measuring import measured, size_at, with_facts
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.values import Const, Plain, Tensor, Value, shapes
+from torch_doctor.trace import Normalised
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Module
+    from torch_doctor.trace import Site
+
+SOFTMAXES = frozenset(("softmax", "log_softmax", "softmin", "Softmax", "LogSoftmax", "Softmin"))
+"""Functions and layers that make numbers along a dimension (their first setting) sum to one."""
+
+
+class Normalising(Observer):
+    """Over how many numbers softmax goes, where that is known, and where torch chooses the dimension."""
+
+    writes = (Normalised,)
+
+    def made(self, run: Run, name: str, call: Call, _: Value) -> None:
+        """A function or method of torch was called."""
+        if name.rpartition(".")[2] in SOFTMAXES:
+            first = next((value for value in call.args if not isinstance(value, (Const, Plain))), None)
+            dim = call.argument(1, "dim", "axis", "**")  # axis: as in numpy
+            _normalised(run, name if "." in name else f"torch.{name}", first, dim, run.site(call.node))
+
+    def left(self, run: Run, module: Module, call: Call, output: Value) -> None:
+        """A layer was called; its output tells where it got its meaning."""
+        if module.cls is None and module.layer.rpartition(".")[2] in SOFTMAXES and isinstance(output, Tensor):
+            first = call.argument(0) or next(iter(call.keywords.values()), None)
+            dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
+            if output.made_at is not None:
+                _normalised(run, module.layer, first, dim, output.made_at)
+
+
+def _normalised(run: Run, function: str, given: Value | None, dim: Value | None, site: Site) -> None:
+    """Say over how many numbers a softmax goes; without a `dim` torch chooses."""
+    if given is None:
+        return
+    shape = measured(given).shape
+    omitted = dim is None or (isinstance(dim, Const) and dim.value is None)
+    size: object = None
+    if shape is not None:
+        chosen: object = size_at(dim) if dim is not None else None
+        if omitted and shapes.ANY not in shape:
+            chosen = 0 if len(shape) in (0, 1, 3) else 1
+        place = shapes.place(shape, chosen)
+        size = None if place is None else shape[place]
+    if isinstance(size, int) or omitted:
+        fact = with_facts(run.fact(given), given)
+        known = size if isinstance(size, int) else 0
+        run.emit(Normalised, site, function=function, input=fact, size=known, dim_given=not omitted)

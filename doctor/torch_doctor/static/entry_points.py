@@ -85,16 +85,16 @@ def enter(executor: Run, function: FunctionValue) -> None:
 def _outside(executor: Run) -> None:
     """What the callers did with the modes is not known."""
     executor.heap.set(executor.state.fields, "grad", None)
-    for thing in list(executor.objects.values()):
-        if isinstance(thing, Module) and not thing.fact(Fact.REGISTERED):
+    for thing in executor.objects.of(Module):
+        if not thing.fact(Fact.REGISTERED):
             executor.heap.set(thing.facts, Fact.MODE, (next(executor.stamps), None))
     _moved(executor)
 
 
 def _moved(executor: Run) -> None:
     """Callers out of sight may have moved every module."""
-    for thing in list(executor.objects.values()):
-        if isinstance(thing, Module) and thing.fact(Fact.PLACE) is NEW:
+    for thing in executor.objects.of(Module):
+        if thing.fact(Fact.PLACE) is NEW:
             executor.heap.set(thing.facts, Fact.PLACE, NOWHERE)
 
 

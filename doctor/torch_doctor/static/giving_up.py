@@ -18,15 +18,15 @@ def lose(executor: Run, reason: str) -> None:
     site = last.site if last is not None else executor.main.site((1, 1, 1, 1))
     scope = executor.scope
     trace.add(GaveUp(site=site, scope=scope, reason=reason))
-    every = executor.objects.values()
+    objects = executor.objects
     numbers = frozenset(range(trace.first, trace.next))
     trace.add(
         Escaped(
             site=site,
             scope=scope,
             to="out of sight",
-            optimizers=frozenset(thing.id for thing in every if isinstance(thing, Optimizer)),
-            modules=frozenset(thing.id for thing in every if isinstance(thing, (Module, ParameterValue))),
+            optimizers=frozenset(thing.id for thing in objects.of(Optimizer)),
+            modules=frozenset(thing.id for kind in (Module, ParameterValue) for thing in objects.of(kind)),
             forwards=numbers,
             retained=numbers,
         )

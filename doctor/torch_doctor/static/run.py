@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
     from torch_doctor.static.knowledge import Knowledge
     from torch_doctor.static.landing import Landing
+    from torch_doctor.static.registry import Registry
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Call, Loader, Symbol
     from torch_doctor.trace import Event, Tri
@@ -49,7 +50,7 @@ class Run(Positioned, Knowing):
         imports: Imports,
         steps: float,
         shared: dict[Path, Namespace],
-        objects: dict[int, Object],
+        objects: Registry,
         home: Namespace | None = None,
         wanted: frozenset[type[Event]] | None = None,
     ) -> None:
@@ -61,8 +62,7 @@ class Run(Positioned, Knowing):
         self.main = unit
         self.home = home or Namespace(unit)
         self.units = shared  # files are executed once for all runs; what a run changes in them is undone at its end
-        self.objects = dict(objects)
-        self.lasting = objects  # those that the imported files made: they are there for all runs
+        self.objects = objects
         self.state = Object()  # fields: "grad" -> Tri, and what is on at the moment
         self.state.fields["grad"] = True
         self.loops = itertools.count(1)
@@ -285,7 +285,7 @@ class Run(Positioned, Knowing):
 
     def own(self, thing: T) -> T:
         """Remember an object by its number."""
-        self.objects[thing.id] = thing
+        self.objects.add(thing)
         return thing
 
     # --- words ---

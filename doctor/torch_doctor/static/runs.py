@@ -23,12 +23,12 @@ from torch_doctor.static.budget import (
     steps_for,
 )
 from torch_doctor.static.imports import Imports
+from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
 from torch_doctor.static.values import (
     ClassValue,
     FunctionValue,
     Namespace,
-    Object,
     Value,
 )
 from torch_doctor.trace import GaveUp, Loaded, ModuleBuilt, Trace
@@ -84,7 +84,7 @@ class _Witness:
         self._ran: set[Path] = set()
         self._read: set[Site] = set()  # where some run has read a checkpoint
         self._shared: dict[Path, Namespace] = {}
-        self._objects: dict[int, Object] = {}
+        self._objects = Imported()
         self._last = Trace("")  # the newest
         self._left = 0.0  # of STEPS_UNCALLED, in the current file
         self._watchdog = Watchdog()
@@ -156,7 +156,7 @@ class _Witness:
         home = self._imported(unit.source.path) if outside else None
         trains = any(f".{name}(" in unit.source.text for name in entry_points.TRAINS)
         steps = steps_for(len(unit.source.lines), STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
-        executor = Run(trace, unit, self._imports, steps, self._shared, self._objects, home, self._wanted)
+        executor = Run(trace, unit, self._imports, steps, self._shared, Registry(self._objects), home, self._wanted)
         try:
             yield executor
         finally:
@@ -210,10 +210,10 @@ class _Witness:
             executor.settle()
             begin = executor.heap.mark()
             self._left = steps_for(len(unit.source.lines), STEPS_UNCALLED)
-            made = dict(executor.objects)
+            made = executor.objects.save()
             passed_over = []
             for name, cls in waiting:
-                executor.objects = dict(made)
+                executor.objects.restore(made)
                 if self._left <= 0 and not any(
                     map(entry_points.may_train, [names[name]] if cls is None else self._unentered(cls))
                 ):

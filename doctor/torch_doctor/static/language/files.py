@@ -49,19 +49,18 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
     run.units[path] = namespace
     grad, log = run.grad, run.heap.aside()
     steps = run.steps_left
-    outer_objects, run.objects = run.objects, dict(run.lasting)
+    own = run.objects.begin_import()
     position = run.position
     try:
         _execute_top(run, unit, namespace)
-        run.lasting.update(run.objects)
+        run.objects.share()
     except BaseException:
         del run.units[path]  # whoever imports it next begins anew
         run.heap.undo(0)
         raise
     finally:
         run.position = position
-        run.objects = outer_objects
-        run.objects.update(run.lasting)
+        run.objects.end_import(own)
         run.steps_left = steps
         run.heap.set(run.state.fields, "grad", grad)
         run.heap.back(log)

@@ -185,7 +185,7 @@ def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
     place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(call.node))
     inside = module_parts.parts_of(run, module)
     if inside.opaque or any(isinstance(name, UnknownName) for name in module.fields):  # any other may be a part of it
-        lost_sight(run, (number for number, thing in run.objects.items() if isinstance(thing, Module)), ())
+        lost_sight(run, [each.id for each in run.objects.of(Module)], ())
     for each in inside.parts:
         run.heap.set(each.facts, Fact.PLACE, place)
 

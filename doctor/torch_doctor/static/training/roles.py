@@ -83,7 +83,7 @@ def named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
 
 def _optimizers(run: Run) -> bool:
     """Whether the script builds an optimizer in sight."""
-    return any(isinstance(thing, Optimizer) and thing.born is not None for thing in run.objects.values())
+    return any(thing.born is not None for thing in run.objects.of(Optimizer))
 
 
 def role(run: Run, name: str, value: Unknown) -> Value | None:

@@ -1,14 +1,19 @@
-"""Which part of the house may know which other, and what a scan must not import."""
+"""Which part of the house may know which other, how long a part may be, and what a scan must not import."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from tests import source_code
+from torch_doctor.static.run import Run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,6 +44,7 @@ ARROWS = {
 }
 HEAVY = ("astroid", "libcst", "nbformat", "torch")
 RULES_KNOW = {"rule", "trace"}
+MOST_FIELDS = 20  # of a run: what one kind of knowledge needs belongs to that kind
 
 
 def modules(package: str) -> list[Path]:
@@ -116,6 +122,35 @@ def test_no_module_is_a_drawer_for_everything() -> None:
     drawers = {"utils", "helpers", "misc", "common"}
     every = modules("doctor") + modules("rules")
     assert [named(path) for path in every if drawers & {path.stem, path.parent.name}] == []
+
+
+@pytest.mark.parametrize("root", ["doctor", "rules"])
+def test_no_module_needs_itself_in_the_end(root: str) -> None:
+    assert source_code.circles(source_code.needs(source_code.modules(root))) == []
+
+
+@pytest.mark.parametrize("root", ["doctor", "rules"])
+def test_no_module_is_too_long_to_be_read(root: str) -> None:
+    assert source_code.long_modules(source_code.modules(root)) == {}
+
+
+@pytest.mark.parametrize("root", ["doctor", "rules"])
+def test_no_function_is_too_long_to_be_read(root: str) -> None:
+    assert source_code.long_functions(source_code.modules(root)) == {}
+
+
+def test_a_circle_is_told_with_all_its_modules() -> None:
+    assert source_code.circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"d2"}, "d2": {"d"}}) == [
+        ["b", "c"],
+        ["d", "d2"],
+    ]
+
+
+def test_a_run_has_few_fields() -> None:
+    trees = [ast.parse(textwrap.dedent(inspect.getsource(cls))) for cls in Run.__mro__ if cls is not object]
+    found = source_code.fields(*(tree.body[0] for tree in trees))
+    assert {"heap", "trace"} <= found
+    assert sorted(found) == sorted(found)[:MOST_FIELDS]
 
 
 IMPORTED = """

@@ -1,4 +1,4 @@
-"""A rule stays short enough to be read at once, what rules share lives in one folder, and imports go one way."""
+"""A rule stays short enough to be read at once, and what rules share lives in one folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(torch_doctor_rules.__file__).parent
 MOST_LINES = 120  # of code: the class docstring is the documentation page and does not count
-LONGEST_MODULE, LONGEST_FUNCTION = 300, 60
 BLANK = 2  # lines between two statements of a module
 SHARED = judging.__name__.rpartition(".")[2]
 RULE_MODULES = {PACKAGE.parent / f"{rule.__module__.replace('.', '/')}.py" for rule in rules()}
@@ -46,13 +45,6 @@ def name_of(path: Path) -> str:
 def users(module: str) -> list[Path]:
     """The modules that import one."""
     return [path for path in modules() if f"from {module} import" in path.read_text()]
-
-
-def functions(source: str) -> Iterator[tuple[str, int]]:
-    """The functions of a module with their lines."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield node.name, (node.end_lineno or node.lineno) - node.lineno + 1
 
 
 def lines_besides_imports(source: str) -> int:
@@ -100,27 +92,3 @@ def test_what_a_single_rule_needs_is_in_its_module_where_there_is_room() -> None
 def test_what_is_shared_is_used() -> None:
     shared = [path for path in (PACKAGE / SHARED).glob("*.py") if path.name != "__init__.py"]
     assert [path.name for path in shared if not users(name_of(path))] == []
-
-
-def test_no_module_is_too_long() -> None:
-    lengths = {path.relative_to(PACKAGE).as_posix(): len(path.read_text().splitlines()) for path in modules()}
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_MODULE} == {}
-
-
-def test_no_function_is_too_long() -> None:
-    lengths = {
-        f"{path.relative_to(PACKAGE).as_posix()}: {name}": lines
-        for path in modules()
-        for name, lines in functions(path.read_text())
-    }
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST_FUNCTION} == {}
-
-
-def test_modules_import_each_other_in_one_direction() -> None:
-    paths = {name_of(path): path for path in modules()}
-    needs = {
-        name: {other for other in paths if f"from {other} import" in path.read_text()} for name, path in paths.items()
-    }
-    while leaves := {name for name, others in needs.items() if not others}:
-        needs = {name: others - leaves for name, others in needs.items() if name not in leaves}
-    assert sorted(needs) == []

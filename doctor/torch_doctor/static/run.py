@@ -97,13 +97,8 @@ class Run(Positioned, Knowing):
     @contextmanager
     def aside(self, steps: int) -> Iterator[None]:
         """What is executed within, in so many steps, leaves neither events nor changes."""
-        mark, trace, left, entered, dead_end = (
-            self.heap.mark(),
-            self.trace,
-            self.steps_left,
-            self.entered,
-            self.dead_end,
-        )
+        mark, trace, left = self.heap.mark(), self.trace, self.steps_left
+        entered, dead_end = self.entered, self.dead_end
         outer, decisions = self.position, self.exchange(Decisions, Decisions())
         self.trace = Trace(trace.path)
         self.entered = set(entered)

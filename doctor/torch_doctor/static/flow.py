@@ -75,10 +75,6 @@ class Flow:
             return self
         return replace(self, graph=None, parts=frozenset(((self.forwards, (place, self.parts)),)))
 
-    def without_kept(self) -> Flow:
-        """The same value as if it had never been kept."""
-        return replace(self, retained=NONE) if self.retained else self
-
 
 EMPTY = Flow()
 UNSEEN = Flow(graph=None, scaled=None, divided=None)

@@ -183,7 +183,7 @@ class Run(Positioned, Knowing):
     # --- branches ---
 
     def decided(self, symbol: Symbol) -> Tri:
-        """What the current path has assumed of a test."""
+        """What the path has assumed of a test."""
         return self.assumed.get(symbol)
 
     def assume(self, facts: dict[Symbol, bool], node: p.Node) -> None:

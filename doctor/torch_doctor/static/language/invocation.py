@@ -111,7 +111,6 @@ def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Va
     frame = Frame(function.unit, function.closure.globals, function.closure)
     frame.what = function
     frame.on_yield = on_yield
-    frame.loops_before = run.loop_depth
     if function.owner is not None and call.args and function.style != "static":
         frame.self = call.args[0]
     if function.node.name == "__init__" and isinstance(frame.self, Module):

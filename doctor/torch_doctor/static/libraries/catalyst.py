@@ -18,9 +18,7 @@ CATALYST = Framework(
             ),
         }
     ),
-    override_hooks=frozenset({"handle_batch", "on_loader_start", "on_loader_end", "predict_batch"}),
     methods=dict.fromkeys(("train", "evaluate_loader", "predict_loader", "run", "infer"), LOOP),
-    owns_mode=True,
     owns_gradients=True,
 )
 

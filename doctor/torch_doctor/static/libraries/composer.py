@@ -13,7 +13,6 @@ COMPOSER = Framework(
     hooks=frozenset({"get_metrics", "update_metric"}),
     owners=frozenset({"composer.Trainer"}),
     methods=dict.fromkeys(("fit", "eval", "predict"), LOOP),
-    owns_mode=True,
     owns_gradients=True,
 )
 

@@ -51,10 +51,6 @@ FASTAI = Framework(
             ("freeze", "unfreeze", "save", "load", "export", "show_results", "summary", "add_cb"), Method()
         ),
     },
-    override_hooks=frozenset(
-        {"one_batch", "before_fit", "after_fit", "before_batch", "after_batch", "after_pred", "after_loss"}
-    ),
-    owns_mode=True,
     owns_gradients=True,
 )
 

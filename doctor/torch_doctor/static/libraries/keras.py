@@ -26,7 +26,6 @@ KERAS = Framework(
         ),
         LOOP,
     ),
-    owns_mode=True,
     owns_gradients=True,
 )
 

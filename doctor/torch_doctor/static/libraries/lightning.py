@@ -33,7 +33,6 @@ LIGHTNING = Framework(
     evaluation_hooks=frozenset({"validation_step", "test_step", "predict_step"}),
     owners=frozenset({"lightning.Trainer"}),
     methods=dict.fromkeys(("fit", "validate", "test", "predict", "tune"), LOOP),
-    owns_mode=True,
     owns_gradients=True,  # but for modules that set self.automatic_optimization = False
 )
 LIGHTNING_MANUAL = {
@@ -55,7 +54,6 @@ LIGHTNING_MANUAL = {
 FABRIC = Framework(
     name="fabric",
     owners=frozenset({"lightning.Fabric"}),
-    override_hooks=frozenset({"run"}),
     methods={
         "setup": Method(("prepare",), returns="arguments"),
         "setup_module": Method(("prepare",), returns="same"),

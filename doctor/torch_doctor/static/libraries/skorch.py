@@ -11,11 +11,7 @@ SKORCH = Framework(
         f"skorch.{name}"
         for name in ("NeuralNet", "NeuralNetClassifier", "NeuralNetRegressor", "NeuralNetBinaryClassifier")
     ),
-    override_hooks=frozenset(
-        {"get_loss", "train_step", "train_step_single", "validation_step", "infer", "evaluation_step"}
-    ),
     methods=dict.fromkeys(("fit", "partial_fit", "predict", "predict_proba", "score", "forward"), LOOP),
-    owns_mode=True,
     owns_gradients=True,
 )
 

@@ -29,20 +29,8 @@ TRANSFORMERS = Framework(
             ),
         }
     ),
-    override_hooks=frozenset(
-        {
-            *words(
-                """
-                compute_loss training_step prediction_step evaluation_loop prediction_loop create_optimizer
-                create_scheduler create_optimizer_and_scheduler get_train_dataloader get_eval_dataloader
-                get_test_dataloader log _prepare_inputs _save_checkpoint _inner_training_loop evaluate
-                """
-            ),
-        }
-    ),
     training_hooks=frozenset({"compute_loss"}),  # also called while evaluating
     methods=dict.fromkeys(("train", "evaluate", "predict", "hyperparameter_search", "step"), LOOP),
-    owns_mode=True,
     owns_gradients=True,
 )
 

@@ -46,11 +46,9 @@ class Framework:
     training_hooks: frozenset[str] = frozenset()  # in training mode, with gradients, its result is the loss
     evaluation_hooks: frozenset[str] = frozenset()  # in evaluation mode, without gradients
     owners: frozenset[str] = frozenset()  # classes that run the loop on what they are given; may be subclassed
-    override_hooks: frozenset[str] = frozenset()  # methods of the owners that users override and the loop calls
     methods: dict[str, Method] = field(default_factory=dict)  # of the owners
     factories: dict[str, str] = field(default_factory=dict)  # function -> owner that it returns
     wraps: dict[str, int] = field(default_factory=dict)  # function -> position of what is returned wrapped
-    owns_mode: bool = False  # it switches training and evaluation mode itself
     owns_gradients: bool = False  # it clears, runs backward and steps itself
 
 
@@ -70,6 +68,5 @@ def trainers(
         owners=frozenset(words(owners)),
         training_hooks=frozenset(training_hooks),
         methods=_RUNS,
-        owns_mode=True,
         owns_gradients=True,
     )

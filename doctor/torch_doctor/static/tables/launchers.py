@@ -26,5 +26,3 @@ LAUNCHER_METHODS: dict[str, Launcher] = {
     "concurrent.futures.Run.submit": Launcher(0, "fn"),
 }
 """The same for methods."""
-METHOD_LAUNCHERS: dict[str, Launcher] = {"optimize": Launcher(0, "func", prepended=1)}
-"""By bare name, for receivers that are unknown: study.optimize(objective, n_trials=20)."""

@@ -59,7 +59,6 @@ REDUCTIONS: frozenset[str] = frozenset(
     )
 )
 """A dimension (their first argument beside the tensor, or `dim`) is summed up; without one, all are."""
-AVERAGES: frozenset[str] = frozenset(words("mean nanmean std var norm logsumexp quantile"))
 INDICES: frozenset[str] = frozenset(words("argmax argmin"))
 
 CASTS: dict[str, str] = {

@@ -41,9 +41,6 @@ OPTIMIZER_FACTORIES = libraries.table(lambda library: library.optimizer_factorie
 OPTIMIZER_WRAPPERS = libraries.table(lambda library: library.optimizer_wrappers)
 """Calls whose result steps the optimizer at this position, which it holds."""
 
-OPTIMIZER_STEPS = libraries.table(lambda library: library.optimizer_steps)
-"""Functions that step the optimizer at this position."""
-
 
 @functools.lru_cache(maxsize=4096)
 def optimizer_of(name: str) -> bool:
@@ -59,8 +56,6 @@ def optimizer_of(name: str) -> bool:
 
 SCHEDULERS = frozenset(("torch.optim.swa_utils.SWALR", *libraries.every(lambda library: library.schedulers)))
 SCHEDULER_BASES = frozenset({"torch.optim.lr_scheduler.LRScheduler"})
-SCHEDULER_PAIRS = frozenset(libraries.every(lambda library: library.scheduler_pairs))
-"""Factories that return (scheduler, number of epochs)."""
 _SCHEDULER_PACKAGES = ("torch.optim.lr_scheduler.", *libraries.every(lambda library: library.scheduler_packages))
 _SCHEDULER_FUNCTIONS = frozenset(libraries.every(lambda library: library.scheduler_functions))
 _SCHEDULES = frozenset(libraries.every(lambda library: library.schedules))
@@ -122,16 +117,6 @@ DISTRIBUTED_BACKWARD = frozenset({"torch.distributed.autograd.backward"})
 BACKWARDS: dict[str, Position] = {"torch.autograd.backward": 0}
 AUTOGRAD_GRAD = frozenset({"torch.autograd.grad"})
 """Returns gradients and accumulates none."""
-FUNCTIONAL_GRADS = frozenset(
-    (
-        *(
-            f"torch.func.{name}"
-            for name in words("grad grad_and_value vjp jvp jacrev jacfwd hessian vmap functional_call")
-        ),
-        *(f"torch.autograd.functional.{name}" for name in words("vjp jvp jacobian hessian hvp vhp")),
-    )
-)
-"""Transforms that accumulate no gradient in any parameter."""
 
 # Data ----------------------------------------------------------------------------------------------------------------
 
@@ -154,14 +139,5 @@ LOADER_WRAPPERS = libraries.table(lambda library: library.loader_wrappers)
 
 SAVES: dict[str, Position] = {"torch.save": 0, **libraries.table(lambda library: library.saves)}
 """Functions that write an object to a checkpoint, by the position of the object."""
-PICKLES: dict[str, Position] = {
-    "torch.jit.save": 0,
-    "pickle.dump": 0,
-    **libraries.table(lambda library: library.pickles),
-}
-"""Functions that write an object to a file, by its position, and are no checkpoint of torch's."""
 LOADS = frozenset({"torch.load"})
-DOWNLOADS = frozenset({"torch.hub.load_state_dict_from_url", "torch.utils.model_zoo.load_url"})
-"""Return a state dict of somebody else's."""
-UNPICKLES = frozenset({"torch.jit.load", "pickle.load", *libraries.every(lambda library: library.unpickles)})
 COPIES = frozenset({"copy.deepcopy", "copy.copy"})

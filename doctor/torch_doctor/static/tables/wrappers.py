@@ -87,5 +87,3 @@ AVERAGED: dict[str, Position] = {
     **libraries.table(lambda library: library.averaged),
 }
 """Averaged copies of the model at this position: modules of their own, which no optimizer trains."""
-BATCH_NORM_RECALIBRATION = frozenset({"torch.optim.swa_utils.update_bn"})
-"""Runs the model in training mode on purpose, without gradients, and restores its mode."""

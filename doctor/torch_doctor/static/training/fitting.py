@@ -31,8 +31,6 @@ ESTIMATOR, SPLITTER, STATISTIC = "estimator", "splitter", "statistic"
 """Begin the symbols of what is built to be fitted, of what splits, and of a number that was computed of many rows."""
 DEEP = 3
 """How far into pipelines their estimators are looked for, and into a number what it was computed of."""
-ROOTS = ("sklearn", "numpy")
-"""The libraries that have such functions."""
 
 
 def built(name: str, call: Call) -> Plain | None:

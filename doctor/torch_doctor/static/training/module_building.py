@@ -135,7 +135,6 @@ def _report_held(run: Run, module: Module, cls: ClassValue, name: str, assigned:
         trainable=module_parts.some(_matters(run, member) for member in members),
         passed_in=(new and not own) or (wraps_one and len(members) == 1),
         registered=any(member.fact(Fact.REGISTERED) for member in members),
-        member_class=next((m.class_name for m in members if isinstance(m, Module)), ""),
         filled_at=container.fact(Fact.FILLED),
     )
 

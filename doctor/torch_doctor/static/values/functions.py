@@ -24,7 +24,6 @@ class Frame(Object):
         "chosen",
         "closure",
         "globals",
-        "loops_before",
         "on_yield",
         "outer",
         "owner",
@@ -42,7 +41,6 @@ class Frame(Object):
         self.unit = unit
         self.globals = globals_
         self.closure = closure
-        self.loops_before = 0
         self.chosen = 0  # arms of branches, among others, that the current statement is in
         self.what: FunctionValue | None = None
         self.owner: ClassValue | None = None

@@ -83,7 +83,6 @@ class Unregistered(Event):
     trainable: Tri
     passed_in: bool
     registered: bool
-    member_class: str = ""
     filled_at: tuple[Site, ...] = ()
 
     def words(self, _: Names, /) -> str:

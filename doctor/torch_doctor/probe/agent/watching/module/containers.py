@@ -84,7 +84,6 @@ class Watcher:
             passed_in=(not parameters and not any(modules.built_by(each, owner) for each in members))
             or (place is not None and self._recorder.index.nodes[place].wraps and len(members) == 1),
             registered=all(id(each) in registered for each in members),
-            member_class=class_name(type(members[0]), self._recorder),
         )
 
     def _matters(self, member: Any) -> bool:

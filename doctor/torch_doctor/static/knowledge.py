@@ -45,5 +45,14 @@ class Lasting(Knowledge):
         """A copy, so that no run changes what another finds."""
         other = copy.copy(self)
         for name, value in vars(self).items():
-            setattr(other, name, copy.copy(value))
+            setattr(other, name, _copied(value))
         return other
+
+
+def _copied(value: Any) -> Any:  # noqa: ANN401 - the fields of any state
+    """A container with what is in it, as far as others might change that."""
+    if isinstance(value, dict):
+        return {key: _copied(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(_copied(each) for each in value)
+    return copy.copy(value) if isinstance(value, set) else value

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.landing import Landing
     from torch_doctor.static.values import FunctionValue, Module, Object, Symbol
     from torch_doctor.static.values.functions import Frame
-    from torch_doctor.trace import Site
+    from torch_doctor.trace import Event, Site
 
 
 class Branch(NamedTuple):
@@ -141,3 +141,7 @@ class Positioned:
     def building(self) -> tuple[Object, ...]:
         """The objects under construction, outermost first."""
         return self.position.building
+
+    def may_have_happened(self, event: Event) -> bool:
+        """Whether an event of this run is no other arm's."""
+        return not any((branch, not arm) in self.guards for branch, arm in event.guards)

@@ -277,7 +277,7 @@ class _Witness:
         value = executor.home.fields.get(name)
         if not isinstance(value, ClassValue):
             return
-        begin = executor.heap.mark()
+        begin, made = executor.heap.mark(), executor.objects.save()
         trace = self._restarted(unit, executor)
         built: list[Value] = []
         by_heirs = any(
@@ -295,6 +295,7 @@ class _Witness:
             if function in self._entered:
                 continue
             executor.heap.undo(begin)
+            executor.objects.restore(made)
             trace = self._restarted(unit, executor)
             self._guarded(executor, functools.partial(entry_points.method, executor, value, function))
             yield trace

@@ -49,8 +49,8 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     frame.chosen += choice
     asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
     run.of(functional_dropout.ModeTests).count += asked
-    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and not run.of(places.Placement).default:
-        run.of(places.Placement).default = moves_to_a_gpu(node.body)  # the script says that it stays on the CPU
+    if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and moves_to_a_gpu(node.body):
+        places.placed_by_default(run)  # the script says that it stays on the CPU
     if truth is not None:
         alive = _arm(run, node.body, chain) if truth else _otherwise(run, node.other, chain)
     else:
@@ -126,17 +126,17 @@ def _choice(run: Run, node: p.Choice) -> Value:
 def _chosen(run: Run, node: p.Choice, truth: Tri, facts: tuple[Any, Any], symbol: Any) -> Value:  # noqa: ANN401 - symbols nest
     if truth is not None:
         return run.evaluate(node.then if truth else node.other)
-    result: list[Value] = []
+    result: dict[p.Expr, Value] = {}
 
     def arm(branch: p.Expr) -> Callable[[], bool]:
         def evaluated() -> bool:
-            result.append(run.evaluate(branch))
+            result[branch] = run.evaluate(branch)
             return True
 
         return evaluated
 
     run.fork(((facts[0], arm(node.then)), (facts[1], arm(node.other))), node, symbol)
-    joined: Value = join(result[0], result[1], symbol)
+    joined: Value = join(result[node.then], result[node.other], symbol)
     return joined
 
 

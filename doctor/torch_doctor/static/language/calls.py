@@ -210,21 +210,21 @@ def _any_of(run: Run, func: Either, call: Call) -> Value:
     (_, option), *others = func.options
     if not others:
         return run.call(option, call)
-    results: list[Value] = []
+    results: dict[bool, Value] = {}
     symbol, arm = run.deciding(func) or (fresh_symbol("option"), True)
 
     def first() -> bool:
-        results.append(run.call(option, call))
+        results[arm] = run.call(option, call)
         return True
 
     def second() -> bool:
         rest = others[0][1] if len(others) == 1 else either(others)
-        results.append(run.call(rest, call))
+        results[not arm] = run.call(rest, call)
         return True
 
-    run.fork((({symbol: arm}, first), ({symbol: not arm}, second)), call.node, symbol)
-    left, right = results if arm else reversed(results)
-    joined: Value = join(left, right, symbol)
+    ways = {arm: first, not arm: second}
+    run.fork((({symbol: True}, ways[True]), ({symbol: False}, ways[False])), call.node, symbol)
+    joined: Value = join(results[True], results[False], symbol)
     return joined
 
 

@@ -59,7 +59,7 @@ def _within(run: Run, node: p.With, context: Value) -> bool:
     if isinstance(context, Suspended):
         return _with_generator(run, node, context)
     if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
-        run.of(places.Placement).default = True  # within, all is made there
+        places.placed_by_default(run)  # within, all is made there
     entered: Value = context
     enter = run.attribute(context, "__enter__", node) if isinstance(context, Instance) else None
     if isinstance(enter, Bound):

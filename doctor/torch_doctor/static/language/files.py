@@ -52,7 +52,7 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
     own = run.objects.begin_import()
     position = run.position
     try:
-        _execute_top(run, unit, namespace)
+        execute_top(run, unit, namespace)
         run.objects.share()
     except BaseException:
         del run.units[path]  # whoever imports it next begins anew
@@ -67,7 +67,7 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
     return namespace
 
 
-def _execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
+def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
     """Execute a file's top level; a statement that takes too much is passed over, so that the names after it are there."""
     outer = run.position
     left = IMPORT_STEPS

@@ -35,7 +35,6 @@ class Meetings(Knowledge):
 
     def __init__(self) -> None:
         self.met_at: set[Site] = set()  # constructions of which it was said that they meet tensors of another device
-        self.blamed: set[object] = set()  # what was on the CPU and met something that is not
         self.scatters = False  # the module that is being called moves what it is given itself
         self.outer_call: tuple[Site | None, str] = (None, "")  # where it was called, and as what
         self.outer_arguments: Args = ()  # and with what
@@ -125,9 +124,12 @@ def tell(  # noqa: PLR0913 - what meets, and how
     culprits: set[object] = set(here.loaders) or {here.site or run.site(node)}
     if here.how == "parameter":
         culprits = {("parameter", run.modules_called[0].id if run.modules_called else 0)}
-    if run.of(places.Placement).default or culprits & run.of(Meetings).blamed or run.trace.of(Owned):
+    blamed = run.state.fact(Fact.BLAMED)
+    if run.state.fact(Fact.PLACED_BY_DEFAULT) or culprits & blamed:
         return
-    run.of(Meetings).blamed |= culprits
+    if any(map(run.may_have_happened, run.trace.of(Owned))):
+        return  # whoever owns the loop moves the batches
+    run.heap.set(run.state.facts, Fact.BLAMED, blamed | culprits)
     run.emit(
         DevicesMet,
         node,
@@ -151,7 +153,11 @@ def met(run: Run, made: Made, beside: Value, name: str, node: p.Node) -> None:
     known to come from a model.
     """
     root = run.modules_called[0]
-    if not made.sized or run.of(places.Placement).default or not (beside.flow.graph or _has_parameters(run, root)):
+    if (
+        not made.sized
+        or run.state.fact(Fact.PLACED_BY_DEFAULT)
+        or not (beside.flow.graph or _has_parameters(run, root))
+    ):
         return
     if run.trace.begins_outside and run.imports.mentioned(
         *(name.rpartition(".")[2] for name in sorted(places.DEFAULTS))

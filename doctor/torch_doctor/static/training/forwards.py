@@ -94,26 +94,13 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
 
 def _called(run: Run, module: Module, call: Call) -> Value:
     """Call a whole module; within, it is known where and as what it was called, and whether it moves its input itself."""
-    before = (
-        run.of(cross_device.Meetings).scatters,
-        run.of(cross_device.Meetings).outer_call,
-        run.of(cross_device.Meetings).outer_arguments,
-    )
-    run.of(cross_device.Meetings).scatters, run.of(cross_device.Meetings).outer_call = (
-        bool(module.shell),
-        (run.site(call.node), call.name),
-    )
-    run.of(cross_device.Meetings).outer_arguments = call.values
-    if module.cls is None and module.table is None and module.layer and module.layer not in CONTAINERS:
-        cross_device.into_layer(run, module, call.argument(0), call.node)
-    run.of(pixels.Pictures).read_at = None
-    output = _outer(run, module, call)
-    pixels.called(run, module, call.name, call.node)
-    (
-        run.of(cross_device.Meetings).scatters,
-        run.of(cross_device.Meetings).outer_call,
-        run.of(cross_device.Meetings).outer_arguments,
-    ) = before
+    around = {"scatters": bool(module.shell), "outer_call": (run.site(call.node), call.name)}
+    with run.of(cross_device.Meetings).override(**around, outer_arguments=call.values):
+        if module.cls is None and module.table is None and module.layer and module.layer not in CONTAINERS:
+            cross_device.into_layer(run, module, call.argument(0), call.node)
+        run.of(pixels.Pictures).read_at = None
+        output = _outer(run, module, call)
+        pixels.called(run, module, call.name, call.node)
     return output
 
 

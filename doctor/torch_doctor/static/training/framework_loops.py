@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, Course
-from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import loops
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.tables.canonical import canonical
@@ -37,13 +36,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-
-
-class Driven(Knowledge):
-    """The objects whose training loop was run."""
-
-    def __init__(self) -> None:
-        self.objects: set[int] = set()  # by their numbers
 
 
 def every_batch(run: Run, node: p.Node, step: Callable[[Value], Value], over: str = "the batches") -> None:
@@ -93,9 +85,9 @@ def is_lightning(run: Run, cls: ClassValue) -> bool:
 
 def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
     """What Lightning's trainer does with a module: its hooks, in order, with what it does between them."""
-    if module.cls is None or not is_lightning(run, module.cls) or module.id in run.of(Driven).objects:
+    if module.cls is None or not is_lightning(run, module.cls) or module.id in run.state.fact(Fact.DRIVEN):
         return
-    run.of(Driven).objects.add(module.id)
+    run.heap.set(run.state.facts, Fact.DRIVEN, run.state.fact(Fact.DRIVEN) | {module.id})
     run.emit(Owned, node, framework="lightning")
     configured = _hook(run, module, "configure_optimizers", Call((), {}, node))
     optimizers = _optimizers_in(configured) if configured is not None else []

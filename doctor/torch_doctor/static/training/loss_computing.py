@@ -104,4 +104,5 @@ def _of_each_model(run: Run, value: Value, called: Callable[[Value], bool], node
         _of_each_model(run, rest, called, node)
         return True
 
-    run.fork((({symbol: arm}, lambda: called(first)), ({symbol: not arm}, second)), node, symbol)
+    ways = {arm: lambda: called(first), not arm: second}
+    run.fork((({symbol: True}, ways[True]), ({symbol: False}, ways[False])), node, symbol)

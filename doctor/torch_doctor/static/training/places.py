@@ -38,11 +38,9 @@ if TYPE_CHECKING:
 
 
 class Placement(Knowledge):
-    """What is known of devices in the whole run: what moves there, and which one is meant where none is named."""
+    """The move that a run has seen last, and who is told of moves."""
 
     def __init__(self) -> None:
-        self.default = False  # what nobody moves is where the model is: by a setting, or as all is on the CPU
-        self.sent_away: set[object] = set()  # loaders, and sorts of data sets, of which something was moved to a device
         self.moved: tuple[p.Node | None, Value | None] = (
             None,
             None,
@@ -62,7 +60,12 @@ AWAY = (GPU, NAMED)
 @library_family(DEFAULTS, stage=Stage.NOTE)
 def default_set(run: Run, _: str, __: Call) -> None:
     """What nobody moves may be where the model is from here on."""
-    run.of(Placement).default = True
+    placed_by_default(run)
+
+
+def placed_by_default(run: Run) -> None:
+    """What nobody moves may be where the model is, on this path and after it."""
+    run.heap.set(run.state.facts, Fact.PLACED_BY_DEFAULT, value=True)
 
 
 def of(value: Value | None) -> Value:
@@ -94,7 +97,7 @@ def options(run: Run, place: Value, facts: Conditions = frozenset()) -> Iterator
 
 def _told(run: Run, place: Place) -> Place:
     """What a loader gives is on the CPU where the script moves something of it."""
-    if place.loaders and not place.device and place.loaders & run.of(Placement).sent_away:
+    if place.loaders and not place.device and place.loaders & run.state.fact(Fact.SENT_AWAY):
         return Place(CPU, place.how, place.site, sized=place.sized, loaders=place.loaders)
     return place
 
@@ -170,7 +173,7 @@ def moved(run: Run, value: Value, method: str, call: Call) -> Value | None:
     if goal in AWAY:
         run.of(Placement).moved = (call.node, value)
         if isinstance(before, Place):
-            run.of(Placement).sent_away |= before.loaders
+            run.heap.set(run.state.facts, Fact.SENT_AWAY, run.state.fact(Fact.SENT_AWAY) | before.loaders)
     if not goal:
         return None
     sized = isinstance(value, Tensor) or (isinstance(before, Place) and before.sized)

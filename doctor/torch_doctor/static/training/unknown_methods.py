@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import outside
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
@@ -15,6 +14,7 @@ from torch_doctor.static.training import drawing, gradients, keeping, module_par
 from torch_doctor.static.values import (
     NOTHING,
     Call,
+    Fact,
     Module,
     Plain,
     Tensor,
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Symbol
-
-
-class Cleared(Knowledge):
-    """What is not known, but has a `zero_grad`."""
-
-    def __init__(self) -> None:
-        self.symbols: set[Symbol] = set()  # of what that was called on
 
 
 OfUnknown: TypeAlias = "Callable[[Run, UnknownAttribute, Call], Value | None]"
@@ -74,13 +66,13 @@ def _backward(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
 @handles(_METHODS, "zero_grad")
 def _zero_grad(run: Run, of: UnknownAttribute, call: Call) -> Value:
     run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
-    run.of(Cleared).symbols.add(of.of.symbol)
+    run.heap.set(run.state.facts, Fact.CLEARED, run.state.fact(Fact.CLEARED) | {of.of.symbol})
     return NOTHING
 
 
 @handles(_METHODS, "step")
 def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
-    if call.values or of.of.symbol not in run.of(Cleared).symbols:
+    if call.values or of.of.symbol not in run.state.fact(Fact.CLEARED):
         return None  # else it is an optimizer, which has gradients to clear
     outside.hand_over(run, call.name, (of.of,), (), call.node)
     run.emit(Stepped, call.node, optimizer=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)

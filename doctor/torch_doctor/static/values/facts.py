@@ -103,6 +103,23 @@ class Fact(Enum):
     DOUBTFUL = "doubtful", None, _first
     """For a loss: the event of its construction, where that got who knows what."""
 
+    # --- the run itself (`Run.state`) ---
+
+    PLACED_BY_DEFAULT = "placed by default", False, _either
+    """Whether what nobody moves may be where the model is: by a setting, or as all is on the CPU."""
+    SENT_AWAY = "sent away", frozenset[Any](), _union
+    """Loaders, and sorts of data sets, of which something was moved to a device."""
+    BLAMED = "blamed", frozenset[Any](), _union
+    """What was reported to be on the CPU, and to meet something that is not."""
+    CLEARED = "cleared", frozenset[Any](), _union
+    """The symbols of what is not known, but had its gradients cleared."""
+    DRIVEN = "driven", frozenset[int](), _union
+    """The numbers of the modules whose training loop a framework ran."""
+    WAITS = "waits", 0, max
+    """How many calls may have waited for the GPU since a clock was read."""
+    COPIES = "copies", 0, max
+    """How many calls have copied to a device since then."""
+
     # --- files and classes ---
 
     EXECUTED = "executed", False, _agreed

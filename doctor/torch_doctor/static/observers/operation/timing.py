@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Either,
+    Fact,
     FunctionValue,
     Lib,
     Method,
@@ -51,8 +52,6 @@ class Timing(Observer):
     writes = (ClockRead, Timed)
 
     def __init__(self) -> None:
-        self.waits = 0  # calls since the first reading that may wait for the GPU
-        self.copies = 0  # and those that copy to a device
         self._on = False
         self._before: list[int] = []  # waits when the calls around began
         self._waiting: set[int] = set()  # modules whose forward may wait
@@ -61,33 +60,36 @@ class Timing(Observer):
         """A clock has been read."""
         self._on = True
 
-    def calling(self, _: Run, __: Value, ___: Call) -> None:
+    def calling(self, run: Run, _: Value, __: Call) -> None:
         """Remember how many calls have waited before this one."""
-        self._before.append(self.waits)
+        self._before.append(run.state.fact(Fact.WAITS))
 
-    def called(self, _: Run, func: Value, call: Call, __: Value) -> None:
+    def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """Count a call that may wait; a forward of which that was seen once does so each time."""
-        before = self._before.pop() if self._before else self.waits
+        waits = run.state.fact(Fact.WAITS)
+        before = self._before.pop() if self._before else waits
         if not self._on:
             return
         if isinstance(func, Module):
-            if self.waits != before:
+            if waits != before:
                 self._waiting.add(func.id)
             elif func.id in self._waiting:
-                self.waits += 1
+                _count(run, Fact.WAITS)
             return
         if isinstance(func, (Method, UnknownAttribute)) and func.name in MOVES and not isinstance(func.of, Module):
-            self.copies += 1
+            _count(run, Fact.COPIES)
         if _may_wait(func, call.values):
-            self.waits += 1
+            _count(run, Fact.WAITS)
 
-    def tested(self, _: Run, value: Value) -> None:
+    def tested(self, run: Run, value: Value) -> None:
         """A branch waits for the tensor that decides it."""
-        self.waits += isinstance(value, Tensor)
+        if self._on and isinstance(value, Tensor):
+            _count(run, Fact.WAITS)
 
-    def shown(self, _: Run, __: tuple[Value, ...], ___: p.Node) -> None:
+    def shown(self, run: Run, _: tuple[Value, ...], __: p.Node) -> None:
         """A text waits for the tensors in it."""
-        self.waits += 1
+        if self._on:
+            _count(run, Fact.WAITS)
 
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
         """Two readings are subtracted."""
@@ -109,7 +111,11 @@ def read(run: Run, _: str, call: Call) -> Plain:
     timing = run.of(Timing)
     timing.started()
     event = run.emit(ClockRead, call.node)
-    return Plain((CLOCK, event.index, timing.waits, timing.copies))
+    return Plain((CLOCK, event.index, run.state.fact(Fact.WAITS), run.state.fact(Fact.COPIES)))
+
+
+def _count(run: Run, fact: Fact) -> None:
+    run.heap.set(run.state.facts, fact, run.state.fact(fact) + 1)
 
 
 def _may_wait(func: Value, values: Args) -> bool:  # noqa: PLR0911 - one line per sort of callable

@@ -28,7 +28,7 @@ HOOKS: Final = {
     "stated": "(run, node, value): an expression stands on its own as a statement",
     "opened": "(run, context, node): a `with` goes into a context",
     "closed": "(run, context, node): and comes out of it",
-    "built": "(run, thing, call): a module is built",
+    "built": "(run, thing, call): a module or a loader is built",
     "entered": "(run, module, call): a module is called, and its forward begins",
     "left": "(run, module, call, result): the forward of a module has returned",
     "made": "(run, name, call, result): a function of torch, a method or an index makes something of a tensor, the first argument",

@@ -23,7 +23,6 @@ from torch_doctor.static.training import (
     outdated,
     pixels,
     unknown_methods,
-    workers,
 )
 from torch_doctor.static.values import (
     Bound,
@@ -133,8 +132,6 @@ def _super(run: Run, node: p.Call) -> Value:
 
 def _meant(run: Run, func: Value, call: Call) -> Value:
     """Tell those that watch calls of this one; what is called, where it is not what it seems."""
-    if run.of(workers.Drawing).seeds is not None:
-        workers.seeding(run, func, call)
     if call.name.endswith(".set_epoch"):
         loaders.epoch_set(run, func, call.node)
     return loading.meant(run, func, "", call.node) if run.of(loading.Reports).reports else func
@@ -146,8 +143,6 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
         outside.call_back(run, value, call.node)
     if call.method in REORDERING_METHODS:
         drawing.reordered(run, call.node)
-    if run.of(workers.Drawing).source is not None:
-        workers.drawn(run, func, call.node)
     for observe in run.observers.changed if call.method in CHANGING else ():
         observe(run, func, call)
     known = None
@@ -180,9 +175,9 @@ def _instance(run: Run, func: Instance, call: Call) -> Value:
     found = func.cls.find("__call__")
     if found is None or not isinstance(found[0], FunctionValue):
         return outside.opaque(run, func, call)
-    draws = run.of(workers.Drawing).calls
+    draws = run.of(drawing.Drawing).calls
     result = invocation.called(run, found[0], call.with_first(func))
-    if run.of(workers.Drawing).calls > draws:
+    if run.of(drawing.Drawing).calls > draws:
         _apply(run, func)
     return result
 

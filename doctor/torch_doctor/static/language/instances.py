@@ -13,7 +13,6 @@ from torch_doctor.static.training import (
     module_building,
     module_classes,
     parameters,
-    workers,
 )
 from torch_doctor.static.values import (
     Call,
@@ -36,7 +35,7 @@ def instantiate(run: Run, cls: ClassValue, call: Call) -> Value:
     if special is not None:
         return special
     thing: Instance = run.own(Instance(cls, run.site(call.node)))
-    before = (run.of(workers.Drawing).calls, run.of(workers.Drawing).reorders)
+    before = (run.of(drawing.Drawing).calls, run.of(drawing.Drawing).reorders)
     constructors.initialise(run, thing, cls, call)
     drawing.remember_arguments(run, thing, call, before)
     return thing

@@ -61,8 +61,6 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     """Apply an operator."""
     for observe in run.observers.computed:
         observe(run, op, operands, node)
-    if op == "/":
-        sums.divided(run, operands, node)
     if all(isinstance(value, Const) for value in operands):
         return _computed(op, [value.value for value in operands if isinstance(value, Const)])
     if any(isinstance(value, Sequence) for value in operands):

@@ -9,7 +9,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import invocation
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import places, workers
+from torch_doctor.static.training import drawing, places
 from torch_doctor.static.values import Call, Const, Fact, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
@@ -53,25 +53,26 @@ def _given(value: Tool) -> list[Value]:
 
 def _applied(run: Run, value: Instance) -> Iterator[Value]:
     """What `__getitem__` calls on every path: it is run aside, and nothing of it happens."""
-    found = value.cls.find("__getitem__")
-    if found is None or not isinstance(found[0], FunctionValue):
-        return
     applied: tuple[int, list[Value]] = (run.fork_depth, [])
     moves = places.Moves(run)
-    draws = workers.Draws(run)
-    with (
-        run.aside(STEPS),
-        run.of(Applied).override(transforms=applied),
-        run.of(places.Placement).override(moves=moves),
-        run.of(workers.Drawing).override(source=draws),
-    ):
+    with run.of(Applied).override(transforms=applied), run.of(places.Placement).override(moves=moves):
+        if not make_item(run, value):
+            applied[1].clear()
+    value.facts[Fact.MOVES] = tuple(moves.sites)  # not logged: it was looked at aside, once for all paths
+    yield from applied[1]
+
+
+def make_item(run: Run, value: Instance) -> bool:
+    """Execute `__getitem__` of a project's data set aside, for whoever listens; whether that can be followed to its end."""
+    found = value.cls.find("__getitem__")
+    if found is None or not isinstance(found[0], FunctionValue):
+        return False
+    with run.aside(STEPS):
         try:
             invocation.enter(run, found[0], Call((value, Plain()), {}, found[0].node))
         except OutOfBudget:
-            applied[1].clear()
-    value.facts[Fact.DRAWS] = draws  # not logged: it was looked at aside, once for all paths
-    value.facts[Fact.MOVES] = tuple(moves.sites)
-    yield from applied[1]
+            return False
+    return True
 
 
 def _random_in(
@@ -99,12 +100,12 @@ def _draws(run: Run, value: Instance) -> bool:
     found = value.cls.find("__call__") or value.cls.find("forward")
     if found is None or not isinstance(found[0], FunctionValue):
         return False
-    before = run.of(workers.Drawing).calls
+    before = run.of(drawing.Drawing).calls
     with run.aside(STEPS):
         try:
             invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
         except OutOfBudget:
             return False
-        drew = run.of(workers.Drawing).calls > before
-    run.of(workers.Drawing).calls = before
+        drew = run.of(drawing.Drawing).calls > before
+    run.of(drawing.Drawing).calls = before
     return drew

@@ -9,7 +9,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
-from torch_doctor.static.training import devices, presence, rows, splitting, workers
+from torch_doctor.static.training import devices, presence, rows, splitting
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -81,7 +81,8 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         places=_places(run, dataset, given.get("collate_fn")),
     )
     _moves(run, loader, dataset, call.node)
-    workers.told(run, loader, dataset, call.node)
+    for observe in run.observers.built:
+        observe(run, loader, call)
     return loader
 
 

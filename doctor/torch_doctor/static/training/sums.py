@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static import windows
 from torch_doctor.static.flow import NONE, Flow
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
@@ -78,18 +77,6 @@ def summed_up(run: Run, of: Value, items: Iterable[Value], result: Value, node: 
     event = run.emit(Summed, node, holder=run.text_of_argument(node, 0), means=means, at_once=True, listed=listed)
     flow = replace(result.flow, sums=frozenset((event.index,)), means=NONE)
     return Number(flow, size=result.size) if isinstance(result, Plain) else _with_flow(result, flow)
-
-
-def divided(run: Run, operands: tuple[Value, ...], node: p.Node) -> None:
-    """`sum / something`."""
-    if len(operands) > 1 and (operands[0].flow.sums or operands[0].flow.means):
-        by = operands[1]
-        symbol = by.symbol if isinstance(by, Plain) else NOTHING
-        length = symbol[1] if symbol[0] == "len" and isinstance(symbol[1], int) else 0
-        length = length or (run.of(Turns).loaders.get(windows.counted_turn(symbol), 0) if run.of(Turns).loaders else 0)
-        added, means = operands[0].flow.sums, operands[0].flow.means
-        if added or length:
-            run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)
 
 
 @library_family(MEANS, stage=Stage.ADAPTER)
@@ -165,6 +152,3 @@ def _with_flow(value: Value, flow: Flow) -> Value:
     if isinstance(value, Tensor):
         return value.with_flow(flow)
     return Unknown(flow, value.holds) if type(value) is Unknown else value
-
-
-NOTHING = ("", NONE)

@@ -144,8 +144,6 @@ class Fact(Enum):
     """Which part of a random split a subset is, None where the number of parts is not known; `...` for other things."""
     LENGTH = "length", None, _agreed
     """How many rows such a part has, as a value."""
-    DRAWS = "draws", None, _agreed
-    """The `Draws` of a dataset's `__getitem__`: what it draws random numbers from."""
     MOVES = "moves", (), _in_order
     """Where a dataset's `__getitem__` moves tensors to the GPU."""
 

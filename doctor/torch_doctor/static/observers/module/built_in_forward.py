@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Call, Const, Fact, Module, Params, Tensor, latest
+from torch_doctor.static.values import Call, Const, Fact, Module, Object, Params, Tensor, latest
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ class Constructions(Observer):
         self._made: dict[int, _Made] = {}  # by the number of the module that was made
         self._reported: set[Site] = set()
 
-    def built(self, run: Run, made: Module, _: Call) -> None:
+    def built(self, run: Run, made: Object, _: Call) -> None:
         """A module was constructed; where that is within a forward, it is remembered until it is called."""
-        if run.modules_called and not run.building:
+        if isinstance(made, Module) and run.modules_called and not run.building:
             owner = run.modules_called[-1]
             self._made[made.id] = _Made(self.guarded(run), owner, self._entries.get(owner.id, _Entry()).newest)
 

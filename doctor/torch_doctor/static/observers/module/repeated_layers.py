@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import layers
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Call, Const, Module, Sequence, Spread, Value
+from torch_doctor.static.values import Call, Const, Module, Object, Sequence, Spread, Value
 from torch_doctor.trace import Repeated
 
 if TYPE_CHECKING:
@@ -55,9 +55,9 @@ class Repetitions(Observer):
         if isinstance(first, Module) and name.id not in own and all(item is first for item in items):
             self._write(run, node, first, node.element, len(items) if exact else 0)
 
-    def built(self, run: Run, module: Module, call: Call) -> None:
+    def built(self, run: Run, thing: Object, call: Call) -> None:
         """A list of modules is built of these."""
-        if module.cls is None and module.layer in _LISTS:
+        if isinstance(thing, Module) and thing.cls is None and thing.layer in _LISTS:
             self._put_together(run, call.values, call.node)
 
     def registered(self, run: Run, _: Module, __: str, values: Iterable[Value], node: p.Node) -> None:

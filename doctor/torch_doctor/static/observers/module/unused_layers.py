@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call, Value
+    from torch_doctor.static.values import Call, Object, Value
     from torch_doctor.trace import Site
 
 _ALL = frozenset(("_modules", "children", "named_children", "__dict__", "__getattr__", "get_submodule", "_parameters"))
@@ -47,11 +47,11 @@ class UnusedLayers(Observer):
             assigned = {**module.fact(Fact.ASSIGNED), name: (run.site(node), child)}
             run.heap.set(module.facts, Fact.ASSIGNED, assigned)
 
-    def built(self, run: Run, module: Module, _: Call) -> None:
+    def built(self, run: Run, module: Object, _: Call) -> None:
         """Write the layers of a new module that nothing will reach, as far as the project's text tells."""
-        cls: ClassValue | None = module.cls
+        cls: ClassValue | None = module.cls if isinstance(module, Module) else None
         held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
-        if not held or cls is None or not _only_forward(cls):
+        if not isinstance(module, Module) or not held or cls is None or not _only_forward(cls):
             return
         layers_held = {
             name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])

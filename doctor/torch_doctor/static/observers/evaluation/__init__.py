@@ -1,0 +1,1 @@
+"""Observers of evaluation and what is reported of it."""

@@ -49,6 +49,7 @@ CATALOGUE = {  # code: name, level, witness, fix; users write codes and names, s
     "TDR120": ("non-finite-value", "E", "P", "-"),
     "TDR121": ("exploding-or-vanishing-gradient", "W", "P", "-"),
     "TDR122": ("optimizer-rebuilt-in-loop", "W", "SP", "-"),
+    "TDR123": ("scheduler-interval", "E", "SP", "-"),
     "TDR201": ("softmax-before-cross-entropy", "E", "SP", "unsafe"),
     "TDR202": ("log-softmax-before-cross-entropy", "W", "SP", "safe"),
     "TDR209": ("loss-module-given-tensors", "E", "SP", "safe"),

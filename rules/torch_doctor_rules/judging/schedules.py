@@ -2,15 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import BranchKind, Escaped, GaveUp, LoopKind, SchedulerBuilt, Stepped
+from torch_doctor.rule import same_place
+from torch_doctor.trace import (
+    BatchTaken,
+    BranchKind,
+    Count,
+    Escaped,
+    GaveUp,
+    LoaderBuilt,
+    LoopCounted,
+    LoopKind,
+    ScheduleCounted,
+    SchedulerBuilt,
+    SchedulerStepped,
+    Steered,
+    Stepped,
+)
 
 if TYPE_CHECKING:
-    from torch_doctor.trace import SchedulerStepped, Scope, Trace
+    from torch_doctor.trace import Event, Scope, Trace, Tri
 
 PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
 """It follows a metric and has no first value that could be skipped."""
+
+
+class Moved(NamedTuple):
+    """A step of a scheduler beside the updates; `every`: it steps in the loop of the updates, and not in one around it.
+
+    `length` and `falls` are those of its `ScheduleCounted`. `batches` is how many batches an epoch has, `loader` what they are
+    taken from (0: out of sight), and `passes` how often the loops of epochs are passed, as far as it is known. `stale`:
+    the score that it is given is the same for all batches of an epoch.
+    """
+
+    step: SchedulerStepped
+    built: SchedulerBuilt
+    length: Count
+    falls: float | None
+    every: bool
+    loader: int
+    batches: int | None
+    passes: list[Count]
+    stale: Tri
 
 
 class Schedules:
@@ -24,6 +58,61 @@ class Schedules:
     def built(self, moved: SchedulerStepped) -> SchedulerBuilt | None:
         """The construction of the scheduler that steps, where it is in sight."""
         return self._built.get(moved.scheduler)
+
+    def moved(self, step: SchedulerStepped) -> Moved | None:
+        """A step beside the updates; None where it is not known what steps, or where something else decides when it does."""
+        trace, built = self.trace, self.built(step)
+        counted = next((each for each in trace.of(ScheduleCounted) if each.scheduler == step.scheduler), None)
+        outside = {scope.loop for scope in built.scope.iterations()} if built is not None else set()
+        loops = [scope for scope in step.scope.iterations() if scope.loop not in outside]
+        if built is None or not loops or (counted is None and built.class_name != PLATEAU):
+            return None
+        inner = loops[-1].loop
+        updates = [event for event in trace.of(Stepped) if self._concerns(step, event) and _lies_in(event, inner)]
+        beside = [event for event in updates if event.scope.iterations()[-1].loop == inner]
+        asked = step.guards - built.guards
+        kinds = {trace.branches[branch].kind for branch, _ in asked}
+        chosen = BranchKind.PERIODIC in kinds or (not beside and BranchKind.FLAG in kinds)
+        if chosen or not updates or (beside and not any(asked <= event.guards for event in beside)):
+            return None
+        update = loops[-1] if beside else updates[0].scope.iterations()[-1]
+        own, taken = self._passes(update, step), self._taken(update.loop)
+        if update.loop_kind is LoopKind.COUNTED or not (taken or (own and beside)):
+            return None
+        batches = [1 if each.full else each.batches for each in trace.of(LoaderBuilt) if each.loader == taken]
+        around = [self._passes(scope, step) for scope in loops if scope.loop != update.loop]
+        return Moved(
+            step,
+            built,
+            Count() if counted is None else counted.length,
+            None if counted is None else counted.falls,
+            every=bool(beside),
+            loader=taken,
+            batches=batches[0] if batches else own.number if own else None,
+            passes=[each for each in around if each is not None and not (own and own.equals(each))],
+            stale=self._stale(step, inner) if built.class_name == PLATEAU else None,
+        )
+
+    def _passes(self, scope: Scope, step: SchedulerStepped) -> Count | None:
+        """How often a loop is passed, by what its header counts."""
+        found = [each for each in self.trace.of(LoopCounted) if each.index < step.index]
+        found = [each for each in found if same_place(scope.site, each.site)]
+        return found[-1].passes if found else None
+
+    def _taken(self, loop: int) -> int:
+        """The loader whose batches a loop takes; 0 where it is out of sight."""
+        return next((event.loader for event in self.trace.of(BatchTaken) if _lies_in(event, loop)), 0)
+
+    def _stale(self, step: SchedulerStepped, loop: int) -> Tri:
+        """Whether the score of a step is the same in all passes of a loop."""
+        trace = self.trace
+        if trace.observed:
+            beside = [event for event in trace.of(SchedulerStepped) if event.scheduler == step.scheduler]
+            scores = [event.metric for event in beside if _lies_in(event, loop)]
+            return len(set(scores)) == 1 if None not in scores and len(scores) > 1 else None
+        steered = [event for event in trace.of(Steered) if event.scope is step.scope and event.site == step.site]
+        sums = [event for each in steered for event in trace.at(*each.sums)]
+        return (bool(sums) and not any(_lies_in(event, loop) for event in sums)) or None
 
     def next_step(self, moved: SchedulerStepped) -> Stepped | None:
         """The optimizer's next step, where both belong together and it never comes without the scheduler's.
@@ -75,6 +164,10 @@ class Schedules:
     def _concerns(self, moved: SchedulerStepped, step: Stepped) -> bool:
         """Whether the step is surely of the scheduler's optimizer."""
         return step.optimizer == moved.optimizer if moved.optimizer else self._stepping == {step.optimizer}
+
+
+def _lies_in(event: Event, loop: int) -> bool:
+    return any(scope.loop == loop for scope in event.scope.iterations())
 
 
 def _innermost(moved: SchedulerStepped) -> list[Scope | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace.events.event import Event
+from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
 if TYPE_CHECKING:
@@ -106,6 +106,29 @@ class Unscaled(Event):
         return f"unscale the gradients of {names.things([self.optimizer])}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """A number of passes or steps.
+
+    `number` is None where it is not known, `text` the user's expression. Counts of the same `quantity` are equal, whatever it
+    is ("": not known). `batches` are the loaders whose number of batches it is a multiple of.
+    """
+
+    number: int | None = None
+    text: str = ""
+    quantity: str = ""
+    batches: frozenset[int] = NO_EVENTS
+
+    def equals(self, other: Count) -> bool:
+        """Whether both are surely the same number."""
+        known = self.number is not None and self.number == other.number
+        return known or (bool(self.quantity) and self.quantity == other.quantity)
+
+    def words(self) -> str:
+        """The count in words."""
+        return self.text or ("an unknown number" if self.number is None else f"{self.number:,}")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SchedulerBuilt(Event):
     """A learning-rate scheduler was constructed on `optimizer`; `resumes`: it was told at which epoch it begins."""
@@ -124,15 +147,45 @@ class SchedulerBuilt(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SchedulerStepped(Event):
-    """`scheduler.step()`. `explicit`: it was given an argument, as an epoch's number or a metric, that says where to go."""
+    """`scheduler.step()`. `explicit`: it was given an argument, as an epoch's number or a metric, that says where to go.
+
+    `metric` is the number that it was given, where the run saw one.
+    """
 
     scheduler: int
     optimizer: int
     name: str
     explicit: bool = False
+    metric: float | None = None
 
     def words(self, _: Names, /) -> str:
         return f"step scheduler {quoted(self.name)}{' (with an argument)' if self.explicit else ''}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScheduleCounted(Event):
+    """The schedule of `scheduler` is so many steps long.
+
+    They are the steps after which it is over (`T_max`, `total_steps`, the last milestone), or after which it falls again
+    (`step_size`). `falls` is what the learning rate is multiplied with then, None where the schedule is smooth.
+    """
+
+    scheduler: int
+    length: Count
+    falls: float | None = None
+
+    def words(self, _: Names, /) -> str:
+        return f"the schedule is {self.length.words()} steps long"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LoopCounted(Event):
+    """A loop counts its passes: `range(epochs)` in its header, which `site` is a part of, makes so many `passes`."""
+
+    passes: Count
+
+    def words(self, _: Names, /) -> str:
+        return f"count to {self.passes.words()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

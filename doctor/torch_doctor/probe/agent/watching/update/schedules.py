@@ -56,6 +56,11 @@ class Watcher:
             class_name=class_name(type(scheduler), recorder),
             resumes=resumes,
         )
+        length, gamma = _length(scheduler), getattr(scheduler, "gamma", None)
+        if length is not None:
+            falls = gamma if isinstance(gamma, float) else None
+            number = recorder.references.number(scheduler)
+            recorder.event("ScheduleCounted", here, scheduler=number, length={"number": length}, falls=falls)
 
     def _step(self, original: Any) -> Any:
         recorder = self._recorder
@@ -67,7 +72,7 @@ class Watcher:
             finally:
                 self._deep -= 1
             if not self._deep and not recorder.quiet and not recorder.rests():
-                recorder.safely(self._stepped, scheduler, (*arguments, *keywords))
+                recorder.safely(self._stepped, scheduler, (*arguments, *keywords.values()))
             return result
 
         return step
@@ -80,5 +85,21 @@ class Watcher:
         numbers = recorder.references.number
         optimizer = numbers(getattr(scheduler, "optimizer", None))
         name = recorder.owner(here.site, "step")
-        fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "explicit": bool(given)}
+        plateau = isinstance(scheduler, self._watch.torch.optim.lr_scheduler.ReduceLROnPlateau)
+        metric = given[0] if plateau and given and isinstance(given[0], float) else None
+        fields: dict[str, Any] = {"optimizer": optimizer, "name": name, "explicit": bool(given), "metric": metric}
         recorder.event("SchedulerStepped", here, scheduler=numbers(scheduler), **fields)
+
+
+def _length(scheduler: Any) -> int | None:
+    """The steps after which a schedule is over, or falls again; None where it does not say."""
+    milestones = getattr(scheduler, "milestones", None)
+    if milestones:
+        return max(map(int, milestones))
+    for name in ("T_max", "total_steps", "total_iters", "step_size"):
+        number = getattr(scheduler, name, None)
+        if type(number) is int:
+            return number
+    factors = [getattr(each, "keywords", {}) for each in getattr(scheduler, "lr_lambdas", None) or ()]
+    number = factors[0].get("num_training_steps") if factors else None
+    return number if type(number) is int else None

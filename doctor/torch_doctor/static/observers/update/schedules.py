@@ -1,0 +1,149 @@
+"""How many steps schedules have, and how many passes loops make: numbers, or the script's words for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from torch_doctor.static import program as p
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown
+from torch_doctor.trace import Count, LoopCounted, ScheduleCounted
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Symbol, Value
+
+
+class Argument(NamedTuple):
+    """An argument of a constructor: where it stands, and its name."""
+
+    position: int
+    name: str
+
+
+class Schedule(NamedTuple):
+    """How a class of schedulers is told its length; `gamma` is what it multiplies the learning rate with."""
+
+    length: Argument
+    gamma: Argument | None = None
+
+
+GAMMA: Final = Argument(2, "gamma")
+SCHEDULES: Final = {
+    "CosineAnnealingLR": Schedule(Argument(1, "T_max")),
+    "LinearLR": Schedule(Argument(3, "total_iters")),
+    "MultiStepLR": Schedule(Argument(1, "milestones"), GAMMA),
+    "OneCycleLR": Schedule(Argument(2, "total_steps")),
+    "PolynomialLR": Schedule(Argument(1, "total_iters")),
+    "StepLR": Schedule(Argument(1, "step_size"), GAMMA),
+    "get_cosine_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
+    "get_cosine_with_hard_restarts_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
+    "get_linear_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
+    "get_polynomial_decay_schedule_with_warmup": Schedule(Argument(2, "num_training_steps")),
+    "get_scheduler": Schedule(Argument(3, "num_training_steps")),
+}
+"""The schedules that have a length, of torch and transformers."""
+FACTORS: Final = Argument(3, "epochs"), Argument(4, "steps_per_epoch")
+"""What `OneCycleLR` multiplies, where it is not given the product."""
+DEFAULT_GAMMA: Final = 0.1
+
+
+class Schedules(Observer):
+    """What the headers of loops and the constructors of schedulers count."""
+
+    writes = (LoopCounted, ScheduleCounted)
+
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """A range or a scheduler has been made."""
+        if not isinstance(func, Lib):
+            return
+        name = canonical(func.name)
+        if name in ("builtins.range", "tqdm.trange"):
+            passes = _passes(run, call)
+            if passes is not None:
+                run.emit(LoopCounted, call.node, passes=passes)
+        elif isinstance(result, Tool):
+            schedule = SCHEDULES.get(name.rpartition(".")[2])
+            length = None if schedule is None else _length(run, call, schedule.length)
+            if schedule is not None and length is not None:
+                falls = None if schedule.gamma is None else _gamma(call, schedule.gamma)
+                run.emit(ScheduleCounted, call.node, scheduler=result.id, length=length, falls=falls)
+
+
+def _passes(run: Run, call: Call) -> Count | None:
+    """How often a loop over a range is passed; where only its end is known, as if it began at the beginning."""
+    bounds = [value.value for value in call.args if isinstance(value, Const) and isinstance(value.value, int)]
+    if len(bounds) == len(call.args) and bounds and bounds[2:] != [0]:
+        return Count(number=len(range(*bounds)), text=run.text_of_argument(call.node, min(len(bounds) - 1, 1)))
+    if len(call.args) not in (1, 2):
+        return Count(text=run.text(call.node)) if call.args else None
+    return _count(run, call.args[-1], call, Argument(len(call.args) - 1, ""))
+
+
+def _length(run: Run, call: Call, argument: Argument) -> Count | None:
+    """How many steps a scheduler is told to make."""
+    given = call.argument(*argument)
+    if isinstance(given, Sequence):
+        numbers = [item.value for item in given.content.all() if isinstance(item, Const)]
+        whole = [number for number in numbers if type(number) is int]
+        known = bool(whole) and len(whole) == len(given.content.all())
+        return Count(number=max(whole), text=_spelled(run, call, argument)) if known else None
+    if argument.name == "total_steps" and (given is None or (isinstance(given, Const) and given.value is None)):
+        counts = [_count(run, value, call, each) for each in FACTORS if (value := call.argument(*each)) is not None]
+        return _product(counts) if len(counts) == len(FACTORS) else None
+    return None if given is None else _count(run, given, call, argument)
+
+
+def _count(run: Run, value: Value, call: Call, argument: Argument) -> Count:
+    text = _spelled(run, call, argument)
+    if isinstance(value, Const):
+        return Count(number=value.value if type(value.value) is int else None, text=text)
+    if not isinstance(value, (Plain, Unknown)):
+        return Count(text=text)
+    symbol = _without_constants(value.symbol)
+    return Count(text=text, quantity=repr(symbol), batches=_batches(run, symbol))
+
+
+def _product(counts: list[Count]) -> Count:
+    first, second = counts
+    known = first.number is not None and second.number is not None
+    return Count(
+        number=(first.number or 0) * (second.number or 0) if known else None,
+        text=" * ".join(each.text for each in counts),
+        batches=first.batches | second.batches,
+    )
+
+
+def _without_constants(symbol: Symbol) -> Symbol:
+    """What a constant is added to or taken from."""
+    while symbol[0] in ("+", "-") and len(symbol) == 3:  # noqa: PLR2004 - the operator and its two sides
+        _, left, right = symbol
+        if right[0] == "const":
+            symbol = left
+        elif left[0] == "const" and symbol[0] == "+":
+            symbol = right
+        else:
+            break
+    return symbol
+
+
+def _batches(run: Run, symbol: Symbol) -> frozenset[int]:
+    """The loaders whose lengths are factors of a number, or of a part of it."""
+    if symbol[0] == "len":
+        return frozenset(symbol[1:]) if isinstance(run.objects.get(symbol[1]), Loader) else frozenset()
+    parts = symbol[1:] if symbol[0] in ("*", "+") else symbol[1:2] if symbol[0] in ("//", "-") else ()
+    return frozenset[int]().union(*(_batches(run, part) for part in parts if isinstance(part, tuple)))
+
+
+def _gamma(call: Call, argument: Argument) -> float | None:
+    value = call.argument(*argument) or Const(DEFAULT_GAMMA)
+    return value.value if isinstance(value, Const) and isinstance(value.value, float) else None
+
+
+def _spelled(run: Run, call: Call, argument: Argument) -> str:
+    """The user's words for an argument."""
+    if not isinstance(call.node, p.Call):
+        return ""
+    named = next((each for name, each in call.node.keywords if name == argument.name), None)
+    return run.text_of_argument(call.node, argument.position) if named is None else run.text(named)

@@ -1,0 +1,174 @@
+"""TDR123: a schedule counts epochs and steps with the batches, or counts batches and steps with the epochs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import SchedulerStepped
+from torch_doctor_rules.judging.evidence import at, count, fact, short
+from torch_doctor_rules.judging.schedules import Schedules
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message, owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace, Tri
+    from torch_doctor_rules.judging.schedules import Moved
+
+HALF, LONGEST, MANY = 0.5, 100, 10
+"""What falls to the half or less within at most so many steps is used up within a few epochs of so many batches."""
+
+
+class SchedulerInterval(Rule):
+    """A scheduler that is counted in epochs steps every batch, or one that is counted in batches steps every epoch.
+
+    ## Why is this bad?
+    A scheduler does not know what a step of it stands for: it counts its calls. A cosine over `T_max=epochs` that steps with
+    every batch has come down, and up again, before the first epoch is over, and swings through the rest of training;
+    `StepLR(optimizer, 10)` has divided the learning rate by ten until nothing is left of it. A cycle over
+    `epochs * len(loader)` batches that steps once per epoch never leaves its warm-up.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    epochs = 20
+    loader = DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), batch_size=4, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
+
+    for epoch in range(epochs):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+            scheduler.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    epochs = 20
+    loader = DataLoader(TensorDataset(torch.randn(96, 4), torch.randn(96, 1)), batch_size=4, shuffle=True)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=epochs)
+
+    for epoch in range(epochs):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            optimizer.step()
+        scheduler.step()
+    ```
+
+    ## How the probe confirms it
+    The scheduler steps with every update, and the schedule is over before the first epoch is; or it steps once per epoch, and
+    the schedule is a multiple of the batches of an epoch. For `ReduceLROnPlateau`, batch after batch gives it the same score.
+    An epoch of one batch refutes it, a schedule of any other length, and a score that changes.
+
+    ## When it stays silent
+    Where the numbers do not tell what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`, and
+    `StepLR(optimizer, 3000)` in the batch loop. For a step that gets its epoch (`step(epoch + i / len(loader))`), one
+    behind a condition on the batch's number or on a setting, and a scheduler that steps at several places. Where the loop
+    that bounds the schedule is that of the updates (`for step in range(max_steps)`), where an epoch is one batch, and where
+    a framework steps the scheduler.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate
+    - https://docs.pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.OneCycleLR.html
+    """
+
+    code = "TDR123"
+    name = "scheduler-interval"
+    level = Level.ERROR
+    witness = "SP"
+    only_confirms = True
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every step of a scheduler that counts in something else wherever it steps."""
+        schedules = Schedules(trace)
+        moves = [(step, schedules.moved(step)) for step in trace.of(SchedulerStepped)]
+        right = {step.scheduler for step, moved in moves if moved is None or not _wrong(trace, moved)}
+        wrong = [moved for step, moved in moves if moved is not None and step.scheduler not in right]
+        yield from first_per_site(self._report(moved) for moved in wrong)
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether the run knows all numbers, and they belong together."""
+        moves = [Schedules(trace).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
+        if all(moved is not None and _wrong(trace, moved) is False for moved in moves):
+            return bool(moves)
+        return "the numbers of the run do not tell what the schedule counts"
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """How long the schedule is, and how long an epoch."""
+        moves = [Schedules(trace).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
+        for moved in [each for each in moves if each is not None][-1:]:
+            often = "every batch" if moved.every else "once per epoch"
+            if moved.stale is not None and moved.step.metric is not None:
+                again = "each time" if moved.stale else "the last time, and others before"
+                text = f"it steps {often}, and gets the score {short(moved.step.metric)} {again}"
+                yield fact(text, moved.step.metric, event=moved.step)
+            if moved.length.number is not None and moved.batches is not None:
+                epoch = count(moved.batches, "batch", "batches")
+                text = f"it steps {often}, an epoch has {epoch}, and the schedule {count(moved.length.number, 'step')}"
+                yield fact(text, moved.length.number, "steps", moved.step)
+
+    def _report(self, moved: Moved) -> Finding:
+        what, other = ("batch", "epochs") if moved.every else ("epoch", "batches")
+        text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}"
+        if moved.stale:
+            text = "`{scheduler}` steps every batch with one score: its patience counts batches"
+        name = owner(moved.step.name, "step", "scheduler")
+        return self.finding(
+            moved.step.site,
+            message(text, scheduler=name, length=moved.length.words()),
+            help=f"call `{name}.step()` once per {'epoch, after its batches' if moved.every else 'batch, after the update'}",
+            trail=[
+                Step(moved.built.site, "the schedule is built here"),
+                Step(moved.step.site, f"it steps every {what}"),
+            ],
+        )
+
+
+def _wrong(trace: Trace, moved: Moved) -> Tri:
+    """Whether a schedule counts in something else than it steps in; None where the numbers do not tell."""
+    number, batches = moved.length.number, moved.batches
+    if batches == 1:
+        return False
+    if moved.step.explicit:
+        return moved.every and moved.stale
+    if not trace.observed:
+        return _counts_epochs(moved) if moved.every else _counts_batches(moved)
+    if not number or not batches:
+        return None
+    return (number < batches or None) if moved.every else number % batches == 0
+
+
+def _counts_batches(moved: Moved) -> bool:
+    """Whether a schedule surely is a multiple of an epoch's batches."""
+    whole = [each.number * moved.batches for each in moved.passes if each.number is not None and moved.batches]
+    return moved.loader in moved.length.batches or moved.length.number in whole
+
+
+def _counts_epochs(moved: Moved) -> bool:
+    """Whether a schedule surely is as long as the loop over the epochs, or used up within a few of them."""
+    number, batches = moved.length.number or 0, moved.batches
+    if moved.length.batches or (batches and number and number % batches == 0):
+        return False
+    if moved.falls is None:
+        return any(moved.length.equals(each) for each in moved.passes)
+    fewest = min((each.number for each in moved.passes if each.number is not None), default=0)
+    return moved.falls <= HALF and 1 < number <= min(fewest, LONGEST) and (batches or MANY) >= MANY

@@ -17,7 +17,7 @@ HOOKS: Final = {
     "invoked": "(run, func, call): something is called, by the source or by what the source calls",
     "read": "(run, value, name, node): an attribute of a value is taken",
     "named": "(run, value, node): something of a library is named",
-    "computed": "(run, op, operands, node): an operator is applied",
+    "computed": "(run, op, operands, node): an operator is applied, one that compares too",
     "lossed": "(run, values, node): a loss gets its input and its target",
     "backward": "(run, loss, call): gradients are computed",
     "tested": "(run, value): something decides a branch",

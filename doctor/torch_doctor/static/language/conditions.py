@@ -203,6 +203,8 @@ def _is_named(value: Value, named: Value) -> Value:
 def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
     """The outcome of the positive form of a comparison, and whether it is to be negated."""
     left, right = run.resolve(run.evaluate(node.left)), run.resolve(run.evaluate(node.right))
+    for observe in run.observers.computed:
+        observe(run, node.op, (left, right), node)
     op = _NEGATIVE.get(node.op, node.op)
     negated = op != node.op
     if isinstance(left, Const) and isinstance(right, Const):

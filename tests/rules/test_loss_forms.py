@@ -4,9 +4,21 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from torch_doctor.trace import Broadcast, Kind, LossCalled, Normalised, Run, Source, StandIn, TensorFact
+from torch_doctor.trace import (
+    Broadcast,
+    Compared,
+    Kind,
+    LossCalled,
+    Normalised,
+    Ranked,
+    Run,
+    Source,
+    StandIn,
+    TensorFact,
+)
 from torch_doctor_rules.loss.loss_arguments_swapped import LossArgumentsSwapped
 from torch_doctor_rules.loss.mse_on_class_labels import MseOnClassLabels
+from torch_doctor_rules.loss.reduction_over_batch import ReductionOverBatch
 from torch_doctor_rules.loss.silent_broadcast import SilentBroadcast
 from torch_doctor_rules.loss.softmax_before_cross_entropy import SoftmaxBeforeCrossEntropy
 from torch_doctor_rules.loss.softmax_over_one_output import SoftmaxOverOneOutput
@@ -76,6 +88,65 @@ def test_one_class_says_more_than_probabilities(script: Script) -> None:
     loss(script, "torch.nn.CrossEntropyLoss", given, data("batch", dtype="int64"))
     assert script.found(SoftmaxOverOneOutput) == [CALL]
     assert script.found(SoftmaxBeforeCrossEntropy) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "dim", "loss_shape", "wrong"),
+    [
+        (("batch", 3), 0, ("batch", 3), True),
+        (("batch", 3), -2, ("batch", 3), True),
+        (("...", 3), 0, ("...", 3), True),
+        (("batch", 3, 8, 8), 0, ("batch", 3, 8, 8), True),
+        ((20, "batch", 50), 0, (None, 50), True),
+        (("batch", 3), 1, ("batch", 3), False),
+        (("batch", 3), -1, ("batch", 3), False),
+        (("...", 3), -2, ("...", 3), False),
+        ((3, "batch"), 0, ("batch", 3), False),
+        ((3, 8, 8), 0, (1, 3, 8, 8), False),
+        ((1, 3), 0, (1, 3), False),
+        (("batch", 1), 0, ("batch", 1), False),
+        ((3,), 0, (3,), False),
+    ],
+)
+def test_a_softmax_over_samples_that_a_loss_takes_one_by_one_mixes_them(
+    script: Script, shape: Any, dim: int, loss_shape: Any, wrong: bool
+) -> None:
+    function = "torch.log_softmax"
+    given = scores(script, *shape, kind=Kind.LOGITS)
+    script.add(Normalised, "log_softmax(a)", function=function, input=given, size=0, dim=dim, dim_given=True)
+    made = scores(script, *loss_shape, kind=Kind.LOG_PROBABILITIES, made_at=script.at("log_softmax(a)"))
+    loss(script, "torch.nn.NLLLoss", made, data("batch", dtype="int64"))
+    assert script.found(ReductionOverBatch) == ["log_softmax(a)"] * wrong
+
+
+def test_probabilities_in_a_likelihood_say_more_than_their_dimension(script: Script) -> None:
+    given = scores(script, "batch", 3)
+    script.add(Normalised, "softmax(a)", function="torch.softmax", input=given, size=0, dim=0, dim_given=True)
+    made = scores(script, "batch", 3, kind=Kind.PROBABILITIES, made_at=script.at("softmax(a)"))
+    loss(script, "torch.nn.NLLLoss", made, data("batch", dtype="int64"))
+    assert script.found(ReductionOverBatch) == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "labels", "wrong"),
+    [
+        (("batch", 3), ("batch",), True),
+        ((None, 3), ("batch",), True),
+        ((8, 8), (1, 8), True),
+        ((3, "batch"), ("batch",), False),
+        ((5, 8, 8), (8, 8), False),
+        ((None, None), ("batch",), False),
+        (("...", 3), ("batch",), False),
+    ],
+)
+def test_a_choice_over_the_samples_is_wrong_where_it_is_compared_with_their_labels(
+    script: Script, shape: Any, labels: Any, wrong: bool
+) -> None:
+    given = scores(script, *shape, kind=Kind.LOGITS)
+    chosen = script.add(Ranked, "a.argmax(0)", function="torch.argmax", input=given, dim=0).index
+    assert script.found(ReductionOverBatch) == []
+    script.add(Compared, "pred == y", chosen=chosen, target=data(*labels, kind=Kind.LABELS))
+    assert script.found(ReductionOverBatch) == ["a.argmax(0)"] * wrong
 
 
 PAIRS = pytest.mark.parametrize(

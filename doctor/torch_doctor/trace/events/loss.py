@@ -66,17 +66,41 @@ class LossCalled(Event):
 class Normalised(Event):
     """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
 
-    `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim_given` is
-    False where the script leaves the choice of the dimension to torch.
+    `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim` is the
+    dimension as the script gives it (None: not known). `dim_given` is False where the script leaves the choice to torch.
     """
 
     function: str
     input: TensorFact
     size: int
+    dim: int | None = None
     dim_given: Tri = None
 
     def words(self, _: Names, /) -> str:
-        return f"{short(self.function)} over {self.size} of {self.input.words()}"
+        return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ranked(Event):
+    """An argmax, a top-k or a maximum (`function`, its torch name) was taken along the dimension `dim` of `input`."""
+
+    function: str
+    input: TensorFact
+    dim: int
+
+    def words(self, _: Names, /) -> str:
+        return f"{short(self.function)} along dimension {self.dim} of {self.input.words()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Compared(Event):
+    """What a `Ranked` event (its number, `chosen`) chose was compared with `target`, whether they are equal."""
+
+    chosen: int
+    target: TensorFact
+
+    def words(self, _: Names, /) -> str:
+        return f"compare what was chosen with {self.target.words()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

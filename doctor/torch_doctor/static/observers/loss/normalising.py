@@ -1,4 +1,4 @@
-"""Functions and layers that make numbers sum to one: over how many numbers they go."""
+"""Functions and layers that make numbers sum to one: along which dimension they go, and over how many numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SOFTMAXES = frozenset(("softmax", "log_softmax", "softmin", "Softmax", "LogSoftm
 
 
 class Normalising(Observer):
-    """Over how many numbers softmax goes, where that is known, and where torch chooses the dimension."""
+    """Along which dimension softmax goes and over how many numbers, where that is known, and where torch chooses."""
 
     writes = (Normalised,)
 
@@ -40,19 +40,18 @@ class Normalising(Observer):
 
 
 def _normalised(run: Run, function: str, given: Value | None, dim: Value | None, site: Site) -> None:
-    """Say over how many numbers a softmax goes; without a `dim` torch chooses."""
+    """Say along which dimension a softmax goes, and over how many numbers; without a `dim` torch chooses."""
     if given is None:
         return
     shape = measured(given).shape
     omitted = dim is None or (isinstance(dim, Const) and dim.value is None)
-    size: object = None
-    if shape is not None:
-        chosen: object = size_at(dim) if dim is not None else None
-        if omitted and shapes.ANY not in shape:
-            chosen = 0 if len(shape) in (0, 1, 3) else 1
-        place = shapes.place(shape, chosen)
-        size = None if place is None else shape[place]
-    if isinstance(size, int) or omitted:
+    chosen = size_at(dim) if dim is not None else None
+    along = chosen if isinstance(chosen, int) else None
+    if omitted and shape is not None and shapes.ANY not in shape:
+        chosen = 0 if len(shape) in (0, 1, 3) else 1
+    place = None if shape is None else shapes.place(shape, chosen)
+    size = shape[place] if shape is not None and place is not None else None
+    if isinstance(size, int) or along is not None or omitted:
         fact = with_facts(run.fact(given), given)
         known = size if isinstance(size, int) else 0
-        run.emit(Normalised, site, function=function, input=fact, size=known, dim_given=not omitted)
+        run.emit(Normalised, site, function=function, input=fact, size=known, dim=along, dim_given=not omitted)

@@ -1,10 +1,12 @@
-"""Softmax, log-softmax and sigmoid: where a tensor became probabilities."""
+"""Softmax, log-softmax and sigmoid: where a tensor became probabilities; argmax, top-k and maximum: what was chosen of them."""
 
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
+from ... import claims
 from ..marks import Mark, on_node
 
 if TYPE_CHECKING:
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
 
 SOFTMAX, LOG_SOFTMAX = "probabilities", "log-probabilities"
 MOST = 1000  # places and sizes that are told
+RANKED = {"argmax": 1, "max": 1, "topk": 2}
+"""Functions that choose the largest along a dimension, with the position of `dim`."""
+TIMES = 4  # calls of them at one place that are told
 SIGMOID, LOG_SIGMOID = "bounded by a sigmoid", "log of a sigmoid"
 
 
@@ -25,7 +30,9 @@ class Watcher:
         self._recorder = watch.recorder
         self._torch = watch.torch
         self._busy = False
-        self._told: set[tuple[int, int]] = set()
+        self._told: set[tuple[int, int, int | None]] = set()
+        self._ranked: dict[int, int] = {}
+        self._places: dict[int, tuple[weakref.ref[Any], int]] = {}  # where the largest are, by the tensor's id
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -44,6 +51,11 @@ class Watcher:
         ):
             prefix = "torch.nn.functional" if owner is functional else "torch"
             self._watch.patches.replace(owner, name, self._making(kind, f"{prefix}.{name}"))
+        for owner, name in ((torch, "eq"), (torch.Tensor, "eq"), (torch.Tensor, "__eq__"), (torch.Tensor, "__ne__")):
+            self._watch.patches.replace(owner, name, self._comparing)
+        for name in RANKED:
+            self._watch.patches.replace(torch, name, self._ranking(name))
+            self._watch.patches.replace(torch.Tensor, name, self._ranking(name))
 
     def _making(self, kind: str, name: str) -> Any:
         recorder, noted = self._recorder, self._noted
@@ -64,6 +76,57 @@ class Watcher:
 
         return wrap
 
+    def _ranking(self, name: str) -> Any:
+        recorder, chosen, is_users = self._recorder, self._chosen, self._recorder.sites.is_users
+
+        def wrap(original: Any) -> Any:
+            def rank(*arguments: Any, **keywords: Any) -> Any:
+                made = original(*arguments, **keywords)
+                if is_users(sys._getframe(1).f_code.co_filename) and not recorder.quiet and not recorder.rests():
+                    recorder.safely(chosen, name, arguments, keywords, made)
+                return made
+
+            return rank
+
+        return wrap
+
+    def _chosen(self, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any], made: Any) -> None:
+        """Tells along which dimension the largest are looked for, for the first calls at a place."""
+        given = keywords.get("input", arguments[0] if arguments else None)
+        by_position = arguments[RANKED[name]] if len(arguments) > RANKED[name] else -1 if name == "topk" else None
+        dim = keywords.get("dim", by_position)
+        if not isinstance(given, self._torch.Tensor) or not isinstance(dim, int) or not given.is_contiguous():
+            return  # of a view whose dimensions changed places it is not known what they hold
+        here = self._recorder.here()
+        if here.frame is None or self._ranked.get(here.site, 0) >= TIMES:
+            return
+        self._ranked[here.site] = self._ranked.get(here.site, 0) + 1
+        fact = self._watch.facts.of(given) | self._watch.facts.meta(given)
+        event = self._recorder.event("Ranked", here, function=f"torch.{name}", input=fact, dim=dim)
+        places = made if isinstance(made, self._torch.Tensor) else made[1]
+        self._places[id(places)] = weakref.ref(places), event
+
+    def _comparing(self, original: Any) -> Any:
+        recorder, compared, places = self._recorder, self._compared, self._places
+
+        def compare(*arguments: Any, **keywords: Any) -> Any:
+            if places and len(arguments) > 1 and not recorder.quiet:
+                recorder.safely(compared, *arguments[:2])
+            return original(*arguments, **keywords)
+
+        return compare
+
+    def _compared(self, left: Any, right: Any) -> None:
+        """Tells what places of the largest are compared with, once of each choice."""
+        for value, other in ((left, right), (right, left)):
+            base = getattr(value, "_base", None)
+            for each in (value, base):
+                found = self._places.get(id(each))
+                if found is not None and found[0]() is each and isinstance(other, self._torch.Tensor):
+                    del self._places[id(each)]
+                    here, facts = self._recorder.here(), self._watch.facts
+                    self._recorder.event("Compared", here, chosen=found[1], target=facts.of(other) | facts.meta(other))
+
     def _noted(self, made: Any, kind: str, name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         site, module = self._place()
         if site is None:
@@ -80,15 +143,25 @@ class Watcher:
             self._sized(made, site, name, given, dim)
 
     def _sized(self, made: Any, site: int, name: str, given: Any, dim: Any) -> None:
-        """Tells over how many numbers it went, once of each place and size."""
-        if not isinstance(dim, int):
-            dim = 0 if made.dim() in {1, 3} else 1  # as `torch.nn.functional` chooses
-        size = made.shape[dim]
-        if (site, size) not in self._told and len(self._told) < MOST:
-            self._told.add((site, size))
+        """Tells along which dimension it went, and over how many numbers, once of each place and size."""
+        along = dim if isinstance(dim, int) else 0 if made.dim() in {1, 3} else 1  # as `torch.nn.functional` chooses
+        size = made.shape[along]
+        if (site, size, dim) not in self._told and len(self._told) < MOST:
+            self._told.add((site, size, dim))
             facts, here = self._watch.facts, self._recorder.here()
             fact = facts.of(given) | facts.meta(given)
-            self._recorder.event("Normalised", here, site=site, function=name, input=fact, size=size)
+            said = dim if isinstance(dim, int) else None
+            event = self._recorder.event("Normalised", here, site=site, function=name, input=fact, size=size, dim=said)
+            if said == 0 and made.dim() > 1:
+                self._summed(made, name, event, site)
+
+    def _summed(self, made: Any, name: str, event: int, site: int) -> None:
+        """What the probabilities of one sample sum to, where they are shared out among the samples."""
+        with self._torch.no_grad():
+            values = made.detach().double()
+            sums = (values.exp() if "log" in name.lower() else values).sum(1)
+            for claim, value in ((claims.SMALLEST_SUM, sums.min()), (claims.LARGEST_SUM, sums.max())):
+                self._recorder.measured(claim, float(value), site=site, about=[event])
 
     def _place(self) -> tuple[int | None, Any]:
         """The user's call; the construction of the module where a container of torch's called it."""

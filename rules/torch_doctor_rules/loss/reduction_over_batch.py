@@ -1,0 +1,195 @@
+"""TDR216: a softmax, an argmax or a top-k goes over the samples of a batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
+from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Source, Trace, claims
+from torch_doctor_rules.judging.evidence import at, fact, number, short
+from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
+from torch_doctor_rules.judging.loss_shapes import ANY, rank, shown
+from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.wording import message
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import TensorFact
+
+HELP = "reduce over the dimension that holds the classes: `dim=1`"
+CHOSEN = "`{function}` goes over the batch: it finds a sample for each class, not a class for each sample"
+SHARED = "`{function}` goes over the batch: a sample's probabilities depend on the other samples"
+OF_ROWS = CROSS_ENTROPY | NLL | MARGIN
+"""Losses whose input has the samples in dimension 0 and the classes in dimension 1."""
+SCORES = frozenset((Kind.LOGITS, Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
+PAIR = 2
+"""Dimensions of class scores: samples and classes."""
+BATCH = "batch"
+"""The size of a dimension that holds the samples of a loader's batch."""
+
+
+class ReductionOverBatch(Rule):
+    """A softmax, an argmax or a top-k goes over the batch, where each sample wants its own.
+
+    ## Why is this bad?
+    Class scores of a batch have the shape `[batch, classes]`: dimension 0 holds the samples. A softmax with `dim=0` shares 1
+    among the samples, class by class, so that the probabilities of one sample do not sum to 1 and change with the
+    samples that happen to be beside it. An argmax, a top-k or a `max` with `dim=0` finds a sample for each class, and
+    not a class for each sample; where the batch has as many samples as there are classes, nothing fails.
+
+    ## Example
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=0))
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## Use instead
+    ```python
+    import torch
+    from torch import nn
+    from torch.utils.data import DataLoader, TensorDataset
+
+    torch.manual_seed(0)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
+    criterion = nn.NLLLoss()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    for epoch in range(2):
+        for x, y in loader:
+            optimizer.zero_grad()
+            loss = criterion(model(x), y)
+            loss.backward()
+            optimizer.step()
+    ```
+
+    ## How the probe confirms it
+    The dimension that is reduced, the shape it is in, and what the probabilities of one sample sum to.
+
+    ## When it stays silent
+    When nothing shows that each row wants its own: what a softmax gives has to reach a loss over classes, or a class has
+    to be chosen in each of its rows, and what an argmax or a top-k finds has to be compared with labels. So it says nothing
+    of the scores of one sample, attention over steps, stacked models, pairwise similarities, losses of samples, parameters,
+    prototypes, rankings, and the surest samples of each class. It is silent, too, where TDR203, TDR212 or TDR213 says more.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.argmax.html
+    - https://docs.pytorch.org/docs/stable/generated/torch.topk.html
+    """
+
+    code = "TDR216"
+    name = "reduction-over-batch"
+    level = Level.ERROR
+    witness = "SP"
+    fix = Fix.UNSAFE
+
+    def check(self, trace: Trace) -> Iterator[Finding]:
+        """Every softmax, argmax and top-k over dimension 0 of what is read row by row."""
+        yield from first_per_site(self._found(trace))
+
+    def _found(self, trace: Trace) -> Iterator[Finding]:
+        for event in filter(_over_batch, trace.of(Normalised)):
+            reason = next(_reads_rows(trace, event), None)
+            if reason is not None:
+                yield self._said(event, SHARED, reason)
+        for compared in trace.of(Compared):
+            for choice in trace.at(compared.chosen):
+                if (
+                    isinstance(choice, Ranked)
+                    and _over_batch(choice)
+                    and _mixes_samples(trace, choice, compared.target)
+                ):
+                    yield self._said(choice, CHOSEN, Step(compared.site, "what it found is compared with labels here"))
+
+    def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
+        named = message(text, function=event.function.rpartition(".")[2])
+        return self.finding(event.site, named, help=HELP, trail=(reason,))
+
+    def reached(self, trace: Trace, finding: Finding) -> bool | str:
+        """Whether it went over another dimension, or over the only one."""
+        found = _events(trace, finding)
+        if any(map(_over_batch, found)):
+            return "it went over dimension 0, but the run does not tell whether each row is a sample"
+        return bool(found)
+
+    def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
+        """Over how many samples it went, and what the probabilities of one of them sum to."""
+        found = _events(trace, finding)
+        for event in [*filter(_over_batch, found), *found][:1]:
+            shape, dim = event.input.shape or (), event.dim
+            if dim is not None and -len(shape) <= dim < len(shape):
+                text = f"it goes over the {shape[dim]} numbers in dimension {dim} of {shown(event.input)}"
+                yield fact(text, shape[dim], "numbers", event)
+            low, high = number(trace, claims.SMALLEST_SUM, event), number(trace, claims.LARGEST_SUM, event)
+            if low is not None and high is not None:
+                yield fact(f"the probabilities of a sample sum to {short(low)} to {short(high)}", high, "", event)
+
+
+def _events(trace: Trace, finding: Finding) -> list[Normalised | Ranked]:
+    return [*at(trace, finding.site, Normalised), *at(trace, finding.site, Ranked)]
+
+
+def _over_batch(event: Normalised | Ranked) -> bool:
+    """Whether it goes over dimension 0 of several, with more than one number in each of the first two."""
+    shape = event.input.shape or ()
+    if len(shape) < PAIR or 1 in shape[:PAIR]:
+        return False
+    return event.dim == 0 or (event.dim == -len(shape) and shape[0] != ANY)
+
+
+def _reads_rows(trace: Trace, event: Normalised) -> Iterator[Step]:
+    """Where what the softmax gave is read row by row: by a loss over classes, or by the choice of a class in each row."""
+    for loss in trace.of(LossCalled):
+        likelihood = loss.loss in NLL and loss.input.kind is Kind.PROBABILITIES  # TDR203 says more
+        if loss.loss in OF_ROWS and loss.input.made_at == event.site and not likelihood and _alike(event.input, loss):
+            yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} takes each row for a sample here")
+    judged = {compared.chosen for compared in trace.of(Compared) if _are_labels(compared.target)}
+    for choice in trace.of(Ranked) if event.input.kind is Kind.LOGITS or trace.observed else ():
+        given = choice.input
+        scores = bool(given.forwards | event.input.forwards) or choice.index in judged
+        same = given.made_at == event.site and given.shape == event.input.shape
+        if scores and same and rank(given) == PAIR and choice.dim in (1, -1):
+            yield Step(choice.site, f"{choice.function.rpartition('.')[2]} goes over the classes of each row here")
+
+
+def _mixes_samples(trace: Trace, event: Ranked, labels: TensorFact) -> bool:
+    """Whether scores of a model are chosen of, with the samples in dimension 0, and compared with labels."""
+    scores = event.input
+    if not scores.forwards or not _are_labels(labels) or not (trace.observed or scores.kind in SCORES):
+        return False
+    (first, second), its = (scores.shape or ())[:PAIR], labels.shape or ()
+    if first is None:
+        return rank(scores) == PAIR and isinstance(second, int) and its[:1] == (BATCH,)
+    return first != ANY and first in (*its[:1], *its[-1:])
+
+
+def _are_labels(fact: TensorFact) -> bool:
+    """Whether these are labels, or something else that a loader gave and no model made."""
+    return not fact.forwards and (fact.kind is Kind.LABELS or fact.source is Source.LOADER)
+
+
+def _alike(scores: TensorFact, loss: LossCalled) -> bool:
+    """Whether dimension 0 of the scores holds what dimension 0 of the loss's input does: the samples."""
+    mine, its = scores.shape or (), loss.input.shape or ()
+    if ANY in (*mine[:1], *its[:1]):
+        return mine == its and isinstance(mine[-1], int) and bool(loss.target.shape)
+    if len(mine) == len(its):
+        return mine == its
+    flat = len(its) == PAIR and isinstance(its[1], int)
+    return flat and mine[-1] == its[1] and mine[0] != its[1]

@@ -175,19 +175,32 @@ class Rule(abc.ABC):
 
 @cache
 def _events_named_in(module: str) -> frozenset[type[Event]]:
-    package = module.partition(".")[0]
+    """The events that a module names, or one that it uses of its package, or one that these use."""
     found: set[type[Event]] = set()
     seen, waiting = {module}, [module]
     while waiting:
-        for value in list(vars(sys.modules[waiting.pop()]).values()):
-            if isinstance(value, type) and issubclass(value, Event) and value is not Event:
-                found.update(event for event in EVENTS.values() if issubclass(event, value))
-                continue
-            home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-            if isinstance(home, str) and home.partition(".")[0] == package and home not in seen and home in sys.modules:
-                seen.add(home)
-                waiting.append(home)
+        events, homes = _names_in(waiting.pop())
+        found |= events
+        waiting += homes - seen
+        seen |= homes
     return frozenset(found)
+
+
+@cache
+def _names_in(module: str) -> tuple[frozenset[type[Event]], frozenset[str]]:
+    """The events that a module names, and the modules of its package of which it names something."""
+    package = module.partition(".")[0]
+    events: set[type[Event]] = set()
+    homes: set[str] = set()
+    for value in list(vars(sys.modules[module]).values()):
+        if isinstance(value, type) and issubclass(value, Event):
+            if value is not Event:
+                events.update(event for event in EVENTS.values() if issubclass(event, value))
+            continue
+        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(home, str) and home.partition(".")[0] == package and home in sys.modules:
+            homes.add(home)
+    return frozenset(events), frozenset(homes)
 
 
 def same_place(site: Site, other: Site) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from torch_doctor.static.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from torch_doctor.trace import Event
 
@@ -57,8 +58,9 @@ class Observer(Knowledge):
 _OBSERVERS: list[type[Observer]] = []
 
 
+@cache
 def observers() -> tuple[type[Observer], ...]:
-    """All observers, in the order of their modules."""
+    """All observers, in the order of their modules; asked only once all are there."""
     return tuple(sorted(_OBSERVERS, key=lambda each: (each.__module__, each.__name__)))
 
 
@@ -91,6 +93,16 @@ class Hooks:
     registered: tuple[Callable[..., None], ...]
     changed: tuple[Callable[..., None], ...]
 
-    def __init__(self, watching: tuple[Observer, ...]) -> None:
-        for hook in HOOKS:
-            setattr(self, hook, tuple(getattr(each, hook) for each in watching if hasattr(each, hook)))
+    def __init__(self, watching: Iterable[Observer]) -> None:
+        listening: dict[str, list[Callable[..., None]]] = {hook: [] for hook in HOOKS}
+        for each in watching:
+            for hook in _hooks_of(type(each)):
+                listening[hook].append(getattr(each, hook))
+        for hook, methods in listening.items():
+            setattr(self, hook, tuple(methods))
+
+
+@cache
+def _hooks_of(observer: type[Observer]) -> tuple[str, ...]:
+    """The hooks that an observer listens to."""
+    return tuple(hook for hook in HOOKS if hasattr(observer, hook))

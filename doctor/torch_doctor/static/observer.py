@@ -22,6 +22,9 @@ HOOKS: Final = {
     "lossed": "(run, values, node): a loss gets its input and its target",
     "backward": "(run, loss, call): gradients are computed",
     "tested": "(run, value): something decides a branch",
+    "branching": "(run, node): an `if`, or a conditional expression, has its test, and goes one way or both",
+    "branched": "(run, node): and all that it takes have been executed",
+    "returned": "(run, function): a function of the project has returned",
     "shown": "(run, values, node): values become part of a text",
     "assigned": "(run, node, value): an assignment has its value, and its targets get it next",
     "attribute_set": "(run, holder, target, value, node): an attribute is assigned",
@@ -78,6 +81,9 @@ class Hooks:
     lossed: tuple[Callable[..., None], ...]
     backward: tuple[Callable[..., None], ...]
     tested: tuple[Callable[..., None], ...]
+    branching: tuple[Callable[..., None], ...]
+    branched: tuple[Callable[..., None], ...]
+    returned: tuple[Callable[..., None], ...]
     shown: tuple[Callable[..., None], ...]
     assigned: tuple[Callable[..., None], ...]
     attribute_set: tuple[Callable[..., None], ...]

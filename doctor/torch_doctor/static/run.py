@@ -132,8 +132,11 @@ class Run(Positioned, Knowing):
 
     def attribute(self, value: Value, name: str, node: p.Node) -> Value:
         """Take an attribute."""
+        value = self.resolve(value)
+        for observe in self.observers.read:
+            observe(self, value, name, node)
         handler = dispatch.ATTRIBUTES.get(value.__class__, dispatch.ATTRIBUTES[Value])
-        found: Value = handler(self, self.resolve(value), name, node)
+        found: Value = handler(self, value, name, node)
         return found
 
     def call(self, func: Value, call: Call) -> Value:

@@ -15,7 +15,6 @@ from torch_doctor.static.training import (
     devices,
     distributions,
     loading,
-    outdated,
     pixels,
     places,
 )
@@ -111,7 +110,6 @@ def _of_tensor(run: Run, value: Tensor, name: str, node: p.Node) -> Value:
     known = functions.ATTRIBUTES.get(name)
     if known is None:
         return Method(value, name)
-    outdated.of_tensor(run, name, node)
     if name == "is_cuda" and all(place.device == CPU for _, place in places.options(run, places.of(value))):
         return Const(value=False)
     if name == "requires_grad" and value.made is not None:
@@ -130,7 +128,6 @@ def _of_parameter(run: Run, value: ParameterValue, name: str, node: p.Node) -> V
     if name == "grad":
         return Grads(frozenset((value.id,)))
     if name == "data":
-        outdated.of_tensor(run, name, node)
         return Params(frozenset((value.id,)), single=True, cut=True)
     return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
 
@@ -139,7 +136,6 @@ def _of_params(run: Run, value: Params, name: str, node: p.Node) -> Value:
     if name == "grad":
         return Grads(value.modules)
     if name == "data":
-        outdated.of_tensor(run, name, node)
         return Params(value.modules, whole=value.whole, bias=value.bias, single=value.single, cut=True)
     if name in ("is_cuda", "device") and places.stay(run, value.modules):
         return Const(value=False) if name == "is_cuda" else Plain((devices.DEVICE, CPU))
@@ -150,7 +146,6 @@ def _of_params(run: Run, value: Params, name: str, node: p.Node) -> Value:
 
 
 def _of_grads(run: Run, value: Grads, name: str, node: p.Node) -> Value:
-    outdated.of_tensor(run, name, node)
     return value if name == "data" else Method(value, name)
 
 

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, targets
 from torch_doctor.static.position import Branch
 from torch_doctor.static.program.walking import moves_to_a_gpu
-from torch_doctor.static.training import functional_dropout, places
+from torch_doctor.static.training import places
 from torch_doctor.static.values import (
     Plain,
     Value,
@@ -47,8 +47,8 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     outer = run.branches
     run.position.branches = (*outer, Branch(node, frame, run.loop_depth))
     frame.chosen += choice
-    asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
-    run.of(functional_dropout.ModeTests).count += asked
+    for observe in run.observers.branching:
+        observe(run, node)
     if truth is False and isinstance(node.test, (p.Name, p.Attribute)) and moves_to_a_gpu(node.body):
         places.placed_by_default(run)  # the script says that it stays on the CPU
     if truth is not None:
@@ -58,8 +58,8 @@ def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
         alive = run.fork(arms, node.test, symbol)
     frame.chosen -= choice
     run.position.branches = outer
-    if not (asked and node.body and isinstance(node.body[-1], p.Return)):  # else what follows is the other way
-        run.of(functional_dropout.ModeTests).count -= asked
+    for observe in run.observers.branched:
+        observe(run, node)
     return alive
 
 
@@ -114,12 +114,13 @@ def _try(run: Run, node: p.Try) -> bool:
 
 def _choice(run: Run, node: p.Choice) -> Value:
     truth, yes, no, symbol = conditions.decide(run, node.test)
-    asked = bool(run.modules_called) and functional_dropout.tests_mode(run, node.test)
-    run.of(functional_dropout.ModeTests).count += asked
+    for observe in run.observers.branching:
+        observe(run, node)
     run.frame.chosen += 1
     value = _chosen(run, node, truth, (yes, no), symbol)
     run.frame.chosen -= 1
-    run.of(functional_dropout.ModeTests).count -= asked
+    for observe in run.observers.branched:
+        observe(run, node)
     return value
 
 

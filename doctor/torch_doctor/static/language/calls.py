@@ -20,7 +20,6 @@ from torch_doctor.static.training import (
     loaders,
     loading,
     methods,
-    outdated,
     pixels,
     unknown_methods,
 )
@@ -67,20 +66,13 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     if isinstance(node.func, p.Name) and node.func.id == "super" and run.frame.holder("super") is None:
         return _super(run, node)
     func = run.evaluate(node.func)
-    if isinstance(func, Lib) and func.name in _ASK_TYPES:
-        with run.of(outdated.Uses).override(types_alone=True):
-            call = _call(run, node)
-    else:
-        call = _call(run, node)
+    call = _call(run, node)
     for observe in run.observers.calling:
         observe(run, func, call)
     result = run.resolve(run.call(func, call))
     for observe in run.observers.called:
         observe(run, func, call, result)
     return result
-
-
-_ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
 
 
 def _call(run: Run, node: p.Call) -> Call:

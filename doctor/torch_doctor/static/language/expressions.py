@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
-from torch_doctor.static.training import outdated
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -44,7 +43,8 @@ def _name(run: Run, node: p.Name) -> Value:
         value: Value = holder.fields[name]
         value = run.resolve(value) if isinstance(value, Either) else value
         if isinstance(value, (Lib, Either)):
-            outdated.named(run, value, node)
+            for observe in run.observers.named:
+                observe(run, value, node)
         return value
     if name == "__name__":
         return Const(files.module_name(run))
@@ -59,15 +59,12 @@ def _name(run: Run, node: p.Name) -> Value:
 
 
 def _attribute(run: Run, node: p.Attribute) -> Value:
-    if node.name.startswith("_"):  # nothing that is named so belongs to what torch replaces
-        with run.of(outdated.Uses).override(types_alone=True):
-            holder = run.evaluate(node.value)
-    else:
-        holder = run.evaluate(node.value)
+    holder = run.evaluate(node.value)
     value = run.attribute(holder, node.name, node)
     value = run.resolve(value) if isinstance(value, Either) else value
     if isinstance(value, Lib):
-        outdated.named(run, value, node)
+        for observe in run.observers.named:
+            observe(run, value, node)
         return Lib(value.name, told=True)
     return value
 

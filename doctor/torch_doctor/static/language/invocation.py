@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.training import autocasting, functional_dropout, roles
+from torch_doctor.static.training import autocasting, roles
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
@@ -84,9 +84,7 @@ def enter(
         elif isinstance(context, Autocast):
             autocasting.enter(run, context)
     frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
-    mode_tests = run.of(functional_dropout.ModeTests).count
     falls_through = run.block(function.node.body)
-    run.of(functional_dropout.ModeTests).count = mode_tests
     alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
     run.dead_end = not alive
     if not alive:
@@ -97,6 +95,8 @@ def enter(
     if alive and switches:
         run.set_grad("decorator", grad, switches[-1].born, leave=True)
     run.position = outer
+    for observe in run.observers.returned:
+        observe(run, function)
     if not quiet:
         run.emit(CallExited, call.node, function=function.node.name)
     if function.node.generator and on_yield is None:

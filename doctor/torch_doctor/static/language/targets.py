@@ -10,7 +10,6 @@ from torch_doctor.static.training import (
     cuts,
     keeping,
     module_parts,
-    outdated,
     parameters,
     pixels,
     places,
@@ -87,8 +86,6 @@ def _bind_attribute(run: Run, target: p.Attribute, value: Value, node: p.Node) -
     holder = run.resolve(run.evaluate(target.value))
     for observe in run.observers.attribute_set:
         observe(run, holder, target, value, node)
-    if isinstance(holder, (Tensor, Params, ParameterValue)):
-        outdated.of_tensor(run, target.name, target)
     set_attribute(run, holder, target.name, value, node, target)
     keeping.stored(run, value, node)
 

@@ -13,7 +13,6 @@ from torch_doctor.static.tables.layers import CONTAINERS
 from torch_doctor.static.training import (
     autocasting,
     cross_device,
-    functional_dropout,
     layer_outputs,
     library_outputs,
     loss_computing,
@@ -223,9 +222,7 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
     run.position.modules_called += (module,)
-    tests, run.of(functional_dropout.ModeTests).count = run.of(functional_dropout.ModeTests).count, 0
     result = run.call(Bound(function, module), call)
-    run.of(functional_dropout.ModeTests).count = tests
     run.position.modules_called = run.modules_called[:-1]
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
         run.of(remembering.ForwardCache).results[key] = (result, number, given)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from torch_doctor.static import program as p
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers, outside
@@ -20,7 +19,6 @@ from torch_doctor.static.training import (
     loss_building,
     modes,
     module_parts,
-    outdated,
     part_methods,
     places,
     registering,
@@ -64,7 +62,6 @@ def module_method(run: Run, of: Module, name: str, call: Call) -> Value:
     if result is not None:
         return result
     if name in MODULE_METHODS or name.startswith("register_"):
-        outdated.of_module(run, name, call.node.func if isinstance(call.node, p.Call) else call.node)
         return Unknown()
     loss_building.note_use(run, of, name, call.node)
     return framework_calls.owned_method(run, of, name, call) or outside.opaque(run, Method(of, name), call)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.observer import Observer
 from torch_doctor.static.values import Call, Const, Spread
 from torch_doctor.trace import FunctionalDropout
 
@@ -14,13 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.run import Run
-
-
-class ModeTests(Knowledge):
-    """Branches on the mode of a module."""
-
-    def __init__(self) -> None:
-        self.count = 0  # those being executed
+    from torch_doctor.static.values import FunctionValue, Module
 
 
 ALWAYS_ON = frozenset(f"torch.nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d"))
@@ -31,9 +25,53 @@ Source: https://docs.pytorch.org/docs/stable/nn.functional.html#dropout-function
 _TRAINING = 2
 
 
+class FunctionalDropouts(Observer):
+    """Dropouts of a forward that nobody told the mode, outside of branches that decide on it."""
+
+    writes = (FunctionalDropout,)
+
+    def __init__(self) -> None:
+        self._tests: list[
+            _ModeTest
+        ] = []  # the branches that are being executed, and those of which the rest is the other way
+
+    def branching(self, run: Run, node: p.If | p.Choice) -> None:
+        """Remember a branch on the mode."""
+        if run.modules_called and _tests_mode(run, node.test):
+            self._tests.append(_ModeTest(node, len(run.stack), run.modules_called))
+
+    def branched(self, run: Run, node: p.If | p.Choice) -> None:
+        """Forget it again, unless it returns: what follows is the other way then."""
+        if isinstance(node, p.If) and node.body and isinstance(node.body[-1], p.Return):
+            return
+        for number in reversed(range(len(self._tests))):
+            if self._tests[number].node is node and self._tests[number].depth == len(run.stack):
+                del self._tests[number]
+                return
+
+    def returned(self, run: Run, _: FunctionValue) -> None:
+        """Forget the branches of a function that has returned."""
+        while self._tests and self._tests[-1].depth > len(run.stack):
+            self._tests.pop()
+
+    def decided(self, run: Run) -> bool:
+        """Whether a branch on the mode is being executed in the forward of the current module."""
+        return any(test.modules == run.modules_called for test in self._tests)
+
+
+class _ModeTest(NamedTuple):
+    """A branch that may ask for the mode, with the functions and the modules around."""
+
+    node: p.If | p.Choice
+    depth: int
+    modules: tuple[Module, ...]
+
+
 @library_family(ALWAYS_ON, stage=Stage.NOTE)
 def called(run: Run, name: str, call: Call) -> None:
     """Write a dropout of a forward that nobody told the mode, unless a branch decides on it."""
+    if not run.watches(FunctionalDropouts):
+        return
     told = (
         len(call.args) > _TRAINING
         or "training" in call.keywords
@@ -47,8 +85,8 @@ def called(run: Run, name: str, call: Call) -> None:
         or run.building
         or told
         or never
-        or run.of(ModeTests).count
-        or (isinstance(call.node, p.Call) and any(_mode(part) for part in parts((call.node.args, call.node.keywords))))
+        or run.of(FunctionalDropouts).decided(run)
+        or (isinstance(call.node, p.Call) and any(_mode(part) for part in _parts((call.node.args, call.node.keywords))))
     ):
         return
     owner = run.modules_called[-1]
@@ -62,18 +100,18 @@ def called(run: Run, name: str, call: Call) -> None:
     )
 
 
-def tests_mode(run: Run, test: p.Expr) -> bool:
+def _tests_mode(run: Run, test: p.Expr) -> bool:
     """Whether a test may ask for the mode: it reads `training`, or an argument of the function, which may be a flag for it."""
     what = run.frame.what
     given = {parameter.name for parameter in what.node.parameters} if what is not None else set()
-    return any(_mode(part) or (isinstance(part, p.Name) and part.id in given - {"self"}) for part in parts(test))
+    return any(_mode(part) or (isinstance(part, p.Name) and part.id in given - {"self"}) for part in _parts(test))
 
 
 def _mode(part: object) -> bool:
     return isinstance(part, p.Attribute) and part.name == "training"
 
 
-def parts(node: object) -> Iterator[object]:
+def _parts(node: object) -> Iterator[object]:
     """An expression and all in it, functions' bodies left out."""
     waiting = [node]
     while waiting:

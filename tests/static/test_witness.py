@@ -103,6 +103,10 @@ HEAVY = {
     "lists": "t = [model]" + "\nt = [t, t]" * 40 + "\nuse(t)\nprint(t)\nt[0] = 1",
     "tuples": "t = (torch.randn(3), model)" + "\nt = (t, t)" * 40 + "\nuse(t)\nlog.append(t)",
     "dicts": "t = {'a': model}" + "\nt = {'a': t, 'b': t}" * 40 + "\nuse(t)",
+    "parameters": "t = torch.zeros(4, requires_grad=True)" + "\nt = [t, t]" * 40 + "\ntorch.optim.SGD(t, lr=0.1)",
+    "generators of parameters": "t = torch.zeros(4, requires_grad=True)"
+    + "\nt = [iter(t), iter(t)]" * 30
+    + "\ntorch.optim.SGD(t, lr=0.1)",
     "layers": "t = model" + "\nt = nn.Sequential(t, t)" * 30 + "\nt(torch.randn(4))\nt.eval()\nuse(t)",
     "strings": "t = 'a'" + "\nt = t + t" * 40 + "\nprint(t)",
     "choices of containers": "t = [model]" + "\nt = [t, model] if flag() else [t]" * 40 + "\nuse(t)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.training import module_parts
@@ -13,17 +13,16 @@ from torch_doctor.static.values import (
     Either,
     Grads,
     Lib,
-    Mapping,
     Module,
     ParameterValue,
     Params,
     Plain,
-    Sequence,
     Spread,
     Stream,
     Tensor,
     Unknown,
     Value,
+    leaves,
 )
 from torch_doctor.trace import (
     Clipped,
@@ -33,16 +32,30 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+
+
+_GIVING: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
+    Stream: lambda stream: (stream.item,),
+    Spread: lambda spread: spread.content.all(),
+}
 
 
 def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa: ANN401 - any iterable of values
     """The owners of the parameters that lie in these values, and whether these are all."""
     found: set[int] = set()
     whole = True
-    for value in values:
-        value = run.resolve(value)  # noqa: PLW2901 - the same value, decided
+
+    def decided(value: Value) -> Value:
+        nonlocal whole
+        option = run.resolve(value)
+        whole &= not isinstance(option, Either)
+        return option
+
+    for value in leaves(*values, decided=decided, more=_GIVING):
         if isinstance(value, Params):
             found |= value.modules
             whole &= value.whole
@@ -50,19 +63,6 @@ def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa
             found |= module_parts.parts_of(run, value).owners
         elif isinstance(value, ParameterValue):
             found.add(value.id)
-        elif isinstance(value, (Sequence, Mapping, Stream, Either, Spread)):
-            parts: Any = (
-                value.content.all()
-                if isinstance(value, (Sequence, Spread))
-                else value.values()
-                if isinstance(value, Mapping)
-                else [value.item]
-                if isinstance(value, Stream)
-                else [option for _, option in value.options]
-            )
-            inner, all_ = parameters_in(run, parts)
-            found |= inner
-            whole &= all_ and not isinstance(value, Either)
         elif isinstance(value, Unknown):
             found |= {n for n in value.holds if isinstance(run.objects.get(n), (Module, ParameterValue))}
             whole = False

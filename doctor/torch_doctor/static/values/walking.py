@@ -16,20 +16,28 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 
-def leaves(*values: Value) -> Iterator[Value]:
+def leaves(
+    *values: Value,
+    decided: Callable[[Value], Value] | None = None,
+    more: dict[type[Value], Callable[[Any], tuple[Value, ...]]] | None = None,
+) -> Iterator[Value]:
     """What lies in these values and holds no others, in order: containers and alternatives are taken apart.
 
-    Each container is looked at once, however often it is in there; one may hold itself.
+    Each container is looked at once, however often it is in there; one may hold itself. `decided` says what a value is on the
+    current path, and `more` what lies in further kinds of values.
     """
-    seen: set[int] = set()
+    containers = _CONTAINERS if more is None else {**_CONTAINERS, **more}
+    seen: dict[int, Value] = {}  # they are kept: nothing else gets their numbers meanwhile
     waiting = list(reversed(values))
     while waiting:
         value = waiting.pop()
-        inside = _CONTAINERS.get(value.__class__)
+        if decided is not None:
+            value = decided(value)
+        inside = containers.get(value.__class__)
         if inside is None:
             yield value
         elif id(value) not in seen:
-            seen.add(id(value))
+            seen[id(value)] = value
             waiting.extend(reversed(inside(value)))
 
 

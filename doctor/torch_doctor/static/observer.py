@@ -51,9 +51,11 @@ class Observer(Knowledge):
     """
 
     writes: ClassVar[tuple[type[Event], ...]]
+    listens: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - as type's own
         super().__init_subclass__(**kwargs)
+        cls.listens = tuple(hook for hook in HOOKS if hasattr(cls, hook))
         if hasattr(cls, "writes"):
             _OBSERVERS.append(cls)
 
@@ -102,13 +104,7 @@ class Hooks:
     def __init__(self, watching: Iterable[Observer]) -> None:
         listening: dict[str, list[Callable[..., None]]] = {hook: [] for hook in HOOKS}
         for each in watching:
-            for hook in _hooks_of(type(each)):
+            for hook in each.listens:
                 listening[hook].append(getattr(each, hook))
         for hook, methods in listening.items():
             setattr(self, hook, tuple(methods))
-
-
-@cache
-def _hooks_of(observer: type[Observer]) -> tuple[str, ...]:
-    """The hooks that an observer listens to."""
-    return tuple(hook for hook in HOOKS if hasattr(observer, hook))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import periodic
 from torch_doctor.static import program as p
-from torch_doctor.static import windows
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
 from torch_doctor.static.values import VERSION
@@ -37,7 +37,7 @@ class Decisions(Knowledge):
         number = self._branches.get(symbol)
         if number is None:
             number = self._branches[symbol] = len(trace.branches)
-            trace.branches.append(Branch(site, self._kind(symbol, node), windows.every(symbol)))
+            trace.branches.append(Branch(site, self._kind(symbol, node), periodic.every(symbol)))
         return number
 
     def _kind(self, symbol: Symbol, node: p.Node) -> BranchKind:

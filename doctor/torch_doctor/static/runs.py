@@ -214,9 +214,8 @@ class _Witness:
             passed_over = []
             for name, cls in waiting:
                 executor.objects.restore(made)
-                if self._left <= 0 and not any(
-                    map(entry_points.may_train, [names[name]] if cls is None else self._unentered(cls))
-                ):
+                functions = [names[name]] if cls is None else self._unentered(cls)
+                if self._left <= 0 and not any(map(entry_points.may_train, functions)):
                     passed_over.append(name)
                 elif cls is None and names[name] not in self._entered:
                     yield from self._alone(unit, executor, name)

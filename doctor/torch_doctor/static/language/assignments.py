@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import operators, outside, targets
+from torch_doctor.static.language import opaque_calls, operators, targets
 from torch_doctor.static.training import (
     container_methods,
     keeping,
@@ -41,7 +41,7 @@ def _assign(run: Run, node: p.Assign) -> bool:
     if run.of(loading.Reports).reports:
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
-        outside.dropped(run, before, node.value)
+        opaque_calls.dropped(run, before, node.value)
     for observe in run.observers.assigned:
         observe(run, node, value)
     for target in node.targets:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch, library
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, instances, invocation, outside
+from torch_doctor.static.language import containers, instances, invocation, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
@@ -132,7 +132,7 @@ def _meant(run: Run, func: Value, call: Call) -> Value:
 def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     """A method of a number, a string or an array."""
     for value in call.values:
-        outside.call_back(run, value, call.node)
+        opaque_calls.call_back(run, value, call.node)
     if call.method in REORDERING_METHODS:
         drawing.reordered(run, call.node)
     for observe in run.observers.changed if call.method in CHANGING else ():
@@ -154,7 +154,7 @@ def _library(run: Run, func: Lib, call: Call) -> Value:
     name = canonical(func.name)
     if name in AUTOCASTS:
         return autocasting.context(func.name, call, run.site(call.node))
-    return library.called(run, name, call) or outside.opaque(run, Lib(name), call)
+    return library.called(run, name, call) or opaque_calls.opaque(run, Lib(name), call)
 
 
 def _partial(run: Run, func: Partial, call: Call) -> Value:
@@ -166,7 +166,7 @@ def _instance(run: Run, func: Instance, call: Call) -> Value:
     """An object of a class of the project, by its `__call__`."""
     found = func.cls.find("__call__")
     if found is None or not isinstance(found[0], FunctionValue):
-        return outside.opaque(run, func, call)
+        return opaque_calls.opaque(run, func, call)
     draws = run.of(drawing.Drawing).calls
     result = invocation.called(run, found[0], call.with_first(func))
     if run.of(drawing.Drawing).calls > draws:
@@ -227,7 +227,7 @@ dispatch.CALLS.update(
         Module: forwards.call_module,
         Lib: _library,
         Method: methods.called,
-        Value: outside.opaque,
+        Value: opaque_calls.opaque,
         ClassValue: instances.instantiate,
         Partial: _partial,
         Either: _any_of,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.training import container_methods, places
 from torch_doctor.static.values import (
     NOTHING,
@@ -30,7 +30,7 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     before = len(run.trace.events)
     value = run.evaluate(node.value)
     if isinstance(node.value, p.Call) and len(run.trace.events) > before:
-        outside.dropped(run, before, node.value)
+        opaque_calls.dropped(run, before, node.value)
     places.dropped(run, node.value)
     for observe in run.observers.stated:
         observe(run, node.value, value)

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import losses
 from torch_doctor.static.tables.layers import CONTAINERS
 from torch_doctor.static.training import (
     autocasting,
     cross_device,
+    forward_cache,
     layer_outputs,
     library_outputs,
     loss_computing,
@@ -21,7 +22,6 @@ from torch_doctor.static.training import (
     pixels,
     places,
     plain_tensors,
-    remembering,
 )
 from torch_doctor.static.values import (
     NOWHERE,
@@ -61,7 +61,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     if run.modules_called:
         return _inner(run, module, call)
     if module.cls is None and any(isinstance(value, Optimizer) for value in call.values):
-        return outside.opaque(run, module, call)  # what gets an optimizer is no module
+        return opaque_calls.opaque(run, module, call)  # what gets an optimizer is no module
     sensitive, mode = modes.mode_of(run, module)
     trainable = module_parts.trainable(run, module)
     if sensitive is False and trainable is False and not _has_frozen(run, module):
@@ -216,16 +216,16 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
         *(_where(run, value) for value in (module, *values)),
     )
     given = blend(value.flow for value in values)
-    remembered = run.of(remembering.ForwardCache).results.get(key)
+    remembered = run.of(forward_cache.ForwardCache).results.get(key)
     if remembered is not None:
-        return remembering.of_other_arguments(run, remembered[0], remembered[2], given)
+        return forward_cache.of_other_arguments(run, remembered[0], remembered[2], given)
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
     run.position.modules_called += (module,)
     result = run.call(Bound(function, module), call)
     run.position.modules_called = run.modules_called[:-1]
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
-        run.of(remembering.ForwardCache).results[key] = (result, number, given)
+        run.of(forward_cache.ForwardCache).results[key] = (result, number, given)
     return result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import frameworks, launchers, training
@@ -77,7 +77,7 @@ def owner_built(run: Run, name: str, call: Call) -> Tool:
     tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
     run.emit(Owned, call.node, framework=framework.name)
     if framework.owns_gradients:
-        outside.hand_over(run, name, values, values, call.node)
+        opaque_calls.hand_over(run, name, values, values, call.node)
     return tool
 
 
@@ -90,13 +90,13 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
         return None
     launcher = launchers.LAUNCHER_METHODS.get(f"{of.name}.{name}")
     if launcher is not None:
-        launched = outside.launched(run, launcher, call)
+        launched = opaque_calls.launched(run, launcher, call)
         if launched is not None:
             return launched
     known = framework.methods.get(name)
     if known is None:
         if framework.owns_gradients:
-            return outside.opaque(run, of, call)
+            return opaque_calls.opaque(run, of, call)
         return Plain() if not call.args else Unknown(Flow(graph=None), held(call.values))
     position = known.of or 0
     given = call.argument(position) or next(iter(call.keywords.values()), Unknown())
@@ -104,7 +104,7 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
         for value in call.values:
             if isinstance(value, Module) and framework is lightning.LIGHTNING:
                 framework_loops.drive_lightning(run, value, call.node)
-        outside.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
+        opaque_calls.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
         return Unknown()
     if "backward" in known.acts:
         gradients.backward(
@@ -127,7 +127,7 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
             clears="clear" in known.acts,
         )
     if "opaque" in known.acts:
-        return outside.opaque(run, of, call)
+        return opaque_calls.opaque(run, of, call)
     if known.returns == "same":
         return given
     if known.returns == "arguments":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.language import containers, outside
+from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.training import (
     container_methods,
@@ -67,7 +67,7 @@ def call_method(run: Run, of: Value, name: str, call: Call) -> Value:
 
 
 def _opaque(run: Run, of: Value, name: str, call: Call) -> Value:
-    return outside.opaque(run, Method(of, name), call)
+    return opaque_calls.opaque(run, Method(of, name), call)
 
 
 def _of_any(run: Run, of: Either, name: str, call: Call) -> Value:
@@ -112,7 +112,7 @@ def _may_be_set(run: Run, thing: Tool, depth: int = 3) -> None:
 def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
     if name == "__init__":
         return NOTHING
-    return outside.opaque(run, Method(of, name), call)
+    return opaque_calls.opaque(run, Method(of, name), call)
 
 
 BY_NAME: Final[dict[tuple[type[Value], str], Callable[[Run, Any, str, Call], Value]]] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
-from torch_doctor.static.language import containers, outside
+from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables.methods import MODULE_METHODS, MOVES
 from torch_doctor.static.training import (
@@ -64,7 +64,7 @@ def module_method(run: Run, of: Module, name: str, call: Call) -> Value:
     if name in MODULE_METHODS or name.startswith("register_"):
         return Unknown()
     loss_building.note_use(run, of, name, call.node)
-    return framework_calls.owned_method(run, of, name, call) or outside.opaque(run, Method(of, name), call)
+    return framework_calls.owned_method(run, of, name, call) or opaque_calls.opaque(run, Method(of, name), call)
 
 
 def of_base(run: Run, of: Module, name: str, call: Call) -> Value:

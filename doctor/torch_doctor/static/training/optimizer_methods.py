@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import blend
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import libraries, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
@@ -75,7 +75,7 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
         for value in call.args[:1]:
             gradients.backward(run, value, Call((), {}, call.node, run.text(call.node)), through=name)
         return NOTHING
-    return outside.opaque(run, Method(of, name), call.renamed(call.receiver))
+    return opaque_calls.opaque(run, Method(of, name), call.renamed(call.receiver))
 
 
 def _scaled(run: Run, loss: Value) -> Value:
@@ -106,7 +106,7 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
             run.emit(ScalerUpdated, call.node, scaler=of.id)
             return NOTHING
         if name in ("step", "unscale_"):
-            result = outside.opaque(run, Method(of, name), call)
+            result = opaque_calls.opaque(run, Method(of, name), call)
             if name == "unscale_":
                 run.emit(Unscaled, call.node, scaler=of.id, optimizer=0)
             elif call.args:
@@ -138,4 +138,4 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
         values = call.values
         flow = blend(value.flow for value in values).cut()
         return Unknown(flow, of.holds) if flow.forwards else Plain()
-    return outside.opaque(run, Method(of, name), call)
+    return opaque_calls.opaque(run, Method(of, name), call)

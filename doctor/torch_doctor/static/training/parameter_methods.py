@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import functions
 from torch_doctor.static.training import parameters, tensors
 from torch_doctor.static.values import (
@@ -45,7 +45,7 @@ def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
         return of
     if name.startswith("register_"):
         for value in call.args:
-            outside.call_back(run, value, call.node)
+            opaque_calls.call_back(run, value, call.node)
         return Plain()
     known = functions.METHODS.get(name)
     if known is not None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.iteration import WALKED
-from torch_doctor.static.language import containers, outside
+from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.training import (
     module_parts,
     registering,
@@ -112,7 +112,7 @@ def _applied(run: Run, of: Module, function: Value, node: p.Node) -> None:
     """`module.apply(function)`: the function gets each part, where all are known and not too many."""
     inside = module_parts.parts_of(run, of)
     if inside.opaque or len(inside.parts) > WALKED:
-        outside.call_back(run, function, node, (registering.part_of(run, of, ANY_NAME),))
+        opaque_calls.call_back(run, function, node, (registering.part_of(run, of, ANY_NAME),))
         return
     for part in inside.parts:
         run.call(function, Call((part,), {}, node))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import (
@@ -47,7 +47,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     assert isinstance(of, (Tensor, Unknown))
     if known is None:
         return (
-            outside.opaque(run, Method(of, name), call.renamed(call.receiver))
+            opaque_calls.opaque(run, Method(of, name), call.renamed(call.receiver))
             if not isinstance(of, Tensor)
             else Unknown(of.flow)
         )

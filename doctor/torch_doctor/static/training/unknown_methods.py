@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import Flow, blend
-from torch_doctor.static.language import outside
+from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
@@ -74,7 +74,7 @@ def _zero_grad(run: Run, of: UnknownAttribute, call: Call) -> Value:
 def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     if call.values or of.of.symbol not in run.state.fact(Fact.CLEARED):
         return None  # else it is an optimizer, which has gradients to clear
-    outside.hand_over(run, call.name, (of.of,), (), call.node)
+    opaque_calls.hand_over(run, call.name, (of.of,), (), call.node)
     run.emit(Stepped, call.node, optimizer=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
     return NOTHING
 
@@ -131,10 +131,10 @@ def _opaque(run: Run, of: UnknownAttribute, call: Call) -> Value:
     if not call.values and of.name not in functions.METHODS:
         if of.name == "step" and not owner.holds:
             run.emit(Escaped, call.node, to=call.name)  # what steps is out of sight: something does
-        outside.hand_over(run, call.name, (owner,), (), call.node)
+        opaque_calls.hand_over(run, call.name, (owner,), (), call.node)
         flow = owner.flow if owner.flow.forwards else Flow(graph=None)
         return Unknown(flow, owner.holds, (".()", owner.symbol, of.name))
-    result = outside.opaque(run, of, call)
+    result = opaque_calls.opaque(run, of, call)
     if owner.flow.forwards and isinstance(result, Unknown):
         return Unknown(blend((result.flow, owner.flow)), result.holds | owner.holds)
     return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import windows
+from torch_doctor.static import periodic
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training.sums import Turns
 from torch_doctor.static.values import Plain
@@ -29,7 +29,7 @@ class Averages(Observer):
         symbol = by.symbol if isinstance(by, Plain) else ("", None)
         length = symbol[1] if symbol[0] == "len" and isinstance(symbol[1], int) else 0
         if not length and run.of(Turns).loaders:
-            length = run.of(Turns).loaders.get(windows.counted_turn(symbol), 0)
+            length = run.of(Turns).loaders.get(periodic.counted_turn(symbol), 0)
         added, means = operands[0].flow.sums, operands[0].flow.means
         if added or length:
             run.emit(Averaged, node, name=run.text(node), sums=added, length=length, by=by.flow.sums, means=means)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from torch_doctor.static.periodic import every
 from torch_doctor.static.values import COUNTER, ORDINAL
-from torch_doctor.static.windows import every
 from torch_doctor.trace import Every
 
 INDEX = (COUNTER, False, ORDINAL, "turn", 7, 0, 2)

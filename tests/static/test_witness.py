@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import textwrap
 import time
 from typing import TYPE_CHECKING, Any
@@ -266,3 +268,33 @@ def test_endings_that_were_sent_and_are_late_do_not_arrive() -> None:
     with pytest.raises(budgets.OutOfTime), watchdog.watching(0):
         forever(watchdog)
     watchdog.close()
+
+
+PROFILED = """
+import cProfile
+
+from torch_doctor.static import budget
+
+
+def forever(watchdog):
+    with watchdog.watching(0.01):
+        while True:
+            pass
+
+
+def run():
+    watchdog = budget.Watchdog()
+    try:
+        forever(watchdog)
+    except budget.OutOfTime:
+        watchdog.close()
+        print(sum(int() for _ in range(1000)))
+
+
+cProfile.Profile().runcall(run)
+"""
+
+
+def test_a_run_that_was_ended_goes_on_under_a_profiler() -> None:
+    ended = subprocess.run([sys.executable, "-c", PROFILED], capture_output=True, text=True, timeout=60, check=True)
+    assert ended.stdout == "0\n"

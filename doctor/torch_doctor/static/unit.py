@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 class Unit:
     """One file of the project, lowered; `takes_whole` are its imports of all that a module has."""
 
-    __slots__ = ("program", "source", "takes_whole")
+    __slots__ = ("_texts", "program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
         self.program = program
+        self._texts: dict[At, str] = {}
         self.takes_whole = tuple(
             node for node in program.body if isinstance(node, ImportFrom) and any(name == "*" for name, _ in node.names)
         )
@@ -35,6 +36,12 @@ class Unit:
 
     def text(self, at: At) -> str:
         """The user's spelling of what stands there."""
+        text = self._texts.get(at)
+        if text is None:
+            text = self._texts[at] = self._spelling(at)
+        return text
+
+    def _spelling(self, at: At) -> str:
         row, column, end_row, end_column = at
         lines = self.source.lines
         if row > len(lines):

@@ -32,12 +32,17 @@ class Ranking(Observer):
     def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
         """Write a choice, follow it through other methods, and write what it is compared with."""
         if isinstance(func, Method):
-            name, call = f"torch.{func.name}", call.with_first(func.of)
+            name = f"torch.{func.name}"
         elif isinstance(func, Lib):
             name = canonical(func.name)
         else:
             return
-        short, given = name.removeprefix("torch."), call.argument(0, "input")
+        short = name.removeprefix("torch.")
+        if not self._chosen and short not in _DIM and short not in _COMPARING:
+            return
+        if isinstance(func, Method):
+            call = call.with_first(func.of)
+        given = call.argument(0, "input")
         if short in _COMPARING:
             self.computed(run, short, call.values, call.node)
         elif id(given) in self._chosen and isinstance(result, Tensor) and result.kind is Kind.LABELS:

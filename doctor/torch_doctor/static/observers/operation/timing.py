@@ -62,14 +62,15 @@ class Timing(Observer):
 
     def calling(self, run: Run, _: Value, __: Call) -> None:
         """Remember how many calls have waited before this one."""
-        self._before.append(run.state.fact(Fact.WAITS))
+        if self._on:
+            self._before.append(run.state.fact(Fact.WAITS))
 
     def called(self, run: Run, func: Value, call: Call, _: Value) -> None:
         """Count a call that may wait; a forward of which that was seen once does so each time."""
-        waits = run.state.fact(Fact.WAITS)
-        before = self._before.pop() if self._before else waits
         if not self._on:
             return
+        waits = run.state.fact(Fact.WAITS)
+        before = self._before.pop() if self._before else waits
         if isinstance(func, Module):
             if waits != before:
                 self._waiting.add(func.id)

@@ -5,28 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Source, Trace, claims
+from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, number, short
 from torch_doctor_rules.judging.loss_inputs import CROSS_ENTROPY, MARGIN, NLL
 from torch_doctor_rules.judging.loss_shapes import ANY, rank, shown
+from torch_doctor_rules.judging.sample_dimension import PAIR, alike, are_labels, mixes_samples
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import TensorFact
 
 HELP = "reduce over the dimension that holds the classes: `dim=1`"
 CHOSEN = "`{function}` goes over the batch: it finds a sample for each class, not a class for each sample"
 SHARED = "`{function}` goes over the batch: a sample's probabilities depend on the other samples"
 OF_ROWS = CROSS_ENTROPY | NLL | MARGIN
 """Losses whose input has the samples in dimension 0 and the classes in dimension 1."""
-SCORES = frozenset((Kind.LOGITS, Kind.PROBABILITIES, Kind.LOG_PROBABILITIES))
-PAIR = 2
-"""Dimensions of class scores: samples and classes."""
-BATCH = "batch"
-"""The size of a dimension that holds the samples of a loader's batch."""
 
 
 class ReductionOverBatch(Rule):
@@ -108,14 +103,10 @@ class ReductionOverBatch(Rule):
             reason = next(_reads_rows(trace, event), None)
             if reason is not None:
                 yield self._said(event, SHARED, reason)
-        for compared in trace.of(Compared):
-            for choice in trace.at(compared.chosen):
-                if (
-                    isinstance(choice, Ranked)
-                    and _over_batch(choice)
-                    and _mixes_samples(trace, choice, compared.target)
-                ):
-                    yield self._said(choice, CHOSEN, Step(compared.site, "what it found is compared with labels here"))
+        for used in trace.of(Compared):
+            for choice in trace.at(used.chosen):
+                if isinstance(choice, Ranked) and _over_batch(choice) and mixes_samples(trace, choice, used.target):
+                    yield self._said(choice, CHOSEN, Step(used.site, "what it found is compared with labels here"))
 
     def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
         named = message(text, function=event.function.rpartition(".")[2])
@@ -157,39 +148,12 @@ def _reads_rows(trace: Trace, event: Normalised) -> Iterator[Step]:
     """Where what the softmax gave is read row by row: by a loss over classes, or by the choice of a class in each row."""
     for loss in trace.of(LossCalled):
         likelihood = loss.loss in NLL and loss.input.kind is Kind.PROBABILITIES  # TDR203 says more
-        if loss.loss in OF_ROWS and loss.input.made_at == event.site and not likelihood and _alike(event.input, loss):
+        if loss.loss in OF_ROWS and loss.input.made_at == event.site and not likelihood and alike(event.input, loss):
             yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} takes each row for a sample here")
-    judged = {compared.chosen for compared in trace.of(Compared) if _are_labels(compared.target)}
+    judged = {compared.chosen for compared in trace.of(Compared) if are_labels(compared.target)}
     for choice in trace.of(Ranked) if event.input.kind is Kind.LOGITS or trace.observed else ():
         given = choice.input
         scores = bool(given.forwards | event.input.forwards) or choice.index in judged
         same = given.made_at == event.site and given.shape == event.input.shape
         if scores and same and rank(given) == PAIR and choice.dim in (1, -1):
             yield Step(choice.site, f"{choice.function.rpartition('.')[2]} goes over the classes of each row here")
-
-
-def _mixes_samples(trace: Trace, event: Ranked, labels: TensorFact) -> bool:
-    """Whether scores of a model are chosen of, with the samples in dimension 0, and compared with labels."""
-    scores = event.input
-    if not scores.forwards or not _are_labels(labels) or not (trace.observed or scores.kind in SCORES):
-        return False
-    (first, second), its = (scores.shape or ())[:PAIR], labels.shape or ()
-    if first is None:
-        return rank(scores) == PAIR and isinstance(second, int) and its[:1] == (BATCH,)
-    return first != ANY and first in (*its[:1], *its[-1:])
-
-
-def _are_labels(fact: TensorFact) -> bool:
-    """Whether these are labels, or something else that a loader gave and no model made."""
-    return not fact.forwards and (fact.kind is Kind.LABELS or fact.source is Source.LOADER)
-
-
-def _alike(scores: TensorFact, loss: LossCalled) -> bool:
-    """Whether dimension 0 of the scores holds what dimension 0 of the loss's input does: the samples."""
-    mine, its = scores.shape or (), loss.input.shape or ()
-    if ANY in (*mine[:1], *its[:1]):
-        return mine == its and isinstance(mine[-1], int) and bool(loss.target.shape)
-    if len(mine) == len(its):
-        return mine == its
-    flat = len(its) == PAIR and isinstance(its[1], int)
-    return flat and mine[-1] == its[1] and mine[0] != its[1]

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ..watching.watch import Watch
 
 SIZES = range(2, 4_000_000)  # elements of a weight that is looked at
+ROUNDING = 16  # units in the last place of the largest weight that an update may round by
+SHARE = 1e-4  # of the largest update: gradients are rounded, too
 
 
 class Instrument(Base):
@@ -66,8 +68,18 @@ class Instrument(Base):
                 module=recorder.references.number(layer),
                 class_name=class_name(type(layer), recorder),
                 value=value,
-                identical=bool((weight == weight[:1]).all()),
+                identical=self._identical(weight, value),
                 built_at=site,
                 units=len(weight),
                 steps=self._steps.get(id(layer.weight), 0),
             )
+
+    def _identical(self, weight: Any, value: float) -> bool:
+        """Whether all units have the same weights, but for rounding.
+
+        Processors add up the numbers of several units at once, not always in the same order. What units that come apart
+        differ by is of the size of their updates.
+        """
+        spread, moved = (weight - weight[:1]).abs().max(), (weight - value).abs().max()
+        rounding = self.watch.torch.finfo(weight.dtype).eps * weight.abs().max()
+        return bool(spread <= ROUNDING * rounding + SHARE * moved)

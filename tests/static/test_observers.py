@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.said import said
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, scan
 from torch_doctor.static import dispatch, runs
@@ -69,3 +70,21 @@ def test_an_observer_of_which_nobody_reads_anything_is_not_there(
     report = scan(Options(paths=(path,), rules=tuple(rule for rule in all_rules() if rule.code == code)))
     assert bool(report.findings) is there
     assert any(trace.of(Timed) for trace in seen) is there
+
+
+def test_a_list_of_layers_that_begins_empty_is_told_to_all() -> None:
+    events = said(
+        """
+        import torch
+        from torch import nn
+
+        class Block(nn.Sequential):
+            def __init__(self):
+                super().__init__()
+                self.add_module("layer", nn.Linear(4, 4))
+
+        Block()(torch.randn(2, 4)).sum().backward()
+        """,
+        "gradients",
+    )
+    assert len(events) == 1

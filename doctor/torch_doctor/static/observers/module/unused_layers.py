@@ -40,7 +40,7 @@ class UnusedLayers(Observer):
 
     def registered(self, run: Run, module: Module, name: str, values: tuple[Value, ...], node: p.Node) -> None:
         """A module that is under construction gets a layer: it is remembered where its own class gives it."""
-        child, function = values[0], run.frame.what
+        child, function = values[0] if values else None, run.frame.what
         if not name or not isinstance(child, Module) or not isinstance(node, p.Assign):
             return
         if run.building and run.building[-1] is module and function is not None and function.owner is module.cls:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
 
 class MissingSuperInit(Rule):
-    """`super().__init__()` of a module is missing, or comes after its first layer.
+    """`super().__init__()` of a module is missing or misspelt, or comes after its first layer.
 
     ## Why is this bad?
     `nn.Module.__init__` makes the registries for parameters, layers, buffers and hooks. Before it ran, assigning a
-    layer raises `AttributeError`; a module that never runs it cannot be called, moved or saved.
+    layer raises `AttributeError`; a module that never runs it cannot be called, moved or saved. A constructor that is
+    misspelt itself (`___init___`, `_init_`) never runs: Python takes the base's, and the module has no layers.
 
     ## Example
     ```python
@@ -79,7 +80,7 @@ class MissingSuperInit(Rule):
         """Every `__init__` that leaves its module without registries, or with them too late."""
         seen: set[Site] = set()
         for built in trace.of(ModuleBuilt):
-            wrong = built.base_initialised is False or built.early_member is not None
+            wrong = built.base_initialised is False or built.early_member is not None or built.misspelt
             if wrong and built.init_site is not None and built.init_site not in seen:
                 seen.add(built.init_site)
                 yield self._report(built, built.init_site)
@@ -107,10 +108,13 @@ class MissingSuperInit(Rule):
             and same_place(finding.site, built.init_site)
             and built.base_initialised is True
             and built.early_member is None
+            and not built.misspelt
         ]
 
     def _report(self, built: ModuleBuilt, init: Site) -> Finding:
-        if built.base_initialised is False:
+        if built.misspelt:
+            text = "`{name}` is built without `{method}`, which Python never calls: it has none of its layers"
+        elif built.base_initialised is False:
             text = "`{name}` is built without `super().__init__()`: it cannot hold layers or be called"
         else:
             text = "`{name}` gets a layer before `super().__init__()`: the assignment raises AttributeError"
@@ -119,7 +123,7 @@ class MissingSuperInit(Rule):
             trail.append(Step(built.early_member, "the first layer or parameter is assigned here"))
         return self.finding(
             init,
-            message(text, name=built.class_name),
-            help="call `super().__init__()` first",
+            message(text, name=built.class_name, method=built.misspelt),
+            help="name it `__init__`" if built.misspelt else "call `super().__init__()` first",
             trail=trail,
         )

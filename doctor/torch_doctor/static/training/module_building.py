@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     module_classes,
     module_parts,
 )
+from torch_doctor.static.training.misspelt import misspelt_constructor
 from torch_doctor.static.values import (
     NEW,
     NOWHERE,
@@ -93,6 +94,8 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         mistaken = early[1]
     elif initialised is False:
         mistaken = module.fact(Fact.CONSTRUCTOR)
+    misspelt = misspelt_constructor(run, cls) if mistaken is None else None
+    mistaken = mistaken or misspelt
     run.emit(
         ModuleBuilt,
         node,
@@ -105,6 +108,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         recurrent=any(part.layer in layers.RECURRENT for part in inside.parts),
         base_initialised=initialised,
         early_member=None if early is None else early[0],
+        misspelt="" if misspelt is None else misspelt.node.name,
     )
     mode_methods.mode_methods(run, cls, node)
     for name, assigned in module.fact(Fact.HELD).items():

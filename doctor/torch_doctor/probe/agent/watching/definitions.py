@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import dis
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..recorder import Recorder
+
+ALIKE = re.compile(r"_+(?:init|inti|int)_+")
+"""What `__init__` is misspelt as."""
 
 
 def class_site(cls: type, recorder: Recorder) -> int | None:
@@ -29,6 +34,24 @@ def init_site(cls: type, recorder: Recorder) -> int | None:
             span = file.functions.get((code.co_firstlineno, "__init__")) if file is not None else None
             return recorder.sites.number(span) if span is not None else None
     return None
+
+
+def misspelt_init(cls: type, recorder: Recorder) -> tuple[str, int | None]:
+    """The name and place of the method that a project's class means as its `__init__`, where that is misspelt.
+
+    Such a method sets attributes of its object, and its file names it nowhere else but by `super()`.
+    """
+    for each in cls.__mro__:
+        if "__init__" in vars(each):
+            break
+        for code in codes(each):
+            name = code.co_name
+            file = recorder.index.file(code.co_filename) if ALIKE.fullmatch(name) else None
+            if file is not None and not re.search(rf"(?<!super\(\))(?<!self\))\.{name}\b", file.text):
+                span = file.functions.get((code.co_firstlineno, name))
+                if any(step.opname == "STORE_ATTR" for step in dis.get_instructions(code)):
+                    return name, recorder.sites.number(span) if span is not None else None
+    return "", None
 
 
 def codes(cls: type) -> Iterator[Any]:

@@ -21,8 +21,9 @@ class ModuleBuilt(Event):
     `class_name` is `torch.nn.Linear` for torch's own and the bare name for the project's. `sensitive`: it or something in
     it behaves differently in training (dropout, batch norm). `parameters`: it owns parameters that can be trained.
     `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
-    before it did. `init_site` is that of the class that makes the mistake when the class is inherited. `recurrent`: a layer
-    in it goes through a sequence step by step (RNN, LSTM, GRU).
+    before it did. `misspelt` is the name of the method that was meant as `__init__` and that nobody calls; `init_site` is then
+    its `def`, and that of the class that makes the mistake when the class is inherited. `recurrent`: a layer in it goes
+    through a sequence step by step (RNN, LSTM, GRU).
     """
 
     module: int
@@ -34,6 +35,7 @@ class ModuleBuilt(Event):
     recurrent: bool = False
     base_initialised: Tri = True
     early_member: Site | None = None
+    misspelt: str = ""
 
     def introduce(self, names: Names) -> None:
         names.built(self.module, self.class_name)
@@ -46,6 +48,8 @@ class ModuleBuilt(Event):
             traits.append("nn.Module.__init__ never ran")
         if self.early_member is not None:
             traits.append(f"a part was set before nn.Module.__init__ ran, in row {self.early_member.row}")
+        if self.misspelt:
+            traits.append(f"{self.misspelt} never ran")
         return f"build {short(self.class_name)}{in_brackets(traits)}"
 
 

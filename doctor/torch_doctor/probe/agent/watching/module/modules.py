@@ -6,7 +6,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..definitions import class_site, init_site
+from ..definitions import class_site, init_site, misspelt_init
 from ..naming import class_name, is_project
 from ..sensitivity import is_sensitive
 
@@ -177,7 +177,9 @@ class Watcher:
         }
         if is_project(type(part), self._recorder):
             fields["class_site"] = class_site(type(part), self._recorder)
-            fields["init_site"] = init_site(type(part), self._recorder)
+            misspelt, meant = misspelt_init(type(part), self._recorder)
+            fields["init_site"] = meant if misspelt else init_site(type(part), self._recorder)
+            fields["misspelt"] = misspelt
         site = birth.site if birth is not None and birth.site is not None else here.site
         self._recorder.event("ModuleBuilt", here, site=site, **fields)
         self._watch.mode_methods.tell(type(part), site, here)

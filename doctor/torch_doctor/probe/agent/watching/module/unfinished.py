@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from ..definitions import class_site, init_site
+from ..definitions import class_site, init_site, misspelt_init
 from ..naming import class_name
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Watcher:
             called_later = file is not None and _calls_base(
                 file.text, code.co_firstlineno, places[id(constructors[-1])]
             )
+        misspelt, meant = misspelt_init(type(module), recorder)
         site = here.site
         if outside:
             site = sites.whole_line(outside[-1].f_code.co_filename, places[id(outside[-1])])
@@ -77,7 +78,8 @@ class Watcher:
             module=recorder.references.number(module),
             class_name=class_name(type(module), recorder),
             class_site=class_site(type(module), recorder),
-            init_site=initialiser,
+            init_site=meant if misspelt else initialiser,
+            misspelt=misspelt,
             base_initialised=called_later,
             early_member=early,
         )

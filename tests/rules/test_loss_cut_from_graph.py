@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
 from torch_doctor.trace import GraphCut, Kind, LeafMade, TensorFact
 from torch_doctor_rules.update.loss_cut_from_graph import LossCutFromGraph

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import types
 import typing
 from typing import Any
+
+from msgspec import NODEFAULT, Struct
 
 from torch_doctor import trace as t
 
@@ -18,9 +19,18 @@ VALUES: dict[type, object] = {int: 3, float: 0.5, str: "fc.weight", bool: True, 
 def made(kind: type[t.Event]) -> t.Event:
     """An event of this class."""
     hints = typing.get_type_hints(kind, localns=vars(t))
-    required = [each.name for each in dataclasses.fields(kind) if each.default is dataclasses.MISSING]
-    fields: dict[str, Any] = {name: _value(hints[name]) for name in required}
+    fields: dict[str, Any] = {name: _value(hints[name]) for name in required(kind)}
     return kind(**fields)
+
+
+def required(kind: type[Struct]) -> set[str]:
+    """The fields of a class that have no default."""
+    fields = kind.__struct_fields__
+    defaults = kind.__struct_defaults__  # of the last fields
+    without = len(fields) - len(defaults)
+    return {
+        name for name, default in zip(fields, (NODEFAULT,) * without + defaults, strict=True) if default is NODEFAULT
+    }
 
 
 def _value(hint: Any) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
-
 import pytest
 
 from torch_doctor.trace import (
@@ -150,5 +148,5 @@ def test_an_event_of_another_trace_is_added_under_a_number_of_its_own() -> None:
 
 def test_nobody_changes_an_event() -> None:
     event = happened(Trace("train.py"))
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError, match="immutable"):
         event.guards = frozenset({(0, True)})  # type: ignore[misc]  # what mypy refuses, too

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import functools
 import types
 import typing
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from torch_doctor import trace as t
 
@@ -20,8 +21,10 @@ if TYPE_CHECKING:
 COMMON = frozenset(("site", "scope", "guards", "index"))  # of every event; the protocol has words of its own for them
 
 
-def decoded(kind: type, record: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
-    """The fields of a dataclass that a record has; a place is a number there, a word of a closed vocabulary its text.
+def decoded(kind: type[Struct], record: Mapping[str, Any], sites: Sites) -> dict[str, Any]:
+    """The fields of an event, or a part of one, that a record has.
+
+    A place is a number in the record, a word of a closed vocabulary its text.
 
     Raises:
         ValueError, KeyError, TypeError: a value is not of its field's type.
@@ -30,10 +33,13 @@ def decoded(kind: type, record: Mapping[str, Any], sites: Sites) -> dict[str, An
 
 
 @functools.cache
-def _fields(kind: type) -> dict[str, Decode]:
+def _fields(kind: type[Struct]) -> dict[str, Decode]:
     hints = typing.get_type_hints(kind, localns=vars(t))
-    names = [each.name for each in dataclasses.fields(kind)]
-    return {name: _decoder(hints[name]) for name in names if not (issubclass(kind, t.Event) and name in COMMON)}
+    return {
+        name: _decoder(hints[name])
+        for name in kind.__struct_fields__
+        if not (issubclass(kind, t.Event) and name in COMMON)
+    }
 
 
 def _decoder(hint: Any) -> Decode:  # noqa: ANN401 - any type that a field may have
@@ -52,8 +58,8 @@ def _of_class(kind: type) -> Decode:
         return lambda value, sites: sites[value]
     if issubclass(kind, enum.Enum):
         return lambda value, _: kind(value)
-    if dataclasses.is_dataclass(kind):
-        return lambda value, sites: typing.cast("Callable[..., Any]", kind)(**decoded(kind, value, sites))
+    if issubclass(kind, Struct):
+        return lambda value, sites: kind(**decoded(kind, value, sites))
     return _plain((float, int) if kind is float else (kind,))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import json
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from torch_doctor import trace as t
 from torch_doctor.report.trace_blocks import Block, nested
@@ -131,7 +133,7 @@ def _trace_record(trace: t.Trace) -> dict[str, Any]:
 
 
 def _event_record(event: t.Event) -> dict[str, Any]:
-    fields = {field.name: getattr(event, field.name) for field in dataclasses.fields(event)}
+    fields = asdict(event)
     site, scope = fields.pop("site"), fields.pop("scope")
     guards = [{"branch": branch, "arm": arm} for branch, arm in sorted(fields.pop("guards"))]
     within = [_scope_record(each) for each in scope.chain()]
@@ -163,6 +165,6 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - any field of any event
         return sorted(value)
     if isinstance(value, (tuple, list)):
         return [_plain(each) for each in value]
-    if dataclasses.is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Struct):
+        return {name: _plain(field) for name, field in asdict(value).items()}
     return value

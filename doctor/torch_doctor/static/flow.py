@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_doctor.trace import Source
 
@@ -20,8 +22,7 @@ PART = -1
 _STRENGTH = {Source.UNKNOWN: 0, Source.NOISE: 1, Source.DATA: 2, Source.LOADER: 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Struct, frozen=True):
     """The history of a value, as numbers of trace events and objects.
 
     `forwards` are the forward events whose data is in it, `graph_forwards` those that gradients can still reach, `retained` the

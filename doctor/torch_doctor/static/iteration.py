@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import LoopKind
 
@@ -20,8 +21,7 @@ UNROLLED = 8
 """Items up to which a loop over known items is executed item by item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(Struct, frozen=True):
     """A loop's way: `item(number)` is what pass `number` (from 1) gets, `over` the user's words for what it goes through."""
 
     passes: int

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec.structs import replace
 
 from torch_doctor.trace.events.names import Names
 from torch_doctor.trace.scope import Branch, BranchKind, Scope

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from torch_doctor.trace.site import Site
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
+class Measured(Struct, frozen=True, kw_only=True):
     """A number that the run gave: `claim` says of what, `about` names the events that it belongs to by their index."""
 
     claim: str
@@ -20,8 +20,7 @@ class Measured:
     about: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandIn:
+class StandIn(Struct, frozen=True, kw_only=True):
     """Something that the script asked for, and what it got.
 
     `what` is how the script or torch calls it, `why` the reason why it cannot be had, `how` what is there instead.
@@ -40,16 +39,14 @@ class StandIn:
         return f"{self.how} instead of `{self.what}`{f' ({self.why})' if self.why else ''}"
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """A remark of the run about a place: what was refused, what is missing, which loop was ended early."""
 
     text: str
     site: Site | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """One frame of a traceback that belongs to the user's project."""
 
     site: Site
@@ -57,8 +54,7 @@ class Frame:
     line: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class End:
+class End(Struct, frozen=True, kw_only=True):
     """How the script ended.
 
     `how` is "end" (it ran to its end), "exit" (it left with `status`), "exception", "stopped" (the budget was spent),
@@ -73,8 +69,7 @@ class End:
     time: float = 0.0
 
 
-@dataclass(slots=True, kw_only=True)
-class Run:
+class Run(Struct, kw_only=True):
     """One run of the real script.
 
     `late` is the line that it was at when its time was over. `foreseen` are the forwards whose results go backward by the

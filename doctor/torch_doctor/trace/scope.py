@@ -6,6 +6,8 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from msgspec import Struct
+
 if TYPE_CHECKING:
     from torch_doctor.trace.site import Site
 
@@ -39,8 +41,7 @@ class Every(NamedTuple):
     holds: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Branch:
+class Branch(Struct, frozen=True):
     """A decision that the static witness could not make, with the test's site.
 
     `every` is there where the number of the batch alone decides, by what it leaves when it is divided.

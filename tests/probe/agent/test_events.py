@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +10,7 @@ import pytest
 
 import torch_doctor
 import torch_doctor_rules
+from tests.trace.events import required
 from torch_doctor.probe.agent import claims
 from torch_doctor.trace import EVENTS, TensorFact
 from torch_doctor.trace import claims as known_to_rules
@@ -18,6 +18,8 @@ from torch_doctor.trace import claims as known_to_rules
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
+
+    from msgspec import Struct
 
 AGENT = Path(torch_doctor.__file__).parent / "probe/agent"
 RULES = Path(torch_doctor_rules.__file__).parent
@@ -85,14 +87,10 @@ def written() -> Iterator[Written]:
 WRITTEN = list(dict.fromkeys(written()))  # a function in another is found twice
 
 
-def fields_of(kind: type) -> dict[str, bool]:
+def fields_of(kind: type[Struct]) -> dict[str, bool]:
     """The fields of a class, each with whether it has to be given."""
-    missing = dataclasses.MISSING
-    return {
-        each.name: each.default is missing and each.default_factory is missing
-        for each in dataclasses.fields(kind)
-        if each.name not in OF_THE_PROTOCOL
-    }
+    needed = required(kind)
+    return {name: name in needed for name in kind.__struct_fields__ if name not in OF_THE_PROTOCOL}
 
 
 def test_the_calls_are_found() -> None:

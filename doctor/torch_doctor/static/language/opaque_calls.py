@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from torch_doctor.static.flow import NONE, UNSEEN, blend
 from torch_doctor.static.language import containers, invocation, operators

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec.structs import replace
 
 from torch_doctor.static.values import Const, Either, Plain, Sequence, Tensor, Value, number_dtype, shapes
 from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Size

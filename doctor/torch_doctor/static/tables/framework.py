@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from torch_doctor.static.tables import words
 
@@ -25,8 +26,7 @@ Act: TypeAlias = Literal[
 """What a method does to the contract; loop: it runs all of it, on its own terms; opaque: it may do any of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Method:
+class Method(Struct, frozen=True):
     """What a call on an object of a framework does, beyond what its arguments say."""
 
     acts: tuple[Act, ...] = ()
@@ -35,8 +35,7 @@ class Method:
     # same: the one argument; arguments: all of them in order, alone where alone; context: a context manager
 
 
-@dataclass(frozen=True, slots=True)
-class Framework:
+class Framework(Struct, frozen=True):
     """What is known of one framework."""
 
     name: str

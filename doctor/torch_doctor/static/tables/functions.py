@@ -6,8 +6,10 @@ fft.html.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_doctor.static.tables import words
 from torch_doctor.trace.words import Kind, Source, Tri
@@ -15,8 +17,7 @@ from torch_doctor.trace.words import Kind, Source, Tri
 Result: TypeAlias = Literal["tensor", "plain", "tuple", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
+class Function(Struct, frozen=True):
     """What is known of one function or method."""
 
     result: Result = "tensor"  # plain: a Python number, string, list or array; tuple: of tensors; none: nothing

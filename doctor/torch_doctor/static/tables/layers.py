@@ -5,8 +5,9 @@ Source: https://docs.pytorch.org/docs/stable/nn.html and the page of each class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from torch_doctor.static.tables import words
 from torch_doctor.trace.words import Kind
@@ -16,8 +17,7 @@ RECURRENT = frozenset(f"torch.nn.{name}" for name in ("RNN", "LSTM", "GRU", "RNN
 Result: TypeAlias = Literal["tensor", "recurrent", "pair"]
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Struct, frozen=True):
     """A constructor argument that decides; it says yes when it exceeds `above`, or is a module that is so itself."""
 
     position: int  # counted from 0, without self
@@ -27,8 +27,7 @@ class Argument:
     beside: Argument | None = None  # only together with this one
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """What is known of one class of layers."""
 
     kind: Kind | None  # what its output's numbers mean; None: what its input's meant

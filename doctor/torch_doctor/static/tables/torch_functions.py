@@ -5,7 +5,7 @@ Sources: https://docs.pytorch.org/docs/stable/: torch.html, nn.functional.html, 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from torch_doctor.static import libraries
 from torch_doctor.static.tables import words

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from torch_doctor.static.values import ParameterValue, Tensor
 from torch_doctor.trace import GraphCut, LeafMade

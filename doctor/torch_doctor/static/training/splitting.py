@@ -6,8 +6,9 @@ some rows were left out otherwise. Where a split meets what was fitted on all th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import PART

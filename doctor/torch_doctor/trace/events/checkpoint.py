@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StateTaken(Event):
+class StateTaken(Event, frozen=True, kw_only=True):
     """`module.state_dict()`, whose tensors are the module's own, or with `alias` another name for the module itself.
 
     `name` is the module's name, `alias` the variable or attribute that keeps the best model by assigning the module.
@@ -31,8 +29,7 @@ class StateTaken(Event):
         return f"take the state of {quoted(self.name)}, whose tensors stay its own"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Saved(Event):
+class Saved(Event, frozen=True, kw_only=True):
     """Something was written by `torch.save`. `modules` are whole module objects inside it, `what` the argument's text.
 
     `names` says under which key of a dict each module lies ("" for the object itself); `buffer` is the number of the
@@ -60,8 +57,7 @@ class Saved(Event):
         return f"save {quoted(self.what)}{whole}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Loaded(Event):
+class Loaded(Event, frozen=True, kw_only=True):
     """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
 
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
@@ -83,8 +79,7 @@ class Loaded(Event):
         return f"load weights into {quoted(self.name)}" if self.module else f"load {quoted(self.name)} from a file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LoadMisused(Event):
+class LoadMisused(Event, frozen=True, kw_only=True):
     """What `load_state_dict` was given, or gave back, is not what it is taken for; `name` is whose weights were to be loaded.
 
     `result`: the class of what came back ("" where the source alone was read). `path`: a string came in the place of the
@@ -110,8 +105,7 @@ class LoadMisused(Event):
         return f"take what loading into {quoted(self.name)} returns for itself{fails}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RoundTripped(Event):
+class RoundTripped(Event, frozen=True, kw_only=True):
     """What `Saved` event `saved` wrote was read back into a fresh copy of the module: did it answer as the original?
 
     `difference` is the largest between two numbers of the outputs; `lost` names parameters and buffers that are other in

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LoopEntered(Event):
+class LoopEntered(Event, frozen=True, kw_only=True):
     """A loop begins; `over` is what it goes through, in the user's words."""
 
     loop: int
@@ -28,8 +26,7 @@ class LoopEntered(Event):
         return f"loop over {quoted(self.over)}{batches}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LoopIterated(Event):
+class LoopIterated(Event, frozen=True, kw_only=True):
     """A pass of the loop begins; `number` counts from 1. The static witness makes two passes where it cannot count them."""
 
     loop: int
@@ -39,15 +36,13 @@ class LoopIterated(Event):
         return f"pass {self.number}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LoopExited(Event):
+class LoopExited(Event, frozen=True, kw_only=True):
     """The loop is over."""
 
     loop: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CallEntered(Event):
+class CallEntered(Event, frozen=True, kw_only=True):
     """A project function is entered; `function_site` is its `def`."""
 
     function: str
@@ -57,15 +52,13 @@ class CallEntered(Event):
         return f"call {self.function}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CallExited(Event):
+class CallExited(Event, frozen=True, kw_only=True):
     """The function returned."""
 
     function: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GradModeEntered(Event):
+class GradModeEntered(Event, frozen=True, kw_only=True):
     """`no_grad`, `inference_mode`, `enable_grad`, `set_grad_enabled(...)` begins; `context` is its torch name."""
 
     context: str
@@ -75,8 +68,7 @@ class GradModeEntered(Event):
         return f"{short(self.context)}: {autograd(self.enabled)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GradModeExited(Event):
+class GradModeExited(Event, frozen=True, kw_only=True):
     """The context is left; `enabled` is what holds from here on."""
 
     context: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DatasetBuilt(Event):
+class DatasetBuilt(Event, frozen=True, kw_only=True):
     """A dataset that a loader reads, told when its first loader is built; `site` is where it was made.
 
     `class_name` is the library's dotted name, the bare name for the project's, and "" for lists, arrays and tensors.
@@ -45,16 +43,14 @@ class DatasetBuilt(Event):
         return f"read {short(self.class_name) or 'data'}{in_brackets(part for part in (style, order) if part)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reordered(Event):
+class Reordered(Event, frozen=True, kw_only=True):
     """Something was put in random order, or drawn from at random: nobody knows whether rows of a dataset."""
 
     def words(self, _: Names, /) -> str:
         return "put something in random order"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LoaderBuilt(Event):
+class LoaderBuilt(Event, frozen=True, kw_only=True):
     """A data loader was constructed over `dataset` (0 when it is not known which).
 
     `shuffle` and `drop_last` as they hold, given or by default; None when not known. `explicit`: the call itself gives
@@ -94,8 +90,7 @@ class LoaderBuilt(Event):
         return f"build a data loader{over}{in_brackets(traits)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowMoved(Event):
+class RowMoved(Event, frozen=True, kw_only=True):
     """The dataset of class `class_name` moves tensors to the GPU, at `site`, while it makes a row for a loader.
 
     `loader_site` is where that was constructed, with so many `workers` (None: not known). `times` is how often it was seen
@@ -111,8 +106,7 @@ class RowMoved(Event):
         return f"rows of {self.class_name or 'a dataset'} are moved to the GPU, in {self.workers} worker processes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EpochSet(Event):
+class EpochSet(Event, frozen=True, kw_only=True):
     """`sampler.set_epoch(...)`: the next pass gets an order of its own; `sampler` is 0 where it is not known which."""
 
     sampler: int
@@ -121,8 +115,7 @@ class EpochSet(Event):
         return "tell a sampler its epoch"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowsDrawn(Event):
+class RowsDrawn(Event, frozen=True, kw_only=True):
     """A pass over a distributed sampler began: `rows` are the first that this process is to read, `count` all of them.
 
     Only the probe writes it.
@@ -136,8 +129,7 @@ class RowsDrawn(Event):
         return f"a sampler gives {self.count} rows, from row {', '.join(map(str, self.rows[:3]))} on"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BatchTaken(Event):
+class BatchTaken(Event, frozen=True, kw_only=True):
     """A loop got its next batch from `loader` (0 when it is not known which)."""
 
     loader: int
@@ -147,8 +139,7 @@ class BatchTaken(Event):
         return f"take a batch from {quoted(self.name)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fitted(Event):
+class Fitted(Event, frozen=True, kw_only=True):
     """Something was fitted on rows of which none were left out in sight: an estimator, or a statistic that normalises them.
 
     `function` is the estimator's dotted name, "statistic" for a mean, a maximum and the like. `name` is the user's text.
@@ -162,8 +153,7 @@ class Fitted(Event):
         return f"fit {what} on rows{in_brackets([self.name])}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RowsSplit(Event):
+class RowsSplit(Event, frozen=True, kw_only=True):
     """Rows were split into parts, by the function `by` ("slices" where they were sliced on both sides of one bound).
 
     `fits` are the `Fitted` events that saw the rows of all parts, and whose result is in at least one of them.
@@ -176,8 +166,7 @@ class RowsSplit(Event):
         return f"split rows by {self.by.rpartition('.')[2]}{in_brackets(['fitted on before'] * bool(self.fits))}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MemoryChanged(Event):
+class MemoryChanged(Event, frozen=True, kw_only=True):
     """An array whose memory a tensor has was changed in place, and the tensor was used later: `site` is the change.
 
     `name` is the array in the user's words. `shared_at` is where the tensor was made of it, `used_at` the use. The probe,
@@ -195,8 +184,7 @@ class MemoryChanged(Event):
         return f"change {quoted(self.name)} in place, whose memory a tensor has"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PixelsGiven(Event):
+class PixelsGiven(Event, frozen=True, kw_only=True):
     """The model `module`, `name`, was called with pictures in numbers from 0 to 255, and its first layer got them so.
 
     `documented`: it comes from a library that says that it takes other numbers. `read_at` is where the pictures were read,
@@ -213,8 +201,7 @@ class PixelsGiven(Event):
         return f"give {quoted(self.name)} pictures in numbers from 0 to 255"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WorkersAlike(Event):
+class WorkersAlike(Event, frozen=True, kw_only=True):
     """The worker processes of a loader draw the same random numbers for their rows; `site` is what makes them.
 
     `cause` is "generator" for one that the dataset, of class `class_name`, holds, "seed" for a constant that a

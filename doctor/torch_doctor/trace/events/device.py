@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Moved(Event):
+class Moved(Event, frozen=True, kw_only=True):
     """`.to(...)`, `.cuda()`, `.cpu()`, ...; `module` is 0 for a tensor; `used` is False when the result is dropped.
 
     `device` is the type of the device it goes to, `dtype` the dtype it gets, "" where it gets none or that is not known.
@@ -37,8 +35,7 @@ class Moved(Event):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MoveLost(Event):
+class MoveLost(Event, frozen=True, kw_only=True):
     """A tensor on the CPU was moved to `device` ("": not known to which) by a statement that drops the result.
 
     `elements` counts its numbers (0: not known).
@@ -52,8 +49,7 @@ class MoveLost(Event):
         return f"move {quoted(self.name)} to {self.device or 'a device'}; the result is dropped, and the tensor stays"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DevicesMet(Event):
+class DevicesMet(Event, frozen=True, kw_only=True):
     """An operation, at `site`, got a tensor on the CPU and one on the GPU, and takes only one device.
 
     `operation` is its name, `loss` whether it is a loss. `elements` counts the numbers of the tensor on the CPU (0: not
@@ -82,8 +78,7 @@ class DevicesMet(Event):
         return f"{self.operation} gets {numbers} on the CPU beside some on the GPU"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DevicesAgreed(Event):
+class DevicesAgreed(Event, frozen=True, kw_only=True):
     """A forward or a loss, or a move that nothing came of, at `site`, had all its tensors on the GPU, each of `times` times.
 
     Of a forward also the first parameter. `tensors` is how many these were.
@@ -96,8 +91,7 @@ class DevicesAgreed(Event):
         return f"{self.times} times all {self.tensors} tensors are on the GPU"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class DevicesDiffer(Event):
+class DevicesDiffer(Event, frozen=True, kw_only=True):
     """A copy of the module `module`, called `name` at `site`, answers otherwise on the GPU than on the CPU.
 
     `elements` of its numbers differ by more than is allowed, by `largest` at most, where `allowed` is.
@@ -114,8 +108,7 @@ class DevicesDiffer(Event):
         return f"`{self.name}` on the CPU and on the GPU: {self.elements} numbers differ, by up to {self.largest:.4g}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Wrapped(Event):
+class Wrapped(Event, frozen=True, kw_only=True):
     """A module was wrapped for training in several processes or on several devices, by `wrapper` (its torch name)."""
 
     module: int
@@ -126,8 +119,7 @@ class Wrapped(Event):
         return f"wrap {quoted(self.name)} in {short(self.wrapper)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GradientsSeen(Event):
+class GradientsSeen(Event, frozen=True, kw_only=True):
     """The gradients with which an optimizer is about to step a module that is wrapped for several processes.
 
     `gradients` holds parameters by name, those of a large model in part, each with some numbers of its gradient, at the same
@@ -143,8 +135,7 @@ class GradientsSeen(Event):
         return f"{len(self.gradients)} gradients are about to be applied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Exchanged(Event):
+class Exchanged(Event, frozen=True, kw_only=True):
     """The script itself called `function` (its torch name), which sends `numbers` numbers between processes.
 
     Only the probe writes it.
@@ -157,8 +148,7 @@ class Exchanged(Event):
         return f"{self.numbers} numbers go through {self.function}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WriterBuilt(Event):
+class WriterBuilt(Event, frozen=True, kw_only=True):
     """A writer of logs was made; `shared`: its directory is the same in every process of a distributed run.
 
     `file` is the directory, where a run shows it.
@@ -172,8 +162,7 @@ class WriterBuilt(Event):
         return f"build the writer {quoted(self.name)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AutocastEntered(Event):
+class AutocastEntered(Event, frozen=True, kw_only=True):
     """`torch.autocast` begins: what runs on this type of `device` computes in `dtype` (torch's name; "": not known).
 
     `within` is the module whose forward enters it, 0 outside of any.
@@ -189,24 +178,21 @@ class AutocastEntered(Event):
         return f"autocast{' to ' * bool(where)}{where}{', switched off' * (self.enabled is False)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AutocastExited(Event):
+class AutocastExited(Event, frozen=True, kw_only=True):
     """The autocast that was entered last is left."""
 
     def words(self, _: Names, /) -> str:
         return "end of autocast"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClockRead(Event):
+class ClockRead(Event, frozen=True, kw_only=True):
     """The wall clock is read."""
 
     def words(self, _: Names, /) -> str:
         return "read the clock"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Timed(Event):
+class Timed(Event, frozen=True, kw_only=True):
     """Two readings of a clock, the `ClockRead` events `first` and `last`, are subtracted.
 
     `waits`: something was called between them that may wait for the GPU. `copies`: something was copied to a device, and
@@ -222,8 +208,7 @@ class Timed(Event):
         return f"measure a time{', in which something may wait for the GPU' * self.waits}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OutdatedUsed(Event):
+class OutdatedUsed(Event, frozen=True, kw_only=True):
     """Something that has a successor in torch was named: a function, a class, an attribute, an argument.
 
     `api` is its torch name, `name` the user's expression, `instead` what takes its place since version `since` of torch.

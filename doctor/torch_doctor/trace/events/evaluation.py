@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModeSet(Event):
+class ModeSet(Event, frozen=True, kw_only=True):
     """`module.train()` (`training` True) or `eval()` (False); None when the argument is not known.
 
     `whole` is False when the call went to a part of a bigger module (`model.backbone.eval()`).
@@ -35,8 +33,7 @@ class ModeSet(Event):
         return f"switch {quoted(self.name)} to {mode}{'' if self.whole else ' (a part of a model)'}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stored(Event):
+class Stored(Event, frozen=True, kw_only=True):
     """A tensor without a graph, with the data of these forwards in it, was put where it may be found again.
 
     An attribute, an item of something that is no list or dict, or written into a tensor that is there already.
@@ -48,8 +45,7 @@ class Stored(Event):
         return "store a result without a graph"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Summed(Event):
+class Summed(Event, frozen=True, kw_only=True):
     """`holder += something`, in a loop, or `sum(holder)`, with `at_once`.
 
     `started` is where the holder was set to zero, None where that is not known. `carries` are the `Summed` events whose
@@ -69,8 +65,7 @@ class Summed(Event):
         return f"add to {quoted(self.holder)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Meaned(Event):
+class Meaned(Event, frozen=True, kw_only=True):
     """The mean of all that is in a tensor was taken, in a loop; `value` is the tensor."""
 
     value: TensorFact
@@ -79,8 +74,7 @@ class Meaned(Event):
         return f"mean of {self.value.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Steered(Event):
+class Steered(Event, frozen=True, kw_only=True):
     """A number decides what happens: it is compared, or a scheduler is given it; `sums` are the events surely in it."""
 
     sums: frozenset[int]
@@ -89,8 +83,7 @@ class Steered(Event):
         return "a sum or an average decides what happens"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Averaged(Event):
+class Averaged(Event, frozen=True, kw_only=True):
     """A sum was divided: `name` is the expression, `sums` the `Summed` events that are surely in the dividend.
 
     `length` is the object whose length it was divided by, a loader or what it reads for one; 0 where it is none. `by` are
@@ -108,8 +101,7 @@ class Averaged(Event):
         return f"divide a sum: {quoted(self.name)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reevaluated(Event):
+class Reevaluated(Event, frozen=True, kw_only=True):
     """One batch of the `Forward` event `forward` was evaluated a second time, on a copy of the module.
 
     `first` and `second` are the mean of each answer (the losses, where a loss follows), `difference` is the largest

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace.events.wording import in_brackets, quoted
 from torch_doctor.trace.words import Kind, Source, Tri
@@ -20,8 +21,7 @@ Trail = tuple[tuple["Site", str], ...]
 NO_EVENTS: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TensorFact:
+class TensorFact(Struct, frozen=True, kw_only=True):
     """What is known of a tensor where an event used it.
 
     `made_at` is where it got its kind (the softmax call for probabilities), `made_by` the torch name of what gave it (e.g.
@@ -66,8 +66,7 @@ class TensorFact:
         return "[" + ", ".join("?" if size is None else str(size) for size in self.shape or ("...",)) + "]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Event:
+class Event(Struct, frozen=True, kw_only=True, eq=False):
     """Something that happened at `site`, within `scope`, behind `guards`; `index` is its place in the trace."""
 
     site: Site

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Retention
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Retained(Event):
+class Retained(Event, frozen=True, kw_only=True):
     """A value was put where it outlives the statement: a running sum, a container, an attribute.
 
     `holder` is the user's name for it; `carries` are the `Retained` events whose values the holder already had inside: when one
@@ -34,8 +32,7 @@ class Retained(Event):
         return f"retain {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Logged(Event):
+class Logged(Event, frozen=True, kw_only=True):
     """A value went to a sink: something that formats, plots or collects what it is given.
 
     `sink` is its canonical name, `name` the user's expression for it. `keeps`: it adds up or collects the very value it gets.
@@ -52,8 +49,7 @@ class Logged(Event):
         return f"log {self.value.words()} to {self.sink}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MemoryGrew(Event):
+class MemoryGrew(Event, frozen=True, kw_only=True):
     """Graphs stayed alive from pass to pass: `alive` of them after `passes` passes, `size` bytes behind each.
 
     `site` is the line that keeps them where that is known, else the one that made them; `holder` is what holds them.

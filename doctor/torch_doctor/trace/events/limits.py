@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GaveUp(Event):
+class GaveUp(Event, frozen=True, kw_only=True):
     """The witness stopped looking here (`reason`: a budget, recursion, source that it could not read)."""
 
     reason: str
@@ -22,8 +20,7 @@ class GaveUp(Event):
         return f"not followed any further: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Escaped(Event):
+class Escaped(Event, frozen=True, kw_only=True):
     """Something escaped: into a call that could not be followed, or to a caller that nobody can see.
 
     Whoever got it may have done anything a training loop does: `optimizers` may have been stepped or cleared, `modules`
@@ -46,12 +43,11 @@ class Escaped(Event):
         return f"return {things}" if self.returned else f"let {things} escape to {quoted(self.to)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Owned(Event):
+class Owned(Event, frozen=True, kw_only=True):
     """`framework` owns the loop from here: what it does by itself is written as if the script had done it."""
 
     framework: str
-    details: tuple[str, ...] = field(default=())
+    details: tuple[str, ...] = ()
 
     def words(self, _: Names, /) -> str:
         return f"{self.framework} owns the loop{in_brackets(self.details)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
@@ -16,8 +15,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LossBuilt(Event):
+class LossBuilt(Event, frozen=True, kw_only=True):
     """A loss module of torch (`loss`, its torch name) was constructed, spelled `name`.
 
     `given` are the tensors that went where its constructor takes settings, which is every place but those of weights.
@@ -36,8 +34,7 @@ class LossBuilt(Event):
         return f"build the loss {short(self.loss)}{in_brackets(given)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LossCalled(Event):
+class LossCalled(Event, frozen=True, kw_only=True):
     """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
 
     `raised` is what torch said, where it refused. `reduction` is how the losses of single elements were summed up: "mean",
@@ -62,8 +59,7 @@ class LossCalled(Event):
         return f"loss {quoted(self.name)}{traits} gets {self.input.words()}{target}{refused}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Normalised(Event):
+class Normalised(Event, frozen=True, kw_only=True):
     """A softmax, log-softmax or softmin (`function`, its torch name) over a dimension of this `size` (0: not known).
 
     `site` is where its result got its kind: the call, or the construction of the layer in a container. `dim` is the
@@ -80,8 +76,7 @@ class Normalised(Event):
         return f"{short(self.function)} over {self.size or f'dimension {self.dim}'} of {self.input.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ranked(Event):
+class Ranked(Event, frozen=True, kw_only=True):
     """An argmax, a top-k or a maximum (`function`, its torch name) was taken along the dimension `dim` of `input`."""
 
     function: str
@@ -92,8 +87,7 @@ class Ranked(Event):
         return f"{short(self.function)} along dimension {self.dim} of {self.input.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Compared(Event):
+class Compared(Event, frozen=True, kw_only=True):
     """What a `Ranked` event (its number, `chosen`) chose was compared with `target`, whether they are equal."""
 
     chosen: int
@@ -103,8 +97,7 @@ class Compared(Event):
         return f"compare what was chosen with {self.target.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LogTaken(Event):
+class LogTaken(Event, frozen=True, kw_only=True):
     """A logarithm (`function`, its torch name) was taken of values of a known kind."""
 
     function: str
@@ -114,8 +107,7 @@ class LogTaken(Event):
         return f"take the logarithm of {self.input.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Broadcast(Event):
+class Broadcast(Event, frozen=True, kw_only=True):
     """A difference of two tensors of different shapes, which were stretched to match; a loss made of it went backward.
 
     `name` is the user's expression.
@@ -129,8 +121,7 @@ class Broadcast(Event):
         return f"the difference {quoted(self.name)} stretches {self.left.size()} and {self.right.size()} to match"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Overwritten(Event):
+class Overwritten(Event, frozen=True, kw_only=True):
     """A variable or attribute, `name`, that was just called got the call's result: `criterion = criterion(out, y)`.
 
     `site` is the assignment. `loss` is the torch name of the loss that was in it ("" for any other callable), `result` what

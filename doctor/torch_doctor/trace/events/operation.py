@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SettingSet(Event):
+class SettingSet(Event, frozen=True, kw_only=True):
     """A switch of the whole process was set; leaving the context that set it sets it again.
 
     `setting` is its dotted torch name, or the name of the environment variable; `name` the user's text. `value` is None
@@ -31,8 +29,7 @@ class SettingSet(Event):
         return f"switch {quoted(self.setting)} {value}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Seeded(Event):
+class Seeded(Event, frozen=True, kw_only=True):
     """A source of random numbers was given a seed, or may have been: `function` is what was called."""
 
     function: str
@@ -41,8 +38,7 @@ class Seeded(Event):
         return f"seed random numbers with {quoted(self.function)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FiniteChecked(Event):
+class FiniteChecked(Event, frozen=True, kw_only=True):
     """Something was tested for NaN or Inf, or may have been: `function` is what was called."""
 
     function: str
@@ -51,16 +47,14 @@ class FiniteChecked(Event):
         return f"look for NaN or Inf with {quoted(self.function)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RunAsScript(Event):
+class RunAsScript(Event, frozen=True, kw_only=True):
     """`if __name__ == "__main__":`, where the file is run and not imported."""
 
     def words(self, _: Names, /) -> str:
         return "the file is run as a script"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ValueRead(Event):
+class ValueRead(Event, frozen=True, kw_only=True):
     """The numbers of a tensor became Python's, in a loop: whoever reads those of a tensor on a GPU waits until they are there.
 
     `how` is what reads them: the method (`item`, `tolist`, `cpu`), the function (`float`, `print`, ...), or `format`.
@@ -76,8 +70,7 @@ class ValueRead(Event):
         return f"read the numbers of {quoted(self.name)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Unreadable(Event):
+class Unreadable(Event, frozen=True, kw_only=True):
     """The source, or one cell of it, is not valid Python; `reason` is the parser's own word."""
 
     reason: str

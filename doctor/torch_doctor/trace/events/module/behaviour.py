@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ForwardByName(Event):
+class ForwardByName(Event, frozen=True, kw_only=True):
     """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
 
     It says so beside the `Forward` of a whole module. `within` is the module whose `forward` or construction the call lies
@@ -33,8 +31,7 @@ class ForwardByName(Event):
         return f"call `forward` of {quoted(self.name)} by name{around}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BuiltInForward(Event):
+class BuiltInForward(Event, frozen=True, kw_only=True):
     """A layer with something to train, or a parameter, was made while the module `owner` was called, and used there.
 
     `site` is the construction, `used_at` the use. `registered`: it became part of a module, and another one comes with the next
@@ -53,8 +50,7 @@ class BuiltInForward(Event):
         return f"build {short(self.class_name)} in the forward of {short(self.owner_class)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class FunctionalDropout(Event):
+class FunctionalDropout(Event, frozen=True, kw_only=True):
     """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
 
     `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
@@ -72,8 +68,7 @@ class FunctionalDropout(Event):
         return f"{short(self.function)} in the forward of {short(self.owner_class)}, whatever its mode is"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModeMethod(Event):
+class ModeMethod(Event, frozen=True, kw_only=True):
     """A module's class, `class_name`, defines `train` or `eval` itself; `site` is the `def`.
 
     torch calls `train(mode)` and `eval()`. `needs` are the arguments that such a call leaves out and that have no default;
@@ -95,8 +90,7 @@ class ModeMethod(Event):
         return f"{self.class_name} has a `{self.method}` of its own{in_brackets(traits)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ConstantWeights(Event):
+class ConstantWeights(Event, frozen=True, kw_only=True):
     """All weights of a layer were set to one number, `value` (None: not known which).
 
     `site` is the initialisation, for the probe the layer's construction, which is `built_at`. `identical`: its units get
@@ -117,8 +111,7 @@ class ConstantWeights(Event):
         return f"all weights of {short(self.class_name)} are {value}{in_brackets(['its units stay identical'] * self.identical)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class UnitsSeen(Event):
+class UnitsSeen(Event, frozen=True, kw_only=True):
     """The units of one activation (`made_by`, e.g. `torch.nn.ReLU`) over all training batches.
 
     A unit is an entry of the last dimension (a channel, for images). `dead` of `units` were zero in all of `rows` rows in
@@ -136,8 +129,7 @@ class UnitsSeen(Event):
         return f"{self.dead} of {self.units} units were zero in all {self.rows} rows"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OutputConstant(Event):
+class OutputConstant(Event, frozen=True, kw_only=True):
     """A module gave the same output for rows and batches that differ; `site` is its last call.
 
     Only the probe writes it.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import Event
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ModuleBuilt(Event):
+class ModuleBuilt(Event, frozen=True, kw_only=True):
     """A module was constructed. `site` is the construction, `class_site` the project's class and `init_site` its `def __init__`.
 
     `class_name` is `torch.nn.Linear` for torch's own and the bare name for the project's. `sensitive`: it or something in
@@ -53,8 +51,7 @@ class ModuleBuilt(Event):
         return f"build {short(self.class_name)}{in_brackets(traits)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Registered(Event):
+class Registered(Event, frozen=True, kw_only=True):
     """`child`, a module or parameter, became part of `owner`: by attribute, container, `add_module`, `setattr`."""
 
     owner: int
@@ -65,8 +62,7 @@ class Registered(Event):
         return f"register `{self.name}` in {names.things([self.owner])}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Unregistered(Event):
+class Unregistered(Event, frozen=True, kw_only=True):
     """A plain container with modules or parameters became the attribute `name` of the module `owner`.
 
     `site` is the container's assignment (its creation, where a function returned it). `container`: "list", "dict", "tuple"
@@ -96,8 +92,7 @@ class Unregistered(Event):
         return f"keep {len(self.members)} {what} in {where}: {fate}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Repeated(Event):
+class Repeated(Event, frozen=True, kw_only=True):
     """A list holds one module several times: `[layer] * n`, `[layer for _ in range(n)]`; `site` is the expression.
 
     `name` is the element as it is spelled there, `times` how often it is in the list (0: not known), `elements` how many
@@ -120,8 +115,7 @@ class Repeated(Event):
         return f"list {short(self.class_name)} {quoted(self.name)} {often}, the same one each time"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LayerRegistered(Event):
+class LayerRegistered(Event, frozen=True, kw_only=True):
     """The module `owner` has a layer under `name`; `site` is the assignment in its class, `owner_class`.
 
     `reached`: the layer ran, or its parameters were used. The static witness writes only those that are not: nothing in
@@ -144,8 +138,7 @@ class LayerRegistered(Event):
         return f"{short(self.class_name)} {quoted(self.name)} of {self.owner_class} {reached}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ParameterMoved(Event):
+class ParameterMoved(Event, frozen=True, kw_only=True):
     """The module `owner` keeps, as its attribute `name`, what a move to a device made of an `nn.Parameter`.
 
     It is no parameter as soon as the move is real. `elements` counts its numbers (0: not known).
@@ -160,8 +153,7 @@ class ParameterMoved(Event):
         return f"keep a moved parameter as {quoted(f'self.{self.name}')} of {short(self.owner_class)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PlainTensorUsed(Event):
+class PlainTensorUsed(Event, frozen=True, kw_only=True):
     """A tensor that the module `owner` keeps as its plain attribute `name` was computed with in a forward, or returned.
 
     `site` is the attribute's assignment in the constructor, `used_at` the use. The tensor has dimensions, was put on no device

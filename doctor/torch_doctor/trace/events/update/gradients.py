@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Forward(Event):
+class Forward(Event, frozen=True, kw_only=True):
     """A whole module was called (calls inside its `forward` are not events of their own).
 
     `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
@@ -51,8 +49,7 @@ class Forward(Event):
         return f"forward {what}: {', '.join(traits)} → {self.output.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Backward(Event):
+class Backward(Event, frozen=True, kw_only=True):
     """Gradients were computed. `modules` are those whose parameters got some; `whole` is False when there may be others.
 
     `forwards` are the `Forward` events whose data went into the loss, `retained` the `Retained` events it contains. `through` says
@@ -97,8 +94,7 @@ class Backward(Event):
         return f"{start}: gradients for {reached}{in_brackets(traits)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ZeroGrad(Event):
+class ZeroGrad(Event, frozen=True, kw_only=True):
     """Gradients were cleared: by the optimizer, the module, or by hand (`p.grad = None`, `p.grad.zero_()`).
 
     `target` is the optimizer or module (0 by hand), `modules` those whose gradients are gone, `whole` False when there may
@@ -114,8 +110,7 @@ class ZeroGrad(Event):
         return f"zero_grad {quoted(self.name)}: clears {names.things(self.modules, whole=self.whole)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Clipped(Event):
+class Clipped(Event, frozen=True, kw_only=True):
     """Gradients of `modules` were clipped, by `function`; `whole` is False when there may be others.
 
     `name` is the user's text of the call. `managed`: the framework that does it unscales them first where they are scaled.
@@ -136,8 +131,7 @@ class Clipped(Event):
         return f"clip the gradients of {names.things(self.modules, whole=self.whole)} ({short(self.function)})"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GraphCut(Event):
+class GraphCut(Event, frozen=True, kw_only=True):
     """The graph of `value`, which gradients could go through to a forward, ended here.
 
     `how` is the last word of what did it: `detach`, `data`, `item`, `numpy`, `float`, `argmax`, `tensor`, `Variable`, ...,
@@ -151,8 +145,7 @@ class GraphCut(Event):
         return f"{quoted(self.how)} ends the graph of {self.value.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LeafMade(Event):
+class LeafMade(Event, frozen=True, kw_only=True):
     """What was computed, and has lost its graph, requires gradients from here on: `value`, now the tensor `leaf`."""
 
     leaf: int
@@ -162,8 +155,7 @@ class LeafMade(Event):
         return f"require gradients of {self.value.words()}, as if nothing had come before it"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GradFlagSet(Event):
+class GradFlagSet(Event, frozen=True, kw_only=True):
     """An attribute that speaks of gradients was set where torch does not read it: on a tensor, or on a whole module.
 
     `name` is the target as the user wrote it, `attribute` its last word, `of` what it belongs to: "tensor" (also one that
@@ -179,8 +171,7 @@ class GradFlagSet(Event):
         return f"set {quoted(self.name)} of a {self.of}, which torch does not read"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NotCalled(Event):
+class NotCalled(Event, frozen=True, kw_only=True):
     """A method was named as a statement, or a context class was entered, without being called.
 
     `name` is the expression, `method` the method's name, `of` what it belongs to: "optimizer", "tensor", "module",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted, short
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OptimizerBuilt(Event):
+class OptimizerBuilt(Event, frozen=True, kw_only=True):
     """An optimizer took parameters: those of `modules`; `whole` is False when there may be others.
 
     `remembers`: it keeps something from step to step, as momentum; plain SGD does not.
@@ -34,8 +34,7 @@ class OptimizerBuilt(Event):
         return f"build optimizer {short(self.class_name)} over {names.things(self.modules, whole=self.whole)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OptimizerRestored(Event):
+class OptimizerRestored(Event, frozen=True, kw_only=True):
     """An optimizer was given the state of another, or of a checkpoint."""
 
     optimizer: int
@@ -44,8 +43,7 @@ class OptimizerRestored(Event):
         return f"give {names.things([self.optimizer], nothing='an optimizer')} a state"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Stepped(Event):
+class Stepped(Event, frozen=True, kw_only=True):
     """`optimizer.step()`, or an update by hand (`manual`, optimizer 0). `modules` are those whose parameters moved.
 
     `whole` is False when there may be others. `closure`: the closure it was given ran (and its events precede this one).
@@ -74,8 +72,7 @@ class Stepped(Event):
         return f"step {quoted(self.name)}: updates {names.things(self.modules, whole=self.whole)}{in_brackets(traits)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScalerBuilt(Event):
+class ScalerBuilt(Event, frozen=True, kw_only=True):
     """A gradient scaler was constructed."""
 
     scaler: int
@@ -85,8 +82,7 @@ class ScalerBuilt(Event):
         return f"build a gradient scaler{' (switched off)' if self.enabled is False else ''}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScalerUpdated(Event):
+class ScalerUpdated(Event, frozen=True, kw_only=True):
     """`scaler.update()`."""
 
     scaler: int
@@ -95,8 +91,7 @@ class ScalerUpdated(Event):
         return "update the gradient scaler"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Unscaled(Event):
+class Unscaled(Event, frozen=True, kw_only=True):
     """`scaler.unscale_(optimizer)`; `optimizer` is 0 where it is not known."""
 
     scaler: int
@@ -106,8 +101,7 @@ class Unscaled(Event):
         return f"unscale the gradients of {names.things([self.optimizer])}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class Count(Struct, frozen=True, kw_only=True):
     """A number of passes or steps.
 
     `number` is None where it is not known, `text` the user's expression. Counts of the same `quantity` are equal, whatever it
@@ -129,8 +123,7 @@ class Count:
         return self.text or ("an unknown number" if self.number is None else f"{self.number:,}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SchedulerBuilt(Event):
+class SchedulerBuilt(Event, frozen=True, kw_only=True):
     """A learning-rate scheduler was constructed on `optimizer`; `resumes`: it was told at which epoch it begins."""
 
     scheduler: int
@@ -145,8 +138,7 @@ class SchedulerBuilt(Event):
         return f"build scheduler {short(self.class_name)} on {names.things([self.optimizer])}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SchedulerStepped(Event):
+class SchedulerStepped(Event, frozen=True, kw_only=True):
     """`scheduler.step()`. `explicit`: it was given an argument, as an epoch's number or a metric, that says where to go.
 
     `metric` is the number that it was given, where the run saw one.
@@ -162,8 +154,7 @@ class SchedulerStepped(Event):
         return f"step scheduler {quoted(self.name)}{' (with an argument)' if self.explicit else ''}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScheduleCounted(Event):
+class ScheduleCounted(Event, frozen=True, kw_only=True):
     """The schedule of `scheduler` is so many steps long.
 
     They are the steps after which it is over (`T_max`, `total_steps`, the last milestone), or after which it falls again
@@ -178,8 +169,7 @@ class ScheduleCounted(Event):
         return f"the schedule is {self.length.words()} steps long"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LoopCounted(Event):
+class LoopCounted(Event, frozen=True, kw_only=True):
     """A loop counts its passes: `range(epochs)` in its header, which `site` is a part of, makes so many `passes`."""
 
     passes: Count
@@ -188,8 +178,7 @@ class LoopCounted(Event):
         return f"count to {self.passes.words()}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ParameterSeen(Event):
+class ParameterSeen(Event, frozen=True, kw_only=True):
     """What became of one trainable parameter; written when the run ends.
 
     `site` is where the module that owns it was built (the parameter itself, where it has a site of its own). `module` is
@@ -225,8 +214,7 @@ class ParameterSeen(Event):
         return f"parameter `{self.name}`: {self.nonzero} of {self.backwards} backward passes gave it a gradient, {fate}{owned}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class NonFinite(Event):
+class NonFinite(Event, frozen=True, kw_only=True):
     """The first value that is not finite; `site` is the line that made it, for one born in backward its forward's.
 
     `what` is "batch", "activation", "loss", "gradient" or "parameter", `name` what it is called, `value` "nan" or "inf",

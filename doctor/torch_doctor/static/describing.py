@@ -27,9 +27,8 @@ def fact(value: Value, name: str = "") -> TensorFact:
         return TensorFact(**common)  # type: ignore[arg-type]  # the fields' types are those of the class
     return TensorFact(
         kind=known.kind,
-        made_at=known.made_at,
-        made_by=known.made_by,
-        trail=known.trail,
+        made_at=known.origin.site,
+        made_by=known.origin.operation,
         scalar=known.scalar,
         **common,  # type: ignore[arg-type]  # as above
     )
@@ -42,5 +41,5 @@ def agreed(value: Either) -> Tensor | None:
     if isinstance(first, Tensor) and all(isinstance(t, Tensor) and t.kind is first.kind for t in tensors):
         if all(isinstance(t, Tensor) and t.scalar is first.scalar for t in tensors):
             return first
-        return Tensor(first.flow, first.kind, first.made_at, first.made_by, first.trail)
+        return Tensor(first.flow, first.kind, first.origin)
     return None

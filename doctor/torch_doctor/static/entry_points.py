@@ -9,7 +9,7 @@ from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
 from torch_doctor.static.training import forwards, framework_loops, roles
 from torch_doctor.static.values import (
-    NEW,
+    BUILT,
     NOWHERE,
     Bound,
     Call,
@@ -94,8 +94,8 @@ def _outside(executor: Run) -> None:
 def _moved(executor: Run) -> None:
     """Callers out of sight may have moved every module."""
     for thing in executor.objects.of(Module):
-        if thing.fact(Fact.PLACE) is NEW:
-            executor.heap.set(thing.facts, Fact.PLACE, NOWHERE)
+        if thing.fact(Fact.ORIGIN) is BUILT:
+            executor.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
 
 
 def _arguments(executor: Run, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:

@@ -46,7 +46,7 @@ def _assign(run: Run, node: p.Assign) -> bool:
         observe(run, node, value)
     for target in node.targets:
         named = roles.named(run, value, target, node.value)
-        if isinstance(target, p.Name) and isinstance(named, Tensor) and named.made_by in JOINS:
+        if isinstance(target, p.Name) and isinstance(named, Tensor) and named.origin.operation in JOINS:
             named = _concatenated(run, node, target, named)
         targets.bind(run, target, named, node)
     return True

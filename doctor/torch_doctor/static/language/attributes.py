@@ -88,9 +88,9 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
             read = Making(name, (value,)) if name in ("dtype", "device") else None
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
-            return Unknown(value.flow.cut(), value.holds, place=value.place)
+            return Unknown(value.flow.cut(), value.holds, origin=value.origin)
         flow = value.flow if known is not None else value.flow.part(name)
-        return UnknownAttribute(value, name, flow, places.part(value.place))
+        return UnknownAttribute(value, name, flow, places.part(value.origin))
     if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same
         return Unknown(value.flow, held((value,)), (".", (".", ("object", value.of.id), value.name), name))
     return Unknown(value.flow, held((value,)))
@@ -112,7 +112,7 @@ def _of_tensor(run: Run, value: Tensor, name: str, node: p.Node) -> Value:
         return Method(value, name)
     if name == "is_cuda" and all(place.device == CPU for _, place in places.options(run, places.of(value))):
         return Const(value=False)
-    if name == "requires_grad" and value.made is not None:
+    if name == "requires_grad" and value.origin.fresh and value.flow.graph is not True:
         return Const(value=False)
     if name == "requires_grad" and (value.flow.graph is True or value.flow.graph is run.grad is False):
         return Const(value.flow.graph)

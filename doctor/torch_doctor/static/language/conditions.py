@@ -234,7 +234,7 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         cross_device.together(run, op, (left, right), node)
         flow = cuts.cut(run, blend((left.flow, right.flow)), None, op, node)
         made = plain_tensors.combined(run, op, (left, right), node)
-        return Tensor(flow, made=made, place=places.result(run, (left, right))), negated
+        return Tensor(flow, origin=places.result(run, (left, right)) if made is None else made), negated
     return Plain(compound(op, symbol_of(left), symbol_of(right))), negated
 
 

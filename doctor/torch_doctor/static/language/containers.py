@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
-from torch_doctor.static.measuring import making, measured
-from torch_doctor.static.training import module_parts, places
+from torch_doctor.static.measuring import making
+from torch_doctor.static.training import module_parts, places, plain_tensors
 from torch_doctor.static.values import (
     Call,
     Const,
@@ -73,12 +73,12 @@ def _of_value(_: Run, value: Value) -> Value:
 
 
 def _of_unknown(_: Run, value: Unknown) -> Value:
-    return Unknown(value.flow, held((value,)), place=places.part(value.place))
+    return Unknown(value.flow, held((value,)), origin=places.part(value.origin))
 
 
 def _of_tensor(_: Run, value: Tensor) -> Value:
     row = making("unbind", (value,))
-    return value.altered(scalar=None, meta=row, made=None, place=place_of_row(value))
+    return value.altered(scalar=None, meta=row, origin=plain_tensors.of_row(value))
 
 
 def _of_params(run: Run, value: Params) -> Value:
@@ -129,12 +129,6 @@ ELEMENTS: Final[dict[type[Value], Callable[[Run, Any], Value]]] = {
     Instance: _of_instance,
 }
 """How one item of a value of each type is found."""
-
-
-def place_of_row(tensor: Tensor) -> Value | None:
-    """Where a row of a tensor is."""
-    shape = measured(tensor).shape if tensor.place is not None else None
-    return tensor.place if shape is not None and len(shape) > 1 else None
 
 
 def size_of(call: Call) -> Plain:

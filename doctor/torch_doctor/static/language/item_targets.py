@@ -67,7 +67,7 @@ def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Ind
     kept = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
     run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
     for name, item in list(holder.fields.items()):
-        if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)) and item.place is not None:
+        if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)):
             run.heap.set(holder.fields, name, places.out_of_sight(item))
     _note(run, holder, node)
 
@@ -117,9 +117,9 @@ def written_into(run: Run, holder: Tensor, new: Value) -> Tensor:
     if flow == holder.flow and (kind is holder.kind or isinstance(new, (Const, Plain))):
         return holder
     if fresh and isinstance(new, Tensor):
-        return holder.altered(flow=flow, kind=kind, made_at=new.made_at, made_by=new.made_by, trail=new.trail)
+        return holder.altered(flow=flow, kind=kind, origin=holder.origin.by(new.origin.operation, new.origin.site))
     if kind is not holder.kind:
-        return holder.altered(flow=flow, kind=Kind.UNKNOWN, made_at=None, made_by="", trail=())
+        return holder.altered(flow=flow, kind=Kind.UNKNOWN, origin=holder.origin.by())
     return holder.with_flow(flow)
 
 

@@ -12,6 +12,7 @@ from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import module_parts, places, plain_tensors, registering, splitting
 from torch_doctor.static.values import (
     ANY_NAME,
+    NOWHERE,
     Call,
     Const,
     Content,
@@ -101,11 +102,10 @@ def _of_mapping(run: Run, value: Mapping, key: Value, _: p.Index) -> Value:
 def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     meta = making("[]", (value, key), None, node.key)
     masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
-    made_by = "torch.masked_select" if masked and value.kind in LOG_OF else value.made_by
-    made = plain_tensors.of_item(value, key, node)
-    taken = isinstance(node.key, (p.Slice, p.Display)) or isinstance(key, Tensor)
-    place = value.place if taken else containers.place_of_row(value)
-    item = value.altered(made_by=made_by, scalar=None, meta=meta, made=made, place=place)
+    origin = plain_tensors.of_item(value, key, node)
+    if masked and value.kind in LOG_OF:
+        origin = origin.by("torch.masked_select", origin.site)
+    item = value.altered(scalar=None, meta=meta, origin=origin)
     for observe in run.observers.made:
         observe(run, "[]", Call((value, key), {}, node), item)
     return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
@@ -128,8 +128,8 @@ def _of_library(_: Run, value: Lib, __: Value, ___: p.Index) -> Value:
 def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     flow = value.flow.part(key.value) if isinstance(key, Const) and isinstance(key.value, str) else value.flow
     sliced = isinstance(node.key, p.Slice)
-    place = value.place if sliced else places.part(value.place) if isinstance(key, Const) else None
-    item = Unknown(flow, value.holds, compound("[]", value.symbol, symbol_of(key)), place)
+    origin = value.origin if sliced else places.part(value.origin) if isinstance(key, Const) else NOWHERE
+    item = Unknown(flow, value.holds, compound("[]", value.symbol, symbol_of(key)), origin)
     return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
 
 

@@ -117,7 +117,7 @@ def of_module(run: Run, value: Module, name: str, node: p.Node) -> Value:
         inner = run.objects.get(value.id)
         return inner if isinstance(inner, Module) else value
     found = value.fields.get(name)
-    if isinstance(found, ParameterValue) and found.fact(Fact.HOME) is not None:
+    if isinstance(found, ParameterValue) and found.fact(Fact.ATTRIBUTE) is not None:
         plain_tensors.read(run, found, node)
     if isinstance(found, Value):
         return run.resolve(found)

@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Module,
     Object,
     Optimizer,
+    Origin,
     ParameterValue,
     Partial,
     Plain,
@@ -70,8 +71,13 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         flows = blend((func.flow, UNSEEN))
     if flows.graph is False and not flows.forwards and flows.source.value == "unknown":
         flows = replace(UNSEEN, rows=flows.rows) if flows.rows else UNSEEN
-    if call.args and isinstance(call.args[0], Tensor) and call.args[0].made_by == MADE_OF_GRADIENTS and not holds:
-        return Tensor(flows, made_by=MADE_OF_GRADIENTS)  # their mean over all processes, perhaps
+    if (
+        call.args
+        and isinstance(call.args[0], Tensor)
+        and call.args[0].origin.operation == MADE_OF_GRADIENTS
+        and not holds
+    ):
+        return Tensor(flows, origin=Origin(operation=MADE_OF_GRADIENTS))  # their mean over all processes, perhaps
     return Unknown(flows, holds)
 
 

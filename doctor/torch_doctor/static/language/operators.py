@@ -15,6 +15,7 @@ from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import cross_device, fitting, keeping, places, plain_tensors, sums
 from torch_doctor.static.values import (
+    MADE_OF_GRADIENTS,
     Const,
     Content,
     Either,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Site
 
 _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "+": operator.add,
@@ -96,11 +98,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = plain_tensors.combined(run, op, operands, node)
         cross_device.together(run, op, operands, node)
-        made_at, made_by = _origin(op, operands)
-        if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == "gradient") for v in operands):
-            made_by = "gradient"
-        kind, scalar, place = _kind_of(op, operands), _scalar(op, operands), places.result(run, operands)
-        tensor = Tensor(flow, kind, made_at, made_by, (), scalar, meta, made=made, place=place)
+        operation, site = _provenance(op, operands)
+        origin = (places.result(run, operands) if made is None else made).by(operation, site)
+        tensor = Tensor(flow, _kind_of(op, operands), origin, scalar=_scalar(op, operands), meta=meta)
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
@@ -183,11 +183,16 @@ def _kind_of(op: str, operands: tuple[Value, ...]) -> Kind:
     return kinds[0] if scaled and kinds[0] in (Kind.LOGITS, Kind.NOISE) else Kind.UNKNOWN
 
 
-def _origin(op: str, operands: tuple[Value, ...]) -> tuple[Any, str]:
+def _provenance(op: str, operands: tuple[Value, ...]) -> tuple[str, Site | None]:
+    """Which operation gave the result its kind, and where."""
+    gradients = any(
+        isinstance(value, Grads) or (isinstance(value, Tensor) and value.origin.operation == MADE_OF_GRADIENTS)
+        for value in operands
+    )
     if _kind_of(op, operands) in (Kind.UNKNOWN, Kind.LOSS):
-        return None, ""
-    first = next(value for value in operands if isinstance(value, Tensor))
-    return first.made_at, first.made_by
+        return MADE_OF_GRADIENTS if gradients else "", None
+    first = next(value for value in operands if isinstance(value, Tensor)).origin
+    return MADE_OF_GRADIENTS if gradients else first.operation, first.site
 
 
 def _scalar(op: str, operands: tuple[Value, ...]) -> bool | None:

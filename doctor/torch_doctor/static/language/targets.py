@@ -36,7 +36,6 @@ from torch_doctor.static.values import (
     Optimizer,
     ParameterValue,
     Params,
-    Place,
     Plain,
     Sequence,
     Tensor,
@@ -140,11 +139,11 @@ def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) ->
     if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
         return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
     if isinstance(value, Unknown) and value.flow.forwards and len(targets) > 1:
-        where = places.part(value.place)
-        return [Unknown(value.flow.part(number), held((value,)), place=where) for number in range(len(targets))]
+        where = places.part(value.origin)
+        return [Unknown(value.flow.part(number), held((value,)), origin=where) for number in range(len(targets))]
     one = containers.element_of(run, value)
     if isinstance(one, Sequence) and isinstance(value, Unknown):
-        one = Unknown(value.flow, value.holds, place=value.place)
+        one = Unknown(value.flow, value.holds, origin=value.origin)
     return [one] * len(targets)
 
 
@@ -201,8 +200,7 @@ def _set_on_object(run: Run, value: Object, name: str, new: Value, _: p.Node, __
 
 def _now_where(run: Run, modules: frozenset[int], new: Value) -> None:
     """Parameters of these modules are where the tensor is that they were given as their `data`."""
-    place = places.of(new)
-    if not (isinstance(place, Place) and place.device == CPU):
+    if places.of(new).device != CPU:
         places.lost_sight(run, modules, ())
 
 

@@ -10,6 +10,7 @@ from torch_doctor.static.tables import losses, training
 from torch_doctor.static.training import paths, snapshots
 from torch_doctor.static.values import (
     NOTHING,
+    NOWHERE,
     Call,
     Const,
     Either,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 OPTIMIZER_STATE = "optimizer state"
-"""`made_by` of the tensors in an optimizer's state."""
+"""The operation of the tensors in an optimizer's state."""
 SCHEDULER_STATE = "scheduler state"
 SCALER_STATE = "scaler state"
 
@@ -114,7 +115,7 @@ def _keys(value: Value) -> tuple[str, ...]:
 def _state_in(value: Value, state: str, depth: int = snapshots.DEEP) -> Tri:
     """Whether such a state, or an optimizer itself, is in what is saved; None where something of it is not known."""
     if isinstance(value, Tensor):
-        return value.made_by == state
+        return value.origin.operation == state
     if isinstance(value, Optimizer):
         return state == OPTIMIZER_STATE
     if isinstance(value, (Const, Plain, Module)):
@@ -131,8 +132,8 @@ def _state_in(value: Value, state: str, depth: int = snapshots.DEEP) -> Tri:
     return True if True in found else None if None in found else False
 
 
-def state_dict(run: Run, node: p.Node, made_by: str = "") -> Value:
+def state_dict(run: Run, node: p.Node, operation: str = "") -> Value:
     """A state dict: tensors without a graph under names that are not known."""
     mapping: Mapping = run.own(Mapping(run.site(node)))
-    mapping.fields["rest"] = Tensor(made_by=made_by)
+    mapping.fields["rest"] = Tensor(origin=NOWHERE.by(operation))
     return mapping

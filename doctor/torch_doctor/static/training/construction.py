@@ -8,7 +8,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import models, training, wrappers
 from torch_doctor.static.training import copies, module_parts, parameters, places, presence
 from torch_doctor.static.values import (
-    NEW,
+    BUILT,
     NOWHERE,
     Args,
     Call,
@@ -132,7 +132,7 @@ def library_module(run: Run, name: str, call: Call) -> Module:
         Module(run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings)
     )
     made.facts[Fact.MODE] = (0, model.training)
-    made.facts[Fact.PLACE] = NEW if name.startswith("torchvision.") else NOWHERE  # others may be told a device
+    made.facts[Fact.ORIGIN] = BUILT if name.startswith("torchvision.") else NOWHERE  # others may be told a device
     made.facts[Fact.INITIALISED] = True
     run.emit(ModuleBuilt, call.node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
     return made

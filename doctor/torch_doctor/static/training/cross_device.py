@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import words
 from torch_doctor.static.training import devices, module_parts, places
-from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Place, Value
+from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Value
 from torch_doctor.trace import DevicesMet, Owned
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Args, Conditions, Made
+    from torch_doctor.static.values import Args, Conditions
     from torch_doctor.trace import Site
 
 
@@ -40,7 +40,7 @@ class Meetings(Knowledge):
         self.outer_arguments: Args = ()  # and with what
 
 
-def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) -> Value | None:
+def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) -> Origin:
     """Where a function of torch puts its result: of what it is given, or `made` there where it is told, or beside another."""
     everything = call.values
     if not made:
@@ -52,9 +52,9 @@ def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) ->
             return places.of(goal)
         if goal == GPU:
             places.note_move(run, call.node)
-        return Place(goal, "moved", run.site(call.node), sized=True) if goal else None
+        return Origin(device=goal, how="moved", since=run.site(call.node), sized=True) if goal else NOWHERE
     beside = name.endswith("_like") or name.startswith("new_")
-    return places.of(call.args[0]) if beside and call.args else None
+    return places.of(call.args[0]) if beside and call.args else NOWHERE
 
 
 def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss: bool = False) -> None:
@@ -80,11 +80,11 @@ def into_layer(run: Run, layer: Module, given: Value | None, node: p.Node) -> No
     """A layer with parameters is given a tensor."""
     if run.of(Meetings).scatters or given is None:
         return
-    own, other = layer.fact(Fact.PLACE), places.of(given)
+    own, other = layer.fact(Fact.ORIGIN), places.of(given)
     if own is NOWHERE or other is NOWHERE or not _belongs(run, layer):
         return
     name = layer.layer.rpartition(".")[2] or layer.name
-    around = [place for module in run.modules_called if (place := module.fact(Fact.PLACE)) is not NOWHERE]
+    around = [place for module in run.modules_called if (place := module.fact(Fact.ORIGIN)) is not NOWHERE]
     direct = any(given is each for each in run.of(Meetings).outer_arguments)
     for facts, place in places.options(run, own):
         if place.device in places.AWAY and (here := _surely_here(run, other, facts)) is not None:
@@ -104,7 +104,7 @@ def _belongs(run: Run, layer: Module) -> bool:
     return not run.modules_called or layer in module_parts.parts_of(run, run.modules_called[0]).parts
 
 
-def _surely_here(run: Run, place: Value, facts: Conditions) -> Place | None:
+def _surely_here(run: Run, place: Origin, facts: Conditions) -> Origin | None:
     """The place, where something is on the CPU for certain as soon as these facts hold, and is no single number."""
     found = [option for _, option in places.options(run, place, facts)]
     sure = all(option.device == CPU and (option.sized or option.how == "parameter") for option in found)
@@ -112,7 +112,7 @@ def _surely_here(run: Run, place: Value, facts: Conditions) -> Place | None:
 
 
 def tell(  # noqa: PLR0913 - what meets, and how
-    run: Run, here: Place, node: p.Node, operation: str, *, away: Place, loss: bool = False, given: bool = False
+    run: Run, here: Origin, node: p.Node, operation: str, *, away: Origin, loss: bool = False, given: bool = False
 ) -> None:
     """Write that two devices met, once for each culprit.
 
@@ -121,7 +121,7 @@ def tell(  # noqa: PLR0913 - what meets, and how
     if run.modules_called and here.how in ("made", "moved") and not given:
         return
     where, name = run.of(Meetings).outer_call if run.modules_called or not loss else (None, "")
-    culprits: set[object] = set(here.loaders) or {here.site or run.site(node)}
+    culprits: set[object] = set(here.loaders) or {here.since or run.site(node)}
     if here.how == "parameter":
         culprits = {("parameter", run.modules_called[0].id if run.modules_called else 0)}
     blamed = run.state.fact(Fact.BLAMED)
@@ -138,15 +138,15 @@ def tell(  # noqa: PLR0913 - what meets, and how
         elements=0,
         how=here.how,
         proof="",
-        made_at=here.site,
+        made_at=here.since,
         given=where is not None,
         forward_site=where,
         name=name,
-        moved_at=away.site,
+        moved_at=away.since,
     )
 
 
-def met(run: Run, made: Made, beside: Value, name: str, node: p.Node) -> None:
+def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
     """Write that a tensor which a forward made on the CPU is combined with one that is where the module, or its input, is.
 
     Modules without parameters may belong to the data, which stays on the CPU: of theirs only what requires gradients is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
@@ -14,8 +15,8 @@ from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import pixels, places
 from torch_doctor.static.values import (
     CPU,
-    IN_MEMORY,
     NOWHERE,
+    ON_CPU,
     Call,
     Const,
     Content,
@@ -27,7 +28,7 @@ from torch_doctor.static.values import (
     Making,
     Mapping,
     Meta,
-    Place,
+    Origin,
     Plain,
     Sequence,
     Tensor,
@@ -63,9 +64,9 @@ def batch_of(run: Run, loader: Loader) -> Value:
     opaque = loader.fact(Fact.ELSEWHERE) or {"collate_fn", "**"} & set(
         loader.fields
     )  # who puts items together may move them
-    place = None if opaque else Place("", "batch", loader.born, loaders=_sorts(run, loader, data))
+    place = NOWHERE if opaque else Origin(how="batch", since=loader.born, loaders=_sorts(run, loader, data))
     if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
-        return Unknown(flow, place=place)
+        return Unknown(flow, origin=place)
     return _batched(run, _item(run, data), size, flow, place)
 
 
@@ -99,11 +100,12 @@ def _item(run: Run, data: Value) -> Value | None:
             rows = [_row(value) for value in data.args]
             return Sequence("tuple", Content(tuple(rows)))
         if data.name in datasets.LABELLED and not any(name in data.keywords for name in datasets.TARGETS_CHANGED):
-            image: Value = Unknown(place=IN_MEMORY if all(map(_stays, (*data.args, *data.keywords.values()))) else None)
+            stays = all(map(_stays, (*data.args, *data.keywords.values())))
+            image: Value = Unknown(origin=ON_CPU if stays else NOWHERE)
             raw = pixels.of_transform(run, data.keywords.get("transform"))
             if raw is not None:
                 image = pixels.tensor(raw, "")
-            label = Tensor(kind=Kind.LABELS, meta=Meta("int64", ())).at(IN_MEMORY)
+            label = Tensor(kind=Kind.LABELS, meta=Meta("int64", ())).at(ON_CPU)
             return Sequence("tuple", Content((image, label)))
     return item_of_project(run, data) if isinstance(data, Instance) else None
 
@@ -164,12 +166,12 @@ def _copied(run: Run, value: Value) -> Value:
         return mapping
     if isinstance(value, Tensor):
         kind = value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN
-        place = IN_MEMORY if value.made is not None else value.place
+        place = ON_CPU if value.origin.fresh else value.origin
         return pixels.like(value, Tensor(kind=kind, meta=measured(value))).at(place)
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 
-def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Place | None) -> Value:
+def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Origin) -> Value:
     """What the loader makes of items: tensors become one with a dimension more, numbers a tensor, on the CPU.
 
     A tensor stays where its data set has put it; `place` is where it is if nobody knows of that.
@@ -186,24 +188,22 @@ def _batched(run: Run, item: Value | None, size: Size, flow: Flow, place: Place 
     if isinstance(item, (Const, Plain)) and number_dtype(item):
         dtype = number_dtype(item).replace("floating", "float64")
         made = Tensor(flow, Kind.LABELS if dtype == "int64" else Kind.UNKNOWN, meta=Meta(dtype, (size,)))
-        return made.at(_of_item(IN_MEMORY, part))
+        return made.at(_of_item(ON_CPU, part))
     if isinstance(item, Tensor):
         meta = making("batch", (item,), of=size)
         labels = item.kind is Kind.UNKNOWN and measured(item) == Meta("int64", ())
         made = Tensor(flow, Kind.LABELS if labels or item.kind is Kind.LABELS else Kind.UNKNOWN, meta=meta)
-        return pixels.like(item, made).at(_of_item(item.place, part))
+        return pixels.like(item, made).at(_of_item(item.origin, part))
     return Unknown(
-        flow, place=part if item is None else _of_item(item.place if isinstance(item, Unknown) else None, part)
+        flow, origin=part if item is None else _of_item(item.origin if isinstance(item, Unknown) else NOWHERE, part)
     )
 
 
-def _of_item(own: Value | None, part: Value | None) -> Value | None:
+def _of_item(own: Origin, part: Origin) -> Origin:
     """Where a batch is whose items are there: it is known of a loader's that nobody else gives."""
-    if own is None or own is NOWHERE or not isinstance(part, Place):
+    if not own.known or not part.known:
         return part
-    if isinstance(own, Place) and own.device == CPU:
-        return Place(CPU, part.how, part.site, sized=True, loaders=part.loaders)
-    return None
+    return replace(part, device=CPU, sized=True) if own.device == CPU else NOWHERE
 
 
 dispatch.VERBS["batch_of"] = batch_of

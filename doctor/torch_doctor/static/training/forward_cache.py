@@ -40,7 +40,7 @@ def _with(value: Value, before: Flow, now: Flow, changed: set[str]) -> Value:
     flow = _moved(value.flow, before, now, changed)
     if flow is value.flow:
         return value
-    return value.with_flow(flow) if isinstance(value, Tensor) else Unknown(flow, value.holds, place=value.place)
+    return value.with_flow(flow) if isinstance(value, Tensor) else Unknown(flow, value.holds, origin=value.origin)
 
 
 def _moved(flow: Flow, before: Flow, now: Flow, changed: set[str]) -> Flow:

@@ -40,6 +40,7 @@ from torch_doctor.static.values import (
     Module,
     Object,
     Optimizer,
+    Origin,
     Plain,
     Sequence,
     Tensor,
@@ -76,7 +77,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         class_name=module.class_name,
         sensitive=sensitive,
         training=mode,
-        grad=None if any(isinstance(v, Tensor) and v.made_by == VOLATILE for v in values) else run.grad,
+        grad=None if any(isinstance(v, Tensor) and v.origin.operation == VOLATILE for v in values) else run.grad,
         trainable=trainable,
         inputs=_input_fact(run, values),
         output=TensorFact(),
@@ -106,12 +107,12 @@ def _called(run: Run, module: Module, call: Call) -> Value:
 
 def _placed(run: Run, output: Value, module: Module, given: Args) -> Value:
     """An output of which nobody knows where it is: it is where the module is."""
-    if isinstance(output, (Tensor, Unknown)) and output.place is None:
-        own: Value = module.fact(Fact.PLACE)
+    if isinstance(output, (Tensor, Unknown)) and not (output.origin.known or output.origin.fresh):
+        own: Origin = module.fact(Fact.ORIGIN)
         if own is NOWHERE and module.cls is None and not module.layer and given:
             own = places.of(given[0])
         if places.is_away(run, own):
-            return output.at(own) if isinstance(output, Tensor) else Unknown(output.flow, output.holds, place=own)
+            return output.at(own) if isinstance(output, Tensor) else Unknown(output.flow, output.holds, origin=own)
     return output
 
 
@@ -167,7 +168,7 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         )
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
-    return Unknown(flow, value.holds, place=value.place)
+    return Unknown(flow, value.holds, origin=value.origin)
 
 
 def _outer(run: Run, module: Module, call: Call) -> Value:
@@ -252,7 +253,7 @@ def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
 
 def _where(run: Run, value: Value) -> tuple[str, ...]:
     """The devices that a thing may be on."""
-    place = value.fact(Fact.PLACE) if isinstance(value, Module) else places.of(value)
+    place = value.fact(Fact.ORIGIN) if isinstance(value, Module) else places.of(value)
     return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))
 
 
@@ -267,7 +268,7 @@ def _shape(value: Value) -> Any:  # noqa: ANN401 - a key
     if isinstance(value, Plain):
         return "plain"
     if isinstance(value, Tensor):
-        return (value.kind, value.scalar, value.made_at, measured(value))
+        return (value.kind, value.scalar, value.origin.site, measured(value))
     if isinstance(value, Unknown):
         return "unknown"
     if isinstance(value, Object):

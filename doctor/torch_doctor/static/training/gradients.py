@@ -10,6 +10,7 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
 from torch_doctor.static.training import autocasting, keeping, parameters
 from torch_doctor.static.values import (
+    MADE_OF_GRADIENTS,
     NOTHING,
     Call,
     Const,
@@ -17,6 +18,7 @@ from torch_doctor.static.values import (
     Lib,
     Module,
     Optimizer,
+    Origin,
     Sequence,
     Stream,
     Tensor,
@@ -113,7 +115,7 @@ def autograd_grad(run: Run, _: str, call: Call) -> Value:
     )
     create = call.keywords.get("create_graph")
     flow = value.flow if create is not None else value.flow.cut()
-    return Stream(Tensor(flow, made_by="gradient"))
+    return Stream(Tensor(flow, origin=Origin(operation=MADE_OF_GRADIENTS)))
 
 
 def of_method(run: Run, value: Value, _: str, call: Call) -> Value:

@@ -51,16 +51,16 @@ def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
     if table.parameters:
         plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), call.node)
         cross_device.into_layer(run, module, first, call.node)
-        own = module.fact(Fact.PLACE)
+        own = module.fact(Fact.ORIGIN)
         place = own if places.is_away(run, own) else place
-    if table.parameters:
         pixels.met(run, module.layer, first)
+    else:
+        place = plain_tensors.combined(run, "", values, call.node) or place
     if table.kind is None:
         if isinstance(first, Tensor):
-            return pixels.behind(module, first).altered(flow=flow, meta=meta, place=place)
-        return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), place=place)
-    made_at, made_by = _made(run, module, table, call.node)
-    output = Tensor(flow, table.kind, made_at, made_by, meta=meta, place=place)
+            return pixels.behind(module, first).altered(flow=flow, meta=meta).at(place)
+        return Unknown(flow, first.holds if isinstance(first, Unknown) else frozenset(), origin=place)
+    output = Tensor(flow, table.kind, place.by(module.layer, _kind_given_at(run, module, table, call.node)), meta=meta)
     if table.result == "tensor":
         return output
     state: Value = Tensor(flow)
@@ -76,13 +76,13 @@ def _packed(run: Run, output: Value) -> Value:
     return run.own(Sequence("tuple", Content((packed, *others)))) if others else packed
 
 
-def _made(run: Run, module: Module, table: Layer, node: p.Node) -> tuple[Site | None, str]:
+def _kind_given_at(run: Run, module: Module, table: Layer, node: p.Node) -> Site | None:
     """Where an output got its kind: the layer's use in `forward`; in a Sequential its construction."""
     if table.kind in (Kind.LOGITS, Kind.HIDDEN, Kind.UNKNOWN):
-        return None, module.layer
+        return None
     chained = (
         run.modules_called
         and run.modules_called[-1].layer == "torch.nn.Sequential"
         and run.modules_called[-1].cls is None
     )
-    return (module.born if chained else run.site(node)), module.layer
+    return module.born if chained else run.site(node)

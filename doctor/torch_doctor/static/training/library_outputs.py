@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import models
-from torch_doctor.static.values import MISSING, Call, Const, Either, Fact, Module, Tensor, Unknown, Value
+from torch_doctor.static.values import MISSING, NOWHERE, Call, Const, Either, Fact, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def library_output(run: Run, module: Module, flow: Flow, node: p.Node) -> Value:
         activation = module.settings.get("activation", Const(None))
         kind = models.ACTIVATIONS.get(activation.value) if isinstance(activation, Const) else None
         if kind is not None:
-            return Tensor(flow, kind, None if kind is Kind.LOGITS else module.born, module.layer)
+            return Tensor(flow, kind, NOWHERE.by(module.layer, None if kind is Kind.LOGITS else module.born))
     return Unknown(flow)
 
 
@@ -31,7 +31,7 @@ def _of_classifier(run: Run, module: Module, head: tuple[str, int], flow: Flow, 
     name, last = head
     own = run.resolve(module.fields.get(name, MISSING))
     if own is MISSING:
-        return Tensor(flow, Kind.LOGITS, made_by=module.layer)
+        return Tensor(flow, Kind.LOGITS, NOWHERE.by(module.layer))
     if isinstance(own, Module) and own.fact(
         Fact.BY_NAME
     ):  # a part of the library's, whose last part may be the project's

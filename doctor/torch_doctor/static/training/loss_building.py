@@ -11,6 +11,7 @@ from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MODULE_METHODS
 from torch_doctor.static.training import module_building
 from torch_doctor.static.values import (
+    NOWHERE,
     Call,
     Const,
     Either,
@@ -57,7 +58,7 @@ def build_loss(run: Run, name: str, call: Call) -> Value:
     )
     if given:
         flow = operators.recorded(run, blend(value.flow for value in call.values))
-        return Tensor(flow, Kind.LOSS, run.site(call.node), name, (), scalar=True)
+        return Tensor(flow, Kind.LOSS, NOWHERE.by(name, run.site(call.node)), scalar=True)
     module = module_building.build_layer(run, name, call)
     if doubtful and not any(isinstance(value, Spread) for value in call.args):
         module.facts[Fact.DOUBTFUL] = event  # not logged: the module is new

@@ -64,7 +64,7 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
         scalar = True
     place = places.result(run, (given, target), scalar=scalar is not False)
     meta = Meta("floating", ()) if scalar else None
-    output = Tensor(flow, Kind.LOSS, run.site(call.node), name, (), scalar, meta, place=place)
+    output = Tensor(flow, Kind.LOSS, place.by(name, run.site(call.node)), scalar=scalar, meta=meta)
     text = run.text_of_argument(call.node, table.input)
     spelled_target = "" if table.target is None else run.text_of_argument(call.node, table.target)
 

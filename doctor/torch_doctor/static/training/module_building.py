@@ -17,7 +17,7 @@ from torch_doctor.static.training import (
 )
 from torch_doctor.static.training.misspelt import misspelt_constructor
 from torch_doctor.static.values import (
-    NEW,
+    BUILT,
     NOWHERE,
     Call,
     ClassValue,
@@ -59,7 +59,7 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     module: Module = run.own(Module(run.site(call.node), cls=cls, layer=layer, table=table, sensitive=sensitive))
     module.facts[Fact.MODE] = (0, True)
     if own_base:
-        module.facts[Fact.PLACE] = NEW
+        module.facts[Fact.ORIGIN] = BUILT
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
     guessed = cls.opaque_base() or not any(map(module_classes.is_library_module, names))
@@ -167,7 +167,7 @@ def build_layer(run: Run, name: str, call: Call) -> Module:
         Module(run.site(call.node), layer=name, table=table, sensitive=sensitive, given=call.args, settings=settings)
     )
     module.facts[Fact.MODE] = (0, True)
-    module.facts[Fact.PLACE] = NOWHERE if {"device", "**"} & set(call.keywords) else NEW
+    module.facts[Fact.ORIGIN] = NOWHERE if {"device", "**"} & set(call.keywords) else BUILT
     module.facts[Fact.INITIALISED] = True
     if lists:
         _fill_list(run, module, call)

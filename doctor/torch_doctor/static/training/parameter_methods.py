@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Const,
     Fact,
     Grads,
+    Origin,
     Params,
     Plain,
     Tensor,
@@ -66,4 +67,6 @@ def grads_method(run: Run, of: Grads, name: str, call: Call) -> Value:
         parameters.gradients_changed(run, of, call.node)
         return of
     known = functions.METHODS.get(name)
-    return Plain() if known is not None and known.result == "plain" else Tensor(made_by=MADE_OF_GRADIENTS)
+    return (
+        Plain() if known is not None and known.result == "plain" else Tensor(origin=Origin(operation=MADE_OF_GRADIENTS))
+    )

@@ -9,11 +9,13 @@ from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     MOVED_PARAMETER,
+    NOWHERE,
     Call,
     Either,
     Grads,
     Lib,
     Module,
+    Origin,
     ParameterValue,
     Params,
     Plain,
@@ -78,7 +80,7 @@ def parameter(run: Run, _: str, call: Call) -> Value:
 def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values
     """Parameters are changed in place: an update when gradients go in, and perhaps one when something computed does."""
     values = tuple(values)
-    if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.made_by == MADE_OF_GRADIENTS) for v in values):
+    if any(isinstance(v, Grads) or (isinstance(v, Tensor) and v.origin.operation == MADE_OF_GRADIENTS) for v in values):
         run.emit(Stepped, node, optimizer=0, name=run.text(node), modules=modules, whole=True, manual=True)
     elif any(isinstance(value, (Tensor, Unknown)) and value.flow.forwards for value in values):  # a learned optimizer
         run.emit(Escaped, node, to=run.text(node), modules=modules)
@@ -123,9 +125,9 @@ def moved(of: ParameterValue, name: str, call: Call) -> Tensor:
         and "device" not in call.keywords
     )
     away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
-    if of.made is None and any(_is_device_of_tensor(value) for value in given):
+    if not of.origin.fresh and any(_is_device_of_tensor(value) for value in given):
         away = False  # its data came from somewhere, perhaps from there
-    return Tensor(of.flow, made_by=MOVED_PARAMETER if away and of.declared else "")
+    return Tensor(of.flow, origin=Origin(operation=MOVED_PARAMETER) if away and of.declared else NOWHERE)
 
 
 def _is_device_of_tensor(value: Value) -> bool:
@@ -134,5 +136,5 @@ def _is_device_of_tensor(value: Value) -> bool:
 
 def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> None:
     """Write that a module keeps as an attribute what a move made of a parameter."""
-    if isinstance(value, Tensor) and value.made_by == MOVED_PARAMETER:
+    if isinstance(value, Tensor) and value.origin.operation == MOVED_PARAMETER:
         run.emit(ParameterMoved, node, owner=module.id, owner_class=module.class_name, name=name)

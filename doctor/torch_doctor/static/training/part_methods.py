@@ -14,6 +14,7 @@ from torch_doctor.static.training import (
 from torch_doctor.static.values import (
     ANY_NAME,
     NOTHING,
+    NOWHERE,
     Call,
     Const,
     Content,
@@ -64,7 +65,7 @@ def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | Non
 def _register_buffer(run: Run, of: Module, _: str, call: Call) -> Value | None:
     if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and tensor
         return None
-    buffer = call.args[1].at(None) if isinstance(call.args[1], Tensor) else call.args[1]
+    buffer = call.args[1].at(NOWHERE) if isinstance(call.args[1], Tensor) else call.args[1]
     run.heap.set(of.fields, str(call.args[0].value), buffer)
     return NOTHING
 

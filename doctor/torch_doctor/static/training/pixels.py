@@ -14,6 +14,7 @@ from torch_doctor.static.tables import pixels as table
 from torch_doctor.static.tables import torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
+    NOWHERE,
     Call,
     Const,
     Lib,
@@ -55,7 +56,7 @@ def _symbol(site: Site) -> Symbol:
 def place_of(value: Value) -> Site | None:
     """Where the picture was read whose numbers these are; None where they may be others."""
     if isinstance(value, Tensor):
-        return value.made_at if value.kind is Kind.PIXELS else None
+        return value.origin.site if value.kind is Kind.PIXELS else None
     if isinstance(value, Sequence):
         places = [place_of(item) for item in leaves(value)]
         return places[0] if places and all(places) else None
@@ -102,7 +103,7 @@ def method(func: Plain, name: str) -> Value | None:
 
 def tensor(site: Site, dtype: str = "uint8") -> Tensor:
     """A tensor of pictures that were read at a place."""
-    return Tensor(Flow(source=Source.DATA), Kind.PIXELS, site, meta=Meta(dtype, None))
+    return Tensor(Flow(source=Source.DATA), Kind.PIXELS, NOWHERE.by(site=site), meta=Meta(dtype, None))
 
 
 def made(run: Run, name: str, call: Call, result: Value) -> Value:
@@ -112,7 +113,7 @@ def made(run: Run, name: str, call: Call, result: Value) -> Value:
         place = run.site(call.node)
     if place is None or not isinstance(result, Tensor):
         return result
-    return result.altered(kind=Kind.PIXELS, made_at=place, trail=())
+    return result.altered(kind=Kind.PIXELS, origin=result.origin.by(result.origin.operation, place))
 
 
 def held(run: Run, of: Tool, name: str, node: p.Node) -> Value | None:
@@ -168,7 +169,7 @@ def met(run: Run, layer: str, given: Value | None) -> None:
 def like(item: Tensor, made: Tensor) -> Tensor:
     """A tensor that was made of others: of pictures as they are stored, where these are."""
     if item.kind is Kind.PIXELS:
-        return made.altered(kind=item.kind, made_at=item.made_at)
+        return made.altered(kind=item.kind, origin=made.origin.by(made.origin.operation, item.origin.site))
     return made
 
 

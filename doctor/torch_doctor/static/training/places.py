@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
@@ -11,21 +12,21 @@ from torch_doctor.static.training import devices, module_parts
 from torch_doctor.static.values import (
     CPU,
     GPU,
-    IN_MEMORY,
     NAMED,
     NOWHERE,
+    ON_CPU,
     Call,
     Either,
     Fact,
     Module,
+    Origin,
     ParameterValue,
-    Place,
     Sequence,
     Tensor,
     Unknown,
     UnknownName,
     Value,
-    either,
+    one_of,
     unpacked,
 )
 
@@ -68,41 +69,48 @@ def placed_by_default(run: Run) -> None:
     run.heap.set(run.state.facts, Fact.PLACED_BY_DEFAULT, value=True)
 
 
-def of(value: Value | None) -> Value:
-    """Where a tensor is: a `Place`, or one of several."""
+def of(value: Value | None) -> Origin:
+    """Where a tensor is."""
     if isinstance(value, Either):
-        return either((facts, of(option)) for facts, option in value.options)
+        return one_of((facts, of(option)) for facts, option in value.options)
     if isinstance(value, Sequence):
         data = unpacked(value)
         return NOWHERE if data is value else of(data)
-    made = value.made if isinstance(value, (Tensor, ParameterValue)) else None
-    if made is not None and not (isinstance(value, ParameterValue) and value.declared):
-        return IN_MEMORY if made.sized and not made.births and not made.homes else NOWHERE  # of a forward's own: TDR801
-    return value.place or NOWHERE if isinstance(value, (Tensor, Unknown)) else NOWHERE
+    if not isinstance(value, (Tensor, Unknown, ParameterValue)) or (
+        isinstance(value, ParameterValue) and value.declared
+    ):
+        return NOWHERE
+    return _settled(value.origin)
 
 
-def options(run: Run, place: Value, facts: Conditions = frozenset()) -> Iterator[tuple[Conditions, Place]]:
+def _settled(origin: Origin) -> Origin:
+    """Where a tensor is for those who compare devices; a forward's own tensors are no concern of theirs."""
+    if origin.fresh:
+        return ON_CPU if origin.sized and not origin.births and not origin.attributes else NOWHERE
+    return origin.by() if origin.known else NOWHERE
+
+
+def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterator[tuple[Conditions, Origin]]:
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
-    if isinstance(place, Either):
-        for needs, option in place.options:
-            if any(symbol[0] == "option" for symbol, _ in needs):
-                yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which
-                continue
-            known = dict(facts)
-            if all(run.assumed.get(symbol, known.get(symbol, arm)) is arm for symbol, arm in needs):
-                yield from options(run, option, facts | needs)
-    else:
-        yield facts, _told(run, place) if isinstance(place, Place) else NOWHERE
+    if not place.options:
+        yield facts, _sent(run, _settled(place))
+    for needs, option in place.options:
+        if any(symbol[0] == "option" for symbol, _ in needs):
+            yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which
+            continue
+        known = dict(facts)
+        if all(run.assumed.get(symbol, known.get(symbol, arm)) is arm for symbol, arm in needs):
+            yield from options(run, option, facts | needs)
 
 
-def _told(run: Run, place: Place) -> Place:
+def _sent(run: Run, place: Origin) -> Origin:
     """What a loader gives is on the CPU where the script moves something of it."""
     if place.loaders and not place.device and place.loaders & run.state.fact(Fact.SENT_AWAY):
-        return Place(CPU, place.how, place.site, sized=place.sized, loaders=place.loaders)
+        return replace(place, device=CPU)
     return place
 
 
-def is_away(run: Run, place: Value) -> bool:
+def is_away(run: Run, place: Origin) -> bool:
     """Whether something may be on another device than the CPU on the current path."""
     return any(option.device in AWAY for _, option in options(run, place))
 
@@ -120,14 +128,12 @@ def went(run: Run, modules: Iterable[int]) -> bool:
 
 def _devices(run: Run, modules: Iterable[int]) -> set[str]:
     things = [run.objects.get(number) for number in modules]
-    return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fact(Fact.PLACE))}
+    return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fact(Fact.ORIGIN))}
 
 
-def part(place: Value | None) -> Value | None:
+def part(place: Origin) -> Origin:
     """Where a part of something is that is not known to be a tensor: a batch's."""
-    if not isinstance(place, Place) or place.sized:
-        return None
-    return Place(place.device, place.how, place.site, sized=True, loaders=place.loaders)
+    return replace(place, sized=True) if place.known and not place.options and not place.sized else NOWHERE
 
 
 # --- who moves them ---
@@ -160,7 +166,7 @@ def _asks_for_gpu(symbol: object) -> bool:
     return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
 
 
-def moved(run: Run, value: Value, method: str, call: Call) -> Value | None:
+def moved(run: Run, value: Value, method: str, call: Call) -> Origin:
     """Where the result of a move is; the move is remembered, for the case that nobody takes it."""
     before = of(value)
     goal = devices.goal(method, call)
@@ -172,12 +178,11 @@ def moved(run: Run, value: Value, method: str, call: Call) -> Value | None:
         note_move(run, call.node)
     if goal in AWAY:
         run.of(Placement).moved = (call.node, value)
-        if isinstance(before, Place):
-            run.heap.set(run.state.facts, Fact.SENT_AWAY, run.state.fact(Fact.SENT_AWAY) | before.loaders)
+        run.heap.set(run.state.facts, Fact.SENT_AWAY, run.state.fact(Fact.SENT_AWAY) | before.loaders)
     if not goal:
-        return None
-    sized = isinstance(value, Tensor) or (isinstance(before, Place) and before.sized)
-    return Place(goal, "moved", run.site(call.node), sized=sized)
+        return NOWHERE
+    sized = isinstance(value, Tensor) or before.sized
+    return Origin(device=goal, how="moved", since=run.site(call.node), sized=sized)
 
 
 def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
@@ -185,12 +190,12 @@ def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
     goal = devices.goal(method, call)
     if goal is None:
         return
-    place = of(goal) if isinstance(goal, Value) else Place(goal, "parameter", run.site(call.node))
+    place = of(goal) if isinstance(goal, Value) else Origin(device=goal, how="parameter", since=run.site(call.node))
     inside = module_parts.parts_of(run, module)
     if inside.opaque or any(isinstance(name, UnknownName) for name in module.fields):  # any other may be a part of it
         lost_sight(run, [each.id for each in run.objects.of(Module)], ())
     for each in inside.parts:
-        run.heap.set(each.facts, Fact.PLACE, place)
+        run.heap.set(each.facts, Fact.ORIGIN, place)
 
 
 def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None:
@@ -198,7 +203,7 @@ def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None
     for number in modules:
         thing = run.objects.get(number)
         if isinstance(thing, Module):
-            run.heap.set(thing.facts, Fact.PLACE, NOWHERE)
+            run.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
     for number in loaders:
         thing = run.objects.get(number)
         if thing is not None and not isinstance(thing, Module):
@@ -236,29 +241,29 @@ def _named(node: p.Expr) -> bool:
 
 def disturbed(run: Run, value: Value) -> Value:
     """What becomes of something whose parts were exchanged, or that moved itself: nobody knows where they are."""
-    if not isinstance(value, (Unknown, Tensor)) or (value.place is None and getattr(value, "made", None) is None):
+    moved = out_of_sight(value)
+    if moved is value:
         return value
-    moved = value.at(None)
     run.heap.change(value, moved)
     return moved
 
 
 def out_of_sight(value: Value) -> Value:
     """The same value, which may be somewhere else now."""
-    if isinstance(value, Tensor):
-        return value.at(None) if value.place is not None else value
-    return Unknown(value.flow, value.holds) if type(value) is Unknown and value.place is not None else value
+    if not isinstance(value, (Unknown, Tensor)) or not (value.origin.known or value.origin.fresh):
+        return value
+    return value.at(NOWHERE)
 
 
-def result(run: Run, values: Iterable[Value], *, scalar: bool = False) -> Value | None:
+def result(run: Run, values: Iterable[Value], *, scalar: bool = False) -> Origin:
     """Where that is which torch computes of these: together with those that are on another device than the CPU."""
     places = [of(value) for value in tensors_in(values)]
-    away: list[Value] = [place for place in places if isinstance(place, Place) and place.device in AWAY]
+    away = [place for place in places if place.device in AWAY]
     away = away or [place for place in places if is_away(run, place)]
     if away:
         return away[0]
-    if scalar or not places or any(not isinstance(place, Place) or place.device != CPU for place in places):
-        return places[0] if len(places) == 1 and not scalar else None
+    if scalar or not places or any(place.device != CPU for place in places):
+        return places[0] if len(places) == 1 and not scalar else NOWHERE
     return places[0]
 
 

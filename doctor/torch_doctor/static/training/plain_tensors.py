@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -9,23 +10,26 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import cross_device, devices, module_classes
 from torch_doctor.static.values import (
+    FRESH,
     GPU,
+    NOWHERE,
     Call,
     ClassValue,
     Const,
     Either,
     Fact,
-    Home,
     Lib,
-    Made,
     Module,
+    Origin,
     ParameterValue,
     Params,
+    PlainAttribute,
     Sequence,
     Tensor,
     Unknown,
     Value,
     either,
+    of_fresh,
 )
 from torch_doctor.trace import PlainTensorUsed, Source
 
@@ -67,7 +71,7 @@ _MOVERS = ("_apply", "to", "cuda", "__setattr__")
 # --- where tensors come from ---
 
 
-def of_factory(run: Run, name: str, call: Call) -> Made | None:
+def of_factory(run: Run, name: str, call: Call) -> Origin | None:
     """What is known of a tensor that a function of torch makes of numbers alone; None where it is put on some device."""
     short = name.rpartition(".")[2]
     maker = run.building[-1].id if run.building else 0
@@ -85,7 +89,7 @@ def of_factory(run: Run, name: str, call: Call) -> Made | None:
     if short == "randint":  # its size comes after the bounds
         first = next((value for value in given if isinstance(value, Sequence)), call.keywords.get("size", first))
     if short in _ALWAYS_SIZED:
-        return Made(maker, sized=True, births=births)
+        return replace(FRESH, builder=maker, births=births)
     if first is None:
         return None  # an empty tensor: the place of one that comes later
     empty = isinstance(first, Sequence) and not first.content.all()
@@ -94,11 +98,11 @@ def of_factory(run: Run, name: str, call: Call) -> Made | None:
     if zero or (empty and short in _OF_DATA | {"Tensor", "FloatTensor"}):
         return None
     if short in _OF_DATA:
-        return Made(maker, sized=isinstance(first, Sequence), births=births)
-    return Made(maker, sized=not empty, births=births)
+        return replace(FRESH, builder=maker, sized=isinstance(first, Sequence), births=births)
+    return replace(FRESH, builder=maker, sized=not empty, births=births)
 
 
-def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scalar: bool = False) -> Made | None:
+def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scalar: bool = False) -> Origin | None:
     """What is known of a tensor that is computed of these values.
 
     Where a module's plain attribute is computed with a tensor from elsewhere, that is written: they have to be on one
@@ -106,10 +110,10 @@ def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scal
     """
     values = tuple(values)
     if name == "cpu":
-        return Made(0, sized=True)
+        return FRESH
     if name.rpartition(".")[2] in _FIRST_ALONE:
         values = values[:1]
-    found: list[Made] = []
+    found: list[Origin] = []
     foreign = unsure = False
     beside = None
     for value in _each(values):
@@ -134,27 +138,27 @@ def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scal
     if foreign:
         return None
     if unsure:
-        return Made(0, sized=False)  # nothing may be said of where it is, but it is not known to be elsewhere
-    maker = found[0].maker if all(made.maker == found[0].maker for made in found) else 0
-    homes = tuple(dict.fromkeys(home for made in found for home in made.homes))
-    births = tuple(dict.fromkeys(site for made in found for site in made.births))
-    sized = not scalar and (name in _SHAPING or any(made.sized for made in found))
-    return Made(maker, sized=sized, homes=homes, births=births)
+        return replace(
+            FRESH, device="", sized=False
+        )  # nothing may be said of where it is, but it is not known to be elsewhere
+    return of_fresh(found, sized=not scalar and (name in _SHAPING or any(made.sized for made in found)))
 
 
-def of_item(tensor: Tensor, key: Value, node: p.Index) -> Made | None:
-    """What is known of `tensor[key]`: a row's item is a single number, which may be anywhere."""
-    made = tensor.made
-    if made is None or (isinstance(node.key, (p.Slice, p.Display)) and made.sized):
-        return made
-    if isinstance(node.key, (p.Slice, p.Display)):
-        return Made(
-            made.maker, sized=isinstance(node.key, p.Display), homes=made.homes, births=made.births
-        )  # `x[:, None]`
-    if isinstance(key, (Tensor, Unknown)):
-        return made
-    shape = measured(tensor).shape
-    return made if shape is not None and len(shape) > 1 and not isinstance(key, Sequence) else None
+def of_item(tensor: Tensor, key: Value, node: p.Index) -> Origin:
+    """The origin of `tensor[key]`: a row's item is a single number, which may be anywhere."""
+    origin = tensor.origin
+    part = isinstance(node.key, (p.Slice, p.Display))
+    if part and origin.fresh and not origin.sized:
+        return replace(origin, sized=isinstance(node.key, p.Display))  # `x[:, None]`
+    if part or isinstance(key, Tensor) or (origin.fresh and isinstance(key, Unknown)):
+        return origin
+    return of_row(tensor) if not origin.fresh or not isinstance(key, Sequence) else tensor.at(NOWHERE).origin
+
+
+def of_row(tensor: Tensor) -> Origin:
+    """The origin of a row of a tensor."""
+    shape = measured(tensor).shape if tensor.origin.known or tensor.origin.fresh else None
+    return tensor.origin if shape is not None and len(shape) > 1 else tensor.at(NOWHERE).origin
 
 
 def _each(values: Iterable[Value]) -> Iterator[Value]:
@@ -173,18 +177,16 @@ def _options(value: Value) -> Iterator[Value]:
         yield value
 
 
-def _made(value: Value) -> Made | None:
-    if isinstance(value, Tensor):
-        return value.made
-    if isinstance(value, ParameterValue):
-        return None if value.declared else value.made
+def _made(value: Value) -> Origin | None:
+    if isinstance(value, Tensor) or (isinstance(value, ParameterValue) and not value.declared):
+        return value.origin if value.origin.fresh else None
     if isinstance(value, Either):
         options = [option for _, option in value.options if not (isinstance(option, Const) and option.value is None)]
-        known = [option.made if isinstance(option, Tensor) else None for option in options]
+        known = [_made(option) if isinstance(option, Tensor) else None for option in options]
         if len(known) == 1:
             return known[0]
         if known and None not in known:  # made in one way or the other, on the CPU in both
-            return Made(0, sized=all(made.sized for made in known if made is not None))
+            return replace(FRESH, sized=all(made.sized for made in known if made is not None))
     return None
 
 
@@ -192,7 +194,7 @@ def _is_tensor(value: Value) -> bool:
     if isinstance(value, Either):
         return any(_is_tensor(option) for _, option in value.options)
     if isinstance(value, Tensor):
-        return value.made is None
+        return not value.origin.fresh
     if isinstance(value, Unknown):
         return bool(value.flow.forwards or value.flow.modules) or value.flow.source is not Source.UNKNOWN
     return isinstance(value, (ParameterValue, Params))
@@ -221,20 +223,23 @@ def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) ->
         return value
     if isinstance(value, Either):
         return either((facts, assigned(run, module, name, option, node)) for facts, option in value.options)
-    if isinstance(value, Tensor) and value.made is not None and value.made.sized and value.made.maker == module.id:
-        home = Home(module.cls, module.id, name, run.site(node))
-        return value.with_made(Made(module.id, sized=True, homes=(home,)))
-    made = value.made if isinstance(value, ParameterValue) and not value.declared else None
-    if isinstance(value, ParameterValue) and made is not None and made.sized and made.maker == module.id:
-        run.heap.set(value.facts, Fact.HOME, Home(module.cls, module.id, name, run.site(node), trained=True))
+    made = _made(value)
+    if made is None or not made.sized or made.builder != module.id:
+        return value
+    trained = isinstance(value, ParameterValue)
+    attribute = PlainAttribute(module=module.id, name=name, site=run.site(node), trained=trained)
+    if isinstance(value, Tensor):
+        return value.altered(origin=replace(value.origin, attributes=(attribute,), births=()))
+    if isinstance(value, ParameterValue):
+        run.heap.set(value.facts, Fact.ATTRIBUTE, attribute)
     return value
 
 
 def read(run: Run, value: ParameterValue, node: p.Node) -> None:
     """A leaf that gathers gradients and is no parameter of the module that it is an attribute of: any use is one."""
-    home = value.fact(Fact.HOME)
-    if run.modules_called and home is not None and not value.fact(Fact.REGISTERED):
-        _tell(run, home, node)
+    attribute = value.fact(Fact.ATTRIBUTE)
+    if run.modules_called and attribute is not None and not value.fact(Fact.REGISTERED):
+        _tell(run, attribute, node)
 
 
 def left(run: Run, value: Value, node: p.Node, depth: int = 2) -> None:
@@ -244,41 +249,45 @@ def left(run: Run, value: Value, node: p.Node, depth: int = 2) -> None:
     """
     made = _made(value)
     if made is not None:
-        if all(made.maker == home.module for home in made.homes):
+        if all(made.builder == each.module for each in made.attributes):
             _used(run, made, node)
     elif depth and isinstance(value, Sequence):
         for item in value.content.all():
             left(run, item, node, depth - 1)
 
 
-def _used(run: Run, made: Made, node: p.Node) -> None:
-    for home in made.homes if made.sized else ():
-        _tell(run, home, node)
+def _used(run: Run, made: Origin, node: p.Node) -> None:
+    for attribute in made.attributes if made.sized else ():
+        _tell(run, attribute, node)
 
 
-def _tell(run: Run, home: Home, node: p.Node) -> None:
+def _tell(run: Run, attribute: PlainAttribute, node: p.Node) -> None:
     """Write that a `forward` computes with a plain attribute, unless the module sees to it itself."""
-    if run.building or home.site in run.of(PlainTensors).reported:
+    if run.building or attribute.site in run.of(PlainTensors).reported:
         return
-    run.of(PlainTensors).reported.add(home.site)
-    if any(home.cls.find(name) is not None for name in _MOVERS) or _assigned_elsewhere(run, home):
+    run.of(PlainTensors).reported.add(attribute.site)
+    module = run.objects.get(attribute.module)
+    cls = module.cls if isinstance(module, Module) else None
+    if cls is None or any(cls.find(name) is not None for name in _MOVERS):
+        return
+    if _assigned_elsewhere(run, cls, attribute.name):
         return
     run.emit(
         PlainTensorUsed,
-        home.site,
-        owner=home.module,
-        owner_class=home.cls.name,
-        name=home.name,
+        attribute.site,
+        owner=attribute.module,
+        owner_class=cls.name,
+        name=attribute.name,
         used_at=run.site(node),
-        trained=home.trained,
+        trained=attribute.trained,
     )
 
 
 # --- who else assigns the attribute ---
 
 
-def _assigned_elsewhere(run: Run, home: Home) -> bool:
+def _assigned_elsewhere(run: Run, cls: ClassValue, name: str) -> bool:
     """Whether something besides constructors assigns an attribute of this name: it may be made anew where it is needed."""
     units: list[Unit] = [run.main]
-    units += [cls.unit for cls in home.cls.mro() if isinstance(cls, ClassValue)]
-    return any(home.name in unit.program.assigned for unit in units)
+    units += [each.unit for each in cls.mro() if isinstance(each, ClassValue)]
+    return any(name in unit.program.assigned for unit in units)

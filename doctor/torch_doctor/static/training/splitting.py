@@ -92,7 +92,7 @@ def with_rows(value: Value, rows: frozenset[int]) -> Value:
     if isinstance(value, Tensor):
         return value.with_flow(replace(value.flow, rows=rows))
     if isinstance(value, Unknown):
-        return Unknown(replace(value.flow, rows=rows), value.holds, value.symbol, place=value.place)
+        return Unknown(replace(value.flow, rows=rows), value.holds, value.symbol, origin=value.origin)
     return value
 
 

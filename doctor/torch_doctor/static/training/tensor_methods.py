@@ -15,6 +15,7 @@ from torch_doctor.static.training import (
     tensors,
 )
 from torch_doctor.static.values import (
+    NOWHERE,
     Call,
     Const,
     Method,
@@ -34,7 +35,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
         on = call.argument(0, "requires_grad")
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
-            return cuts.leaf(run, of.flow, of, call.node, origin=of.made)
+            return cuts.leaf(run, of.flow, of, call.node, origin=of.origin)
         return of
     if isinstance(of, ParameterValue):
         if name.endswith("_") and not name.startswith("_"):
@@ -42,7 +43,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             return of
         if name in MOVES:
             return parameters.moved(of, name, call)
-        of = Tensor(of.flow, made=None if of.declared else of.made)
+        of = Tensor(of.flow, origin=NOWHERE if of.declared else of.origin)
     known = functions.METHODS.get(name)
     assert isinstance(of, (Tensor, Unknown))
     if known is None:
@@ -57,7 +58,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     if name in MOVES and isinstance(result, (Tensor, Unknown)):
         place = places.moved(run, of, name, call)
         if isinstance(result, Unknown) and result is not of:
-            result = Unknown(result.flow, result.holds, place=place)
-        elif isinstance(result, Tensor) and result is not of and result.made is None:
+            result = Unknown(result.flow, result.holds, origin=place)
+        elif isinstance(result, Tensor) and result is not of and not result.origin.fresh:
             result = result.at(place)
     return result

@@ -45,7 +45,6 @@ from torch_doctor.trace import (
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Tri
-    from torch_doctor.trace.events import Trail
 
 JOINING = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
 """Functions that put tensors together."""
@@ -79,11 +78,12 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in call.values) and "device" not in call.keywords:
         made = plain_tensors.combined(run, name, call.values, call.node, scalar=reduced)
     place = cross_device.of_computed(run, name, call, made=known.source is not None, scalar=bool(scalar))
-    kind, made_at, made_by, trail, still = _meaning(run, name, known, leading, call)
+    kind, operation, site, still = _meaning(run, name, known, leading, call)
     vague = kind in (Kind.UNKNOWN, Kind.BATCH)
     if isinstance(first, Unknown) and leading is None and vague and known.kind is None and not reduced:
-        return Unknown(flow, first.holds, place=place)
-    tensor = Tensor(flow, kind, made_at, made_by, trail, scalar or still, meta, made=made, place=place)
+        return Unknown(flow, first.holds, origin=place)
+    origin = (place if made is None else made).by(operation, site)
+    tensor = Tensor(flow, kind, origin, scalar=scalar or still, meta=meta)
     if first is not None:
         _noted(run, short, first, call, tensor)
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
@@ -133,16 +133,17 @@ def _flow(run: Run, name: str, known: functions.Function, call: Call, first: Val
 
 def _meaning(
     run: Run, name: str, known: functions.Function, leading: Tensor | None, call: Call
-) -> tuple[Kind, Site | None, str, Trail, Tri]:
-    """What the numbers mean that are computed, where they got that meaning, and whether they are a single one."""
+) -> tuple[Kind, str, Site | None, Tri]:
+    """What the numbers mean that are computed, by which operation and where, and whether they are a single one."""
     kind = _kind(name, known, leading)
     if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
-        made_by = leading.made_by if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
-        return kind, leading.made_at, made_by, leading.trail, _still(leading, name, known)
-    marks = {v.made_by for v in call.args if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
+        origin = leading.origin
+        operation = origin.operation if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
+        return kind, operation, origin.site, _still(leading, name, known)
+    marks = {v.origin.operation for v in call.args if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
     if marks and kind in (Kind.UNKNOWN, Kind.BATCH):
-        return kind, run.site(call.node), marks.pop(), (), None
-    return kind, run.site(call.node), f"torch.{name}" if "." not in name else name, (), None
+        return kind, marks.pop(), run.site(call.node), None
+    return kind, f"torch.{name}" if "." not in name else name, run.site(call.node), None
 
 
 def _rebind(run: Run, name: str, call: Call, tensor: Tensor) -> None:

@@ -17,11 +17,13 @@ from torch_doctor.static.training import (
     tensors,
 )
 from torch_doctor.static.values import (
+    NOWHERE,
     PACKED,
     VOLATILE,
     Call,
     Const,
     Content,
+    Origin,
     Plain,
     Sequence,
     Tensor,
@@ -57,7 +59,7 @@ def call_function(run: Run, name: str, known: functions.Function, call: Call) ->
         flow = cuts.cut(run, blend(value.flow for value in call.args[:1]), leading, name, call.node)
         if flow.source is Source.UNKNOWN and known.source is not None:
             flow = replace(flow, source=known.source)
-        return cuts.leaf(run, flow, leading, call.node, origin=plain_tensors.of_factory(run, name, call))
+        return cuts.leaf(run, flow, leading, call.node, origin=plain_tensors.of_factory(run, name, call) or NOWHERE)
     made = plain_tensors.of_factory(run, name, call) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(call.args) + len(call.keywords) - 1
@@ -65,13 +67,17 @@ def call_function(run: Run, name: str, known: functions.Function, call: Call) ->
         dims = max(0, dims)
     result = tensors.computed(run, short if short in ("log", "exp") else name, known, call, dims=dims)
     result = pixels.made(run, name, call, result)
-    if isinstance(result, Tensor) and short in tensors.JOINING and (result.kind is Kind.UNKNOWN or not result.made_by):
-        result = result.altered(made_by=name)
+    if (
+        isinstance(result, Tensor)
+        and short in tensors.JOINING
+        and (result.kind is Kind.UNKNOWN or not result.origin.operation)
+    ):
+        result = result.altered(origin=result.origin.by(name, result.origin.site))
     if made is not None and isinstance(result, Tensor):
-        result = result.with_made(made)
+        result = result.at(made)
     for observe in run.observers.made:
         observe(run, name, call, result)
     volatile = call.keywords.get("volatile")
     if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
-        return Tensor(result.flow, Kind.BATCH, made_by=VOLATILE)
+        return Tensor(result.flow, Kind.BATCH, Origin(operation=VOLATILE))
     return result

@@ -13,6 +13,7 @@ from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import drawing, gradients, keeping, module_parts, places, tensors
 from torch_doctor.static.values import (
     NOTHING,
+    NOWHERE,
     Call,
     Fact,
     Module,
@@ -104,7 +105,7 @@ def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     if known.result == "plain" and name in ("item", "tolist", "numpy", "numel", "size", "dim"):
         return Plain()
     if not known.graph and name == "detach":
-        return Unknown(owner.flow.cut(), owner.holds, place=owner.place)
+        return Unknown(owner.flow.cut(), owner.holds, origin=owner.origin)
     return None
 
 
@@ -112,13 +113,13 @@ def _of_surely_tensor(run: Run, of: UnknownAttribute, known: functions.Function 
     name, owner = of.name, of.of
     if known is not None and known.result == "plain":
         return Plain()
-    place = places.moved(run, owner, name, call) if name in MOVES else None
+    place = places.moved(run, owner, name, call) if name in MOVES else NOWHERE
     if known is not None and known.kind is not None and owner.flow.forwards:
         return _computed(run, of, known, call)
     flow = owner.flow if known is None or known.graph else owner.flow.cut()
     if name not in MOVES and known is not None and known.result == "tensor" and known.scalar is False:
         place = places.result(run, (owner,))
-    return Unknown(flow, owner.holds, place=place)
+    return Unknown(flow, owner.holds, origin=place)
 
 
 def _computed(run: Run, of: UnknownAttribute, known: functions.Function, call: Call) -> Value:

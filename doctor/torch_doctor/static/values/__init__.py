@@ -7,7 +7,7 @@ from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequ
 from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.functions import FunctionValue
 from torch_doctor.static.values.identity import symbol_of
-from torch_doctor.static.values.joining import either, join, joined, summary
+from torch_doctor.static.values.joining import either, join, joined, one_of, summary
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue
 from torch_doctor.static.values.objects import (
     ANY_NAME,
@@ -21,7 +21,18 @@ from torch_doctor.static.values.objects import (
     Tool,
     UnknownName,
 )
-from torch_doctor.static.values.places import CPU, GPU, IN_MEMORY, NAMED, NEW, NOWHERE, Place
+from torch_doctor.static.values.origin import (
+    BUILT,
+    CPU,
+    FRESH,
+    GPU,
+    NAMED,
+    NOWHERE,
+    ON_CPU,
+    Origin,
+    PlainAttribute,
+    of_fresh,
+)
 from torch_doctor.static.values.plain import (
     MISSING,
     NOTHING,
@@ -58,8 +69,6 @@ from torch_doctor.static.values.tensors import (
     Autocast,
     Context,
     Grads,
-    Home,
-    Made,
     Params,
     Tensor,
 )
@@ -68,17 +77,18 @@ from torch_doctor.static.values.walking import leaves, reachable, rebuilt
 
 __all__ = [
     "ANY_NAME",
+    "BUILT",
     "COUNTER",
     "CPU",
+    "FRESH",
     "GPU",
-    "IN_MEMORY",
     "MADE_OF_GRADIENTS",
     "MISSING",
     "MOVED_PARAMETER",
     "NAMED",
-    "NEW",
     "NOTHING",
     "NOWHERE",
+    "ON_CPU",
     "ORDINAL",
     "PACKED",
     "VERSION",
@@ -98,12 +108,10 @@ __all__ = [
     "Fields",
     "FunctionValue",
     "Grads",
-    "Home",
     "Instance",
     "Keywords",
     "Lib",
     "Loader",
-    "Made",
     "Making",
     "Mapping",
     "Meta",
@@ -114,12 +122,13 @@ __all__ = [
     "Number",
     "Object",
     "Optimizer",
+    "Origin",
     "Package",
     "ParameterValue",
     "Params",
     "Partial",
-    "Place",
     "Plain",
+    "PlainAttribute",
     "Sequence",
     "Spread",
     "Stream",
@@ -144,6 +153,8 @@ __all__ = [
     "latest",
     "leaves",
     "number_dtype",
+    "of_fresh",
+    "one_of",
     "plain_from",
     "reachable",
     "rebuilt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.values.places import NOWHERE
+from torch_doctor.static.values.origin import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,8 +66,8 @@ class Fact(Enum):
 
     MODE = "mode", (0, True), _last_set
     """A stamp, which grows with each change, and whether the module was put in training mode (None: not known)."""
-    PLACE = "place", NOWHERE, None
-    """Where the parameters that a module has itself are."""
+    ORIGIN = "origin", NOWHERE, None
+    """Where the parameters that a module has itself come from, and where they are."""
     LISTED = "listed", None, None
     """The `Content` of a module that is a list of modules."""
     OWNER = "owner", None, None
@@ -151,5 +151,5 @@ class Fact(Enum):
 
     FILLED = "filled", (), _in_order
     """Where something was put into a container after it was made."""
-    HOME = "home", None, _first
+    ATTRIBUTE = "attribute", None, _first
     """The plain attribute of a module that a leaf tensor lies in."""

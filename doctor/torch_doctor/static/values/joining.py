@@ -10,7 +10,7 @@ from torch_doctor.static.values.containers import Content
 from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.functions import FunctionValue
 from torch_doctor.static.values.modules import Module
-from torch_doctor.static.values.places import IN_MEMORY, NOWHERE, Place
+from torch_doctor.static.values.origin import NOWHERE, Origin
 from torch_doctor.static.values.plain import (
     MISSING,
     Const,
@@ -75,23 +75,18 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         isinstance(left, Tensor)
         and isinstance(right, Tensor)
         and left.kind is right.kind
-        and left.made_at == right.made_at
+        and left.origin.site == right.origin.site
     ):
         flow = alternatives(left.flow, right.flow)
-        made = left.made if left.made is right.made else None
         meta = left.meta
         if meta is not right.meta:
             both = Making("either", (left, right)) if left.meta and right.meta else None
             meta = both if both is not None and both.depth < LONGEST else None
         scalar = left.scalar if left.scalar is right.scalar else None
-        place = left.place
-        if place is not right.place or left.made is not right.made:
-            place = join(_place(left), _place(right), symbol)
-        same = meta is left.meta and scalar is left.scalar and made is left.made and flow is left.flow
-        same &= place is left.place
-        if same:
+        origin = _join_origin(left.origin, right.origin, symbol)
+        if meta is left.meta and scalar is left.scalar and origin is left.origin and flow is left.flow:
             return left
-        return left.altered(flow=flow, scalar=scalar, meta=meta, made=made, place=place)
+        return left.altered(flow=flow, scalar=scalar, meta=meta, origin=origin)
     if isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name:
         return left
     if isinstance(left, FunctionValue) and isinstance(right, FunctionValue) and left.node is right.node:
@@ -102,15 +97,28 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         if left.modules == right.modules:
             return left
         return Params(left.modules | right.modules, whole=False, single=left.single and right.single)
-    if isinstance(left, Place) and isinstance(right, Place) and left.same(right):
-        return left
-    if type(left) is Unknown and type(right) is Unknown and left.flow == right.flow and left.place is right.place:
-        return Unknown(left.flow, left.holds | right.holds, place=left.place)  # nothing tells them apart
+    if isinstance(left, Origin) and isinstance(right, Origin):
+        return _join_origin(left, right, symbol)
+    if type(left) is Unknown and type(right) is Unknown and left.flow == right.flow and left.origin is right.origin:
+        return Unknown(left.flow, left.holds | right.holds, origin=left.origin)  # nothing tells them apart
     return _options(left, right, symbol)
 
 
-def _place(tensor: Tensor) -> Value:
-    return (IN_MEMORY if tensor.made.sized else NOWHERE) if tensor.made is not None else tensor.place or NOWHERE
+def _join_origin(left: Origin, right: Origin, symbol: Symbol | None) -> Origin:
+    """What is known of the origin of a tensor that has one of both, whose kind comes from one place."""
+    both = left.merged(right)
+    if both is not None:
+        return both
+    yes, no = (frozenset(() if symbol is None else ((symbol, arm),)) for arm in (True, False))
+    return one_of(((yes, left), (no, right))).by(left.operation, left.site)
+
+
+def one_of(origins: Iterable[tuple[Conditions, Origin]]) -> Origin:
+    """One of several origins, each with what must hold for it; what gave the numbers their kind is left out."""
+    found = either((facts, Either(origin.options) if origin.options else origin.by()) for facts, origin in origins)
+    if not isinstance(found, Either):
+        return found if isinstance(found, Origin) else NOWHERE
+    return Origin(options=tuple((facts, each) for facts, each in found.options if isinstance(each, Origin)))
 
 
 def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
@@ -145,11 +153,11 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
 
 
 def _one(value: Value, other: Value) -> bool:
-    """Whether both are one thing, or one module, whether it is wrapped or not, or one place."""
+    """Whether both are one thing, or one module, whether it is wrapped or not, or at one place."""
     if value is other:
         return True
-    if isinstance(value, Place):
-        return isinstance(other, Place) and value.same(other)
+    if isinstance(value, Origin):
+        return isinstance(other, Origin) and value.merged(other) is not None
     return isinstance(value, Module) and isinstance(other, Module) and value.id == other.id
 
 
@@ -165,7 +173,7 @@ def summary(values: Any) -> Value:  # noqa: ANN401 - any iterable of values
         for value in found[1:]:
             result = join(result, value)
         return result  # type: ignore[no-any-return]  # join of two values is a value
-    if all(isinstance(value, Place) for value in found):
+    if all(isinstance(value, Origin) for value in found):
         return NOWHERE
     if all(isinstance(value, Params) for value in found):
         return Params(frozenset().union(*(value.modules for value in found)), whole=False)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, Flow
 from torch_doctor.static.values.objects import Object
+from torch_doctor.static.values.origin import NOWHERE, Origin
 
 if TYPE_CHECKING:
     from torch_doctor.static.tables.layers import Layer
     from torch_doctor.static.values.classes import ClassValue
-    from torch_doctor.static.values.tensors import Made
     from torch_doctor.static.values.value import Value
     from torch_doctor.trace import Site, Tri
 
@@ -82,18 +82,17 @@ class Module(Object):
 class ParameterValue(Object):
     """A leaf tensor that requires gradients: an `nn.Parameter`, or `torch.randn(..., requires_grad=True)`.
 
-    `declared` tells that it is an `nn.Parameter`. `made` is what is known of a leaf that is none where it is computed
-    of numbers alone.
+    `declared` tells that it is an `nn.Parameter`; `origin` is that of a leaf that is none.
     """
 
-    __slots__ = ("declared", "flow", "made")
+    __slots__ = ("declared", "flow", "origin")
 
     def __init__(
-        self, born: Site | None = None, *, declared: bool, flow: Flow | None = None, made: Made | None = None
+        self, born: Site | None = None, *, declared: bool, flow: Flow | None = None, origin: Origin = NOWHERE
     ) -> None:
         super().__init__(born)
         self.declared = declared
-        self.made = made
+        self.origin = origin
         source = flow or EMPTY
         self.flow = Flow(
             True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
+from torch_doctor.static.values.origin import NOWHERE, Origin
 from torch_doctor.static.values.symbols import VERSION, fresh_symbol
 from torch_doctor.static.values.value import Value
 
@@ -112,22 +113,22 @@ def number_dtype(value: Value) -> str:
 class Unknown(Value):
     """Anything at all. `flow` is what it may carry, `holds` the objects that it may hold on to.
 
-    `place` is where it is, None where nobody knows.
+    `origin` is where it comes from, and where it is.
     """
 
-    __slots__ = ("_symbol", "flow", "holds", "place")
+    __slots__ = ("_symbol", "flow", "holds", "origin")
 
     def __init__(
         self,
         flow: Flow = UNSEEN,
         holds: frozenset[int] = frozenset(),
         symbol: Symbol | None = None,
-        place: Value | None = None,
+        origin: Origin = NOWHERE,
     ) -> None:
         self.flow = flow
         self.holds = holds
         self._symbol = symbol
-        self.place = place
+        self.origin = origin
 
     @property
     def symbol(self) -> Symbol:
@@ -136,7 +137,7 @@ class Unknown(Value):
             self._symbol = fresh_symbol()
         return self._symbol
 
-    def at(self, place: Value | None) -> Unknown:
+    def at(self, place: Origin) -> Unknown:
         """The same thing somewhere else, or where that is known otherwise."""
         return Unknown(self.flow, self.holds, self.symbol, place)
 
@@ -146,12 +147,12 @@ class UnknownAttribute(Unknown):
 
     __slots__ = ("name", "of")
 
-    def __init__(self, of: Unknown, name: str, flow: Flow, place: Value | None = None) -> None:
-        super().__init__(flow, of.holds, (".", of.symbol, name), place)
+    def __init__(self, of: Unknown, name: str, flow: Flow, origin: Origin = NOWHERE) -> None:
+        super().__init__(flow, of.holds, (".", of.symbol, name), origin)
         self.of = of
         self.name = name
 
-    def at(self, place: Value | None) -> UnknownAttribute:
+    def at(self, place: Origin) -> UnknownAttribute:
         """The same attribute somewhere else, or where that is known otherwise."""
         return UnknownAttribute(self.of, self.name, self.flow, place)
 

@@ -35,8 +35,8 @@ class Normalising(Observer):
         if module.cls is None and module.layer.rpartition(".")[2] in SOFTMAXES and isinstance(output, Tensor):
             first = call.argument(0) or next(iter(call.keywords.values()), None)
             dim = module.settings.get("dim", module.given[0] if module.given else module.settings.get("**"))
-            if output.made_at is not None:
-                _normalised(run, module.layer, first, dim, output.made_at)
+            if output.origin.site is not None:
+                _normalised(run, module.layer, first, dim, output.origin.site)
 
 
 def _normalised(run: Run, function: str, given: Value | None, dim: Value | None, site: Site) -> None:

@@ -60,10 +60,10 @@ class ForwardCalledDirectly(Rule):
     and the hooks that they went past.
 
     ## When it stays silent
-    Inside another module's `forward` or `__init__`, for `super().forward(...)` and parent classes, for `self.forward(...)`
-    in the module's own methods, for what is no module (a loader, an extension, an `autograd.Function`), for classes with a
-    `__call__` of their own, for compiled modules, and in tests, where `forward` itself is what is tested. The first such
-    call of one model in a file stands for the others.
+    Inside another module's `forward` or `__init__`, unless that has just built the model for itself, for
+    `super().forward(...)` and parent classes, for `self.forward(...)` in the module's own methods, for what is no module (a
+    loader, an extension, an `autograd.Function`), for classes with a `__call__` of their own, for compiled modules, and in
+    tests, where `forward` itself is what is tested. The first such call of one model in a file stands for the others.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html

@@ -41,8 +41,24 @@ class NamedForwards(Observer):
             if any(frame.self is each for each in modules):
                 return
             frame = frame.closure
-        name, within = run.text(node.func.value), _around(run)
+        name, within = run.text(node.func.value), 0 if _made_here(run, modules) else _around(run)
         run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
+
+
+def _made_here(run: Run, modules: list[Module | None]) -> bool:
+    """Whether the function that calls the modules has built them for itself: they are part of no other."""
+    function = run.frame.what
+    if function is None or run.building:
+        return False
+    (first, _, last, _), path = function.node.at, function.unit.source.display
+    return all(
+        module is not None
+        and not module.fact(Fact.REGISTERED)
+        and module.born is not None
+        and module.born.path == path
+        and first <= module.born.row <= last
+        for module in modules
+    )
 
 
 def _around(run: Run) -> int:

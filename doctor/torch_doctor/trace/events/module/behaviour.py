@@ -17,8 +17,8 @@ class ForwardByName(Event, frozen=True, kw_only=True):
     """`name.forward(...)`: a module's `forward` was called past its `__call__`, by somebody else than the module itself.
 
     It says so beside the `Forward` of a whole module. `within` is the module whose `forward` or construction the call lies
-    in, 0 outside of any. Not said of modules that are not meant to be called: whose class defines `__call__` anew, whose
-    `forward` was replaced, which are compiled.
+    in, 0 outside of any, and where the function that calls it has built it for itself. Not said of modules that are not
+    meant to be called: whose class defines `__call__` anew, whose `forward` was replaced, which are compiled.
     """
 
     module: int

@@ -12,7 +12,7 @@ from ..sensitivity import is_sensitive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from types import FrameType
+    from types import CodeType, FrameType
 
     from ...recorder import Recorder
     from ...scopes import Here
@@ -22,12 +22,13 @@ CONSTRUCTORS = frozenset({"__init__", "__post_init__", "__new__", "__call__", "b
 
 
 class Birth:
-    """Where a module was built, and by which module's constructor."""
+    """Where a module was built, in which code of the user's, and by which module's constructor."""
 
-    __slots__ = ("around", "owner", "site")
+    __slots__ = ("around", "code", "owner", "site")
 
-    def __init__(self, site: int | None, owner: weakref.ref[Any] | None) -> None:
+    def __init__(self, site: int | None, code: CodeType | None, owner: weakref.ref[Any] | None) -> None:
         self.site = site
+        self.code = code
         self.owner = owner
         self.around = owner
 
@@ -95,15 +96,17 @@ class Watcher:
         if self._recorder.quiet:
             return
         try:
-            site, owner = self._construction(module)
-            self._births[module] = Birth(site, weakref.ref(owner) if owner is not None else None)
+            built_at, owner = self._construction(module)
+            code = built_at.f_code if built_at is not None else None
+            site = self._recorder.sites.of_frame(built_at) if built_at is not None else None
+            self._births[module] = Birth(site, code, weakref.ref(owner) if owner is not None else None)
             if self._recorder.inside:
                 self._watch.built_in_forward.born(module, site)
         except TypeError:  # cannot be hashed or referred to
             return
 
-    def _construction(self, module: Any) -> tuple[int | None, Any]:
-        """The place of the construction, and the module whose constructor it is in."""
+    def _construction(self, module: Any) -> tuple[FrameType | None, Any]:
+        """The user's frame that constructs it, and the module whose constructor that is in."""
         sites = self._recorder.sites
         frame: FrameType | None = sys._getframe(3)
         built_at: FrameType | None = None
@@ -114,9 +117,9 @@ class Watcher:
                 if built_at is None and sites.is_users(code.co_filename):
                     built_at = frame
                 if isinstance(first, self._torch.nn.Module) and code.co_name != "__call__":
-                    return (sites.of_frame(built_at) if built_at is not None else None), first
+                    return built_at, first
             frame = frame.f_back
-        return (sites.of_frame(built_at) if built_at is not None else None), None
+        return built_at, None
 
     def built_by(self, module: Any, owner: Any) -> bool:
         """Whether the module was built while `owner` was constructed."""
@@ -127,6 +130,11 @@ class Watcher:
                 return True
             birth = self._births.get(maker) if maker is not None else None
         return False
+
+    def made_by(self, code: CodeType, module: Any) -> bool:
+        """Whether this code built the module, which is part of no other."""
+        birth = self._births.get(module)
+        return birth is not None and birth.code is code and not self.is_part(module)
 
     def birthplace(self, module: Any) -> int | None:
         """The place where a module was built."""

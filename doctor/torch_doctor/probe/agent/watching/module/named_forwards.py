@@ -39,7 +39,7 @@ class Watcher:
             return
         module = getattr(function, "__self__", None)
         number = self._recorder.references.number(module) if isinstance(module, self._torch.nn.Module) else 0
-        known = (key, number, self._within())
+        known = (key, number, self._within(module))
         if known not in self._seen:
             self._seen[known] = self._tell(key, module, known[2]) if number and self._is_called(module) else None
         event = self._seen[known]
@@ -65,10 +65,17 @@ class Watcher:
             frame = frame.f_back
         return True
 
-    def _within(self) -> int:
-        """The number of the whole module that is running, 0 where none is."""
+    def _within(self, module: Any) -> int:
+        """The number of the whole module that is running, 0 where none is, or where the caller built `module` for itself."""
         recorder = self._recorder
-        return recorder.references.number(self._watch.forwards.running) if recorder.inside else 0
+        if not recorder.inside:
+            return 0
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and not recorder.sites.is_users(frame.f_code.co_filename):
+            frame = frame.f_back
+        if frame is not None and self._watch.modules.made_by(frame.f_code, module):
+            return 0
+        return recorder.references.number(self._watch.forwards.running)
 
     def _tell(self, key: int, module: Any, within: int) -> int:
         here = self._recorder.here()

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
 
 from torch_doctor.selection import Layer, did_you_mean
 
@@ -25,8 +27,7 @@ class ConfigError(ValueError):
     """A configuration that cannot be used; the message names the file and the key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(Struct, frozen=True):
     """The keys of the configuration, with underscores for the hyphens; paths in it start at `base`."""
 
     select: tuple[str, ...] | None = None
@@ -45,8 +46,7 @@ class Config:
         return Layer(self.select, self.ignore, self.extend_select)
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedConfig:
+class LoadedConfig(Struct, frozen=True):
     """A configuration and where it came from; `path` is None for the built-in one."""
 
     config: Config
@@ -87,13 +87,11 @@ def _validated(table: Any, where: str) -> Config:  # noqa: ANN401 - anything can
     if not isinstance(table, dict):
         message = f"{where}: must be a table"
         raise ConfigError(message)
-    known = [entry.name.replace("_", "-") for entry in fields(Config)]
+    known = [name.replace("_", "-") for name in Config.__struct_fields__]
     for key in table:
         if key not in known:
             message = f"{where}: unknown key `{key}`{did_you_mean(key, known)}"
             raise ConfigError(message)
-    import msgspec  # noqa: PLC0415 - only where there is a configuration
-
     try:
         return msgspec.convert({key.replace("-", "_"): value for key, value in table.items()}, Config)
     except msgspec.ValidationError as error:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 NOTEBOOK = ".ipynb"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probing:
+class Probing(Struct, frozen=True, kw_only=True):
     """How to run the files of a scan: each is a script, run in the working directory with the arguments `args`.
 
     `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter

@@ -6,11 +6,13 @@ import abc
 import enum
 import inspect
 import sys
-from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_doctor.trace import EVENTS, Event
 
@@ -47,16 +49,14 @@ class Verdict(enum.Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One place of a trail, with a short note."""
 
     site: Site
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """One fact behind a verdict: the claim in words, with the number in it that is also its `value`, and where.
 
     Where there is nothing to count (the reason why a finding is undecided), `value` is None.
@@ -68,8 +68,7 @@ class Evidence:
     site: Site | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """A bug at a place.
 
     `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop

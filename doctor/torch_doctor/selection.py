@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.rule import Level
 
@@ -21,8 +22,7 @@ class UnknownSelectorError(ValueError):
     """A selector that names no rule; the message says what was meant, if that can be told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(Struct, frozen=True):
     """What one place says of the selection; the command line is a layer above the configuration.
 
     `select` of None leaves the choice to the layers below, and then to the levels.

@@ -18,6 +18,11 @@ def rules() -> Iterator[type[Rule]]:
     for module in pkgutil.walk_packages(__path__, prefix=f"{__name__}."):
         if module.ispkg:
             continue
-        for _, member in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
-            if issubclass(member, Rule) and member.__module__ == module.name and not inspect.isabstract(member):
+        for member in vars(importlib.import_module(module.name)).values():
+            if (
+                isinstance(member, type)
+                and member.__module__ == module.name
+                and issubclass(member, Rule)
+                and not inspect.isabstract(member)
+            ):
                 yield member

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections import defaultdict
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from torch_doctor import selection
 from torch_doctor.cli.installed import installed_rules
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flags:
+class Flags(Struct, frozen=True, kw_only=True):
     """What was said on the command line; None where nothing was."""
 
     paths: tuple[str, ...] = ()

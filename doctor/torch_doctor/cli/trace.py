@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing

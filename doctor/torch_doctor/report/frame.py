@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from torch_doctor.report.reported import Look, Source
@@ -16,8 +17,7 @@ LEAST_WIDTH = 20
 MOST_WIDTH = 300  # where nobody says how wide a row may be: data, or a notebook in one line
 
 
-@dataclass(frozen=True, slots=True)
-class Underline:
+class Underline(Struct, frozen=True):
     """What a frame's mark looks like, and how many rows are shown around it."""
 
     mark: str

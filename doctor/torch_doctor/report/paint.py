@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from torch_doctor.rule import Level
 
@@ -19,8 +19,7 @@ CODES = {
 LEVEL_COLOURS = {Level.ERROR: "red", Level.WARNING: "yellow", Level.ADVICE: "blue"}
 
 
-@dataclass(frozen=True, slots=True)
-class Paint:
+class Paint(Struct, frozen=True):
     """Puts text into colours, where colours are wanted."""
 
     colours: bool = False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +30,7 @@ class Source(Protocol):
         """The rows that may be shown with a site: those of its cell."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(Struct, frozen=True):
     """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong."""
 
     findings: Sequence[Finding]
@@ -39,8 +39,7 @@ class Reported:
     errors: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """How text is to look: in colours or not, and how wide at most (None: as wide as it is)."""
 
     paint: Paint

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Versions
 
 
-@dataclass(frozen=True, slots=True)
-class FileIgnore:
+class FileIgnore(Struct, frozen=True):
     """Rules that do not speak in some files; `negated`: in all files but these."""
 
     patterns: Patterns
@@ -25,8 +25,7 @@ class FileIgnore:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk."""
 
     paths: tuple[Path, ...]
@@ -43,8 +42,7 @@ class Options:
     probe: Probing | None = None
 
 
-@dataclass(slots=True)
-class Report:
+class Report(Struct):
     """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`.
 
     `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from torch_doctor.probing import probed
 from torch_doctor.rule import Verdict
@@ -257,8 +258,7 @@ class Scan:
         report = self.report
         for trace in self.observed(project, traces, how):
             judgement = judge(report.findings, trace, self.options.rules)
-            pairs = zip(report.findings, judgement.judged, strict=True)
-            report.findings[:] = [merged(finding, judged) for finding, judged in pairs]
+            report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
             for finding in judgement.new:
                 self._take(finding, project)
             void: dict[str, list[str]] = {}

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -18,8 +19,7 @@ SUFFIXES = (".py", ".pyw", ".ipynb")
 PROJECT_MARKERS = ("pyproject.toml", "setup.py")
 
 
-@dataclass(slots=True)
-class Discovered:
+class Discovered(Struct):
     """What the paths lead to: files in order, and what could not be looked at, each in one sentence."""
 
     files: list[Path] = field(default_factory=list)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,16 +23,14 @@ DEFAULT_EXCLUDE = frozenset({
 FOLDER = "ps_d"  # the group in pathspec's expressions that stands where a folder ends
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
+class Patterns(Struct, frozen=True):
     """Globs in the manner of gitignore: without a slash a name anywhere, with one a path from `base`."""
 
     base: Path
     globs: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Ignores:
+class Ignores(Struct):
     """Answers whether a path is left out.
 
     `excludes` of None means the usual folders. Above `roots`, and above a repository, no gitignore file is read.

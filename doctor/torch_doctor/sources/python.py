@@ -6,7 +6,8 @@ import ast
 import codecs
 import re
 import warnings
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from torch_doctor.sources.newer_grammar import valid_for_a_newer_python
 from torch_doctor.sources.source import NEWLINE
@@ -19,8 +20,7 @@ LIMIT_OF_DIGITS = "Exceeds the limit"
 NOT_A_MATTER_OF_VERSION = ("(unicode error)", "(value error)", "bytes can only contain")
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Where reading failed: rows and columns from 1, in code points."""
 
     reason: str
@@ -30,8 +30,7 @@ class Failure:
     end_column: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Unsupported:
+class Unsupported(Struct, frozen=True):
     """Nothing is wrong with the source, but this interpreter cannot parse it."""
 
     reason: str

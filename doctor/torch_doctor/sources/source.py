@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from torch_doctor.trace.site import Site
 
 if TYPE_CHECKING:
@@ -16,8 +18,7 @@ if TYPE_CHECKING:
 NEWLINE = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A code cell: its `number` among all cells of the notebook (from 1) and the rows it fills in the joined text.
 
     `blanked` tells that none of its code is in the joined text: it is not Python, or no valid Python. `indent`: so many
@@ -90,8 +91,7 @@ class SourceFile:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """A place where source cannot be read, with the reader's own word.
 
     `wrong` is False where nothing is wrong with the source: only this interpreter, or its limits, cannot read it.

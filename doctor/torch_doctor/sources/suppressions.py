@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import re
 import tokenize
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,8 +25,7 @@ EVERYTHING = frozenset({"ALL"})
 NO_CODE = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE, tokenize.ENDMARKER)
 
 
-@dataclass(frozen=True, slots=True)
-class Suppression:
+class Suppression(Struct, frozen=True):
     """One comment: the selectors it names, `ALL` for a blanket one. `ours` may stand on a line of its own."""
 
     row: int
@@ -33,8 +33,7 @@ class Suppression:
     ours: bool = False
 
 
-@dataclass(slots=True)
-class Suppressions:
+class Suppressions(Struct):
     """All such comments of one file. `misspelt` are those that say nothing we understand: (row, why)."""
 
     by_row: dict[int, list[Suppression]] = field(default_factory=dict)

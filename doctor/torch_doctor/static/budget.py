@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 import time
 from contextlib import contextmanager
@@ -112,4 +111,6 @@ def _await_what_was_sent() -> None:
 
 def _raise_in(thread: int, error: type[BaseException]) -> None:
     """Raise an exception in another thread."""
+    import ctypes  # noqa: PLC0415 - only where the time is over
+
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.trace.events.names import Names
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 E = TypeVar("E", bound="Event")
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """What the trace of a run depends on beside the script's own text.
 
     `read` are the paths of the project's files that it, or what it imports, imports, itself among them. `absent` are the

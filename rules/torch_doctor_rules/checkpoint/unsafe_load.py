@@ -12,7 +12,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Loaded, Trace, Version
+    from torch_doctor.trace import Loaded, Trace, Version, Versions
 
 LIMITED: Version = (1, 13)
 """Since this version `torch.load` takes `weights_only`."""
@@ -84,12 +84,10 @@ class UnsafeLoad(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file from outside that is read without limits."""
         written = {saved.file for saved in trace.of(Saved)} - {""}
-        allowed = trace.torch()
-        unsafe = allowed != ANY and allowed.oldest < SAFE_BY_DEFAULT and allowed.newest >= LIMITED
         for loaded in read(trace):
             if loaded.weights_only is False:
                 text = "`weights_only=False` unpickles whatever `{name}` holds: it can run code"
-            elif loaded.by_default and unsafe:
+            elif loaded.by_default and _unlimited(trace.torch()):
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
@@ -99,3 +97,8 @@ class UnsafeLoad(Rule):
 
     def _help(self, loaded: Loaded) -> str:
         return "set `weights_only=True`" if loaded.weights_only is False else "add `weights_only=True`"
+
+
+def _unlimited(allowed: Versions) -> bool:
+    """Whether a project allows a torch that knows the argument, and whose default is not the safe one."""
+    return allowed != ANY and allowed.oldest < SAFE_BY_DEFAULT and allowed.newest >= LIMITED

@@ -84,9 +84,8 @@ class NoGradForServing(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every `no_grad` in which models are called, and nothing that comes of it goes back to autograd."""
-        allowed = trace.torch()
         contexts = [event for event in trace.of(GradModeEntered) if event.context == "torch.no_grad"]
-        if not contexts or (allowed != ANY and allowed.oldest < SINCE):
+        if not contexts or (trace.torch() != ANY and trace.torch().oldest < SINCE):
             return
         passes = Passes(trace)
         stored = frozenset[int]().union(*(event.forwards for event in trace.of(Stored)))

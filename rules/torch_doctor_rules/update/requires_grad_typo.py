@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
@@ -104,6 +103,8 @@ def _is_meant(event: GradFlagSet) -> bool:
     """Whether the attribute can only be meant to be `requires_grad`."""
     if event.attribute == MEANT:
         return event.of == "module"
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only where an attribute is misspelt
+
     return SequenceMatcher(None, event.attribute, MEANT).ratio() >= ALIKE
 
 

@@ -88,7 +88,7 @@ def test_where_none_has_torch_all_are_named(
     monkeypatch.setenv("VIRTUAL_ENV", str(active.parent.parent))
     own = python("own/python", NO_TORCH)
     monkeypatch.setattr(sys, "executable", str(own))
-    monkeypatch.setattr("importlib.metadata.version", lambda _: "")
+    monkeypatch.setattr(sys.modules[interpreter.__module__], "_own_torch", lambda: "")
     with pytest.raises(NoInterpreterError) as raised:
         interpreter("", tmp_path)
     assert str(raised.value) == f"none of {active}, {own} has torch: give the script's interpreter with `--python`"

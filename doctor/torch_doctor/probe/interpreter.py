@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import shutil
@@ -60,12 +61,7 @@ class Interpreter:
 
     def _answer(self) -> tuple[tuple[int, ...], str]:
         if self.path == Path(sys.executable):  # no need to start it
-            from importlib import metadata  # noqa: PLC0415 - only here
-
-            try:
-                return sys.version_info[:2], metadata.version("torch")
-            except metadata.PackageNotFoundError:
-                return sys.version_info[:2], ""
+            return sys.version_info[:2], _own_torch()
         command = [str(self.path), "-c", QUESTION]
         try:
             done = subprocess.run(  # noqa: S603 - what we were asked to run
@@ -76,6 +72,16 @@ class Interpreter:
             message = f"{self.path} ({self.origin}) does not run as a Python: give another with `--python`"
             raise NoInterpreterError(message) from None
         return tuple(version), torch or ""
+
+
+@functools.cache
+def _own_torch() -> str:
+    from importlib import metadata  # noqa: PLC0415 - only here
+
+    try:
+        return metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def interpreter(asked: str, project: Path) -> Interpreter:

@@ -102,15 +102,21 @@ class Descendants:
         """Everything alive that inherited the token, besides the child."""
         if not LINUX:
             return
-        for entry in PROC.iterdir():
-            if entry.name.isdecimal() and int(entry.name) not in (os.getpid(), self._child.pid):
+        ours = (str(os.getpid()), str(self._child.pid))
+        for name in os.listdir(PROC):  # noqa: PTH208 - there are many, and a `Path` for each takes longer than the rest
+            if name.isdecimal() and name not in ours:
                 with contextlib.suppress(OSError):
-                    if self._token in (entry / "environ").read_bytes().split(b"\0") and _alive(entry):
-                        yield int(entry.name)
+                    if self._token in _told(name, "environ").split(b"\0") and _alive(name):
+                        yield int(name)
 
 
-def _alive(entry: Path) -> bool:
-    state = (entry / "stat").read_bytes().rpartition(b")")[2].split()[:1]
+def _told(process: str, what: str) -> bytes:
+    with open(f"{PROC}/{process}/{what}", "rb", buffering=0) as file:  # noqa: PTH123 - as above
+        return file.read()
+
+
+def _alive(process: str) -> bool:
+    state = _told(process, "stat").rpartition(b")")[2].split()[:1]
     return state not in ([b"Z"], [b"X"])
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 VARIABLE = "TORCH_DOCTOR_FARM"
 HERE = Path(__file__).parent
 AGENT = Path(torch_doctor.__file__).parent / "probe/agent"
+PREPARED = launch._prepared  # noqa: SLF001 - put back by `use`
 
 
 @contextlib.contextmanager
@@ -41,4 +42,9 @@ def farm() -> Iterator[str]:
 def use(address: str) -> None:
     """Has every probe of this process fork from the farm at an address; an empty one: start an interpreter again."""
     os.environ[VARIABLE] = address
-    launch.AGENT = HERE / "client" if address else AGENT
+    launch.AGENT = HERE / "client.py" if address else AGENT
+    launch._prepared = _nothing_prepared if address else PREPARED  # noqa: SLF001 - Popen then need not fork this process
+
+
+def _nothing_prepared() -> None:
+    """What the client does before it becomes the interpreter: the farm ends what it runs."""

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import ModuleType
 
 
-def modules(package: ModuleType) -> Iterator[Any]:
+@functools.cache
+def modules(package: ModuleType) -> tuple[Any, ...]:
     """The modules of a package and of the packages in it, imported, in the order of their names."""
-    for found in sorted(pkgutil.walk_packages(package.__path__, f"{package.__name__}."), key=lambda each: each.name):
-        yield importlib.import_module(found.name)
+    found = sorted(each.name for each in pkgutil.walk_packages(package.__path__, f"{package.__name__}."))
+    return tuple(map(importlib.import_module, found))
 
 
 def in_order(parts: dict[str, Any], after: Callable[[Any], tuple[str, ...]]) -> dict[str, Any]:

@@ -33,8 +33,10 @@ class Sites:
     def __init__(self, project: str, script: str, channel: Channel) -> None:
         self.project = os.path.realpath(project)
         self.script = script
+        self._script = os.path.realpath(script)
         self._channel = channel
         self._own: dict[str, bool] = {}
+        self._folders: dict[str, str] = {}
         self._numbers: dict[Span, int] = {}
         self._at: dict[int, dict[int, int]] = {}
         self._positions: dict[int, tuple[CodeType, list[Any]]] = {}
@@ -47,14 +49,24 @@ class Sites:
         """Whether code from `path` is the user's: below the project, and nothing installed."""
         known = self._own.get(path)
         if known is None:
-            whole = os.path.realpath(path)
-            below = whole == os.path.realpath(self.script) or whole.startswith(self.project + os.sep)
+            whole = self._whole(path)
+            below = whole == self._script or whole.startswith(self.project + os.sep)
             installed = any(part in INSTALLED for part in whole.split(os.sep)) or whole.startswith(
                 os.path.dirname(__file__)
             )
             known = below and not installed and not path.startswith("<")
             self._own[path] = known
         return known
+
+    def _whole(self, path: str) -> str:
+        """What `realpath` gives, which looks at every folder on the way: those of a folder's files are looked at once."""
+        if not os.path.isabs(path):
+            return os.path.realpath(path)
+        folder, name = os.path.split(path)
+        if folder not in self._folders:
+            self._folders[folder] = os.path.realpath(folder)
+        whole = os.path.join(self._folders[folder], name)
+        return os.path.realpath(whole) if os.path.islink(whole) else whole
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, without their ends; none where it cannot be read."""

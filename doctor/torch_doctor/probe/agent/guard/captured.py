@@ -19,7 +19,7 @@ WITH_CLASSES = ("pathlib", "pathlib._local", "pathlib._abc", "pathlib._os", "pat
 def replace(pairs: Iterable[tuple[Any, Callable[..., Any]]], keep: str) -> None:
     """Replaces the first of each pair by the second wherever a loaded module outside the package `keep` names it."""
     known = {id(original): replacement for original, replacement in pairs}
-    for name, module in list(sys.modules.items()):
+    for name, module in loaded():
         namespace = getattr(module, "__dict__", None)
         if name in UNTOUCHED or name == keep or name.startswith(keep + ".") or not isinstance(namespace, dict):
             continue
@@ -30,6 +30,11 @@ def replace(pairs: Iterable[tuple[Any, Callable[..., Any]]], keep: str) -> None:
         for value in list(vars(sys.modules.get(name, object)).values()):
             if isinstance(value, type) and value.__module__ == name:
                 _in_class(value, known)
+
+
+def loaded() -> list[tuple[str, Any]]:
+    """The modules that may name such a function."""
+    return list(sys.modules.items())
 
 
 def _in_class(cls: type, known: dict[int, Callable[..., Any]]) -> None:

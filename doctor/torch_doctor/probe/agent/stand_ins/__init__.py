@@ -6,6 +6,7 @@ is a new module with a subclass of `StandIn`: all are found by walking this pack
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,7 @@ class StandIns:
                 each.with_torch(torch)
 
 
+@functools.cache
 def stand_ins() -> dict[str, type[StandIn]]:
     """All stand-ins by the names of their classes, in the order in which they are installed."""
     found = {

@@ -6,6 +6,7 @@ watcher that has to be installed after others names their modules in `installed_
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ def install(torch: ModuleType, recorder: Recorder, loops: Loops) -> Watch:
     return watch
 
 
+@functools.cache
 def watchers() -> dict[str, Any]:
     """The classes of all watchers by the names of their modules, in the order in which they are installed."""
     found = {

@@ -21,7 +21,6 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder = watch.recorder
-        self._places: dict[Any, list[str]] = {}
         self._building: Any = None
 
     def install(self) -> None:
@@ -29,7 +28,6 @@ class Watcher:
         losses = self._torch.nn.modules.loss
         for cls in list(vars(losses).values()):
             if isinstance(cls, type) and issubclass(cls, losses._Loss) and "__init__" in vars(cls):
-                self._places[cls] = list(inspect.signature(cls).parameters)
                 self._watch.patches.replace(cls, "__init__", self._wrapping(cls))
 
     def _wrapping(self, cls: Any) -> Any:
@@ -57,7 +55,7 @@ class Watcher:
         here = recorder.here()
         if here.frame is None or built is None:
             return
-        names = [*self._places[cls], *[""] * len(arguments)]
+        names = [*inspect.signature(cls).parameters, *[""] * len(arguments)]
         named = [*zip(names, arguments, strict=False), *keywords.items()]
         given = [(name, value) for name, value in named if name not in WEIGHTS and self._is_batch(value)]
         event = recorder.event(

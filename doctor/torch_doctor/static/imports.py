@@ -37,6 +37,9 @@ class Imports:
         self._looked: dict[Path, set[tuple[Path, str]]] = defaultdict(set)  # what each file imports
         self._absent: dict[tuple[Path, str], set[Path]] = defaultdict(set)  # where that was looked for, and is not
         self._looking: set[Path] = set()
+        self._reached: dict[
+            Path, tuple[frozenset[str], frozenset[str]]
+        ] = {}  # by script: what it reads, and does not find
         self._asked: set[str] = set()
 
     def begin(self) -> None:
@@ -45,6 +48,13 @@ class Imports:
 
     def dependencies(self, path: Path) -> Dependencies:
         """What a run of the file at `path`, the last that began, depends on."""
+        if path not in self._reached:
+            self._reached[path] = self._reach(path)
+        read, absent = self._reached[path]
+        return Dependencies(read, absent, frozenset(self._asked))
+
+    def _reach(self, path: Path) -> tuple[frozenset[str], frozenset[str]]:
+        """The files that one reads by all its imports, and those that it looks for and does not find."""
         read, absent, waiting = {path}, set[Path](), [path]
         while waiting:
             for key in self._looked[waiting.pop()]:
@@ -53,7 +63,7 @@ class Imports:
                 if found is not None and found not in read:
                     read.add(found)
                     waiting.append(found)
-        return Dependencies(frozenset(map(str, read)), frozenset(map(str, absent - read)), frozenset(self._asked))
+        return frozenset(map(str, read)), frozenset(map(str, absent - read))
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""
@@ -91,7 +101,9 @@ class Imports:
         or by what it imports, sees one more folder nearby: the only one that has such a module.
         """
         key = (importer.parent, "." * level + module)
-        self._looked[importer].add(key)
+        if key not in self._looked[importer]:
+            self._looked[importer].add(key)
+            self._reached.clear()
         if key not in self._found:
             self._looking = self._absent[key]
             self._found[key] = self._search(importer, module, level)

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import targets
+from torch_doctor.static.language import decorators, targets
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import grad_modes, methods
 from torch_doctor.static.values import (
     Autocast,
-    Bound,
     Call,
     ClassValue,
     Context,
@@ -19,7 +18,6 @@ from torch_doctor.static.values import (
     FunctionValue,
     Lib,
     Method,
-    Partial,
     Tool,
     Value,
 )
@@ -93,8 +91,7 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         if context is not None:
             return _styled(function, context=context)
     if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):
-        wrapped = run.call(applied, Call((function,), {}, decorator))
-        return wrapped if isinstance(wrapped, (FunctionValue, Partial, Bound, ClassValue)) else function
+        return decorators.apply(run, applied, function, decorator)
     if isinstance(applied, Method) and isinstance(applied.of, Tool):
         methods.call_method(run, applied.of, applied.name, Call((function,), {}, decorator, ""))
     return function

@@ -1,0 +1,70 @@
+"""Applies the project's own decorators; one that only registers functions is not executed for hundreds of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.values import (
+    Bound,
+    Call,
+    ClassValue,
+    Content,
+    FunctionValue,
+    Mapping,
+    Partial,
+    Sequence,
+    Unknown,
+    join,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Value
+
+REGISTERING_STEPS = 1_000
+"""Steps that a decorator may take which returns each function as it is: it enters them in a table."""
+
+
+class Registrars(Knowledge):
+    """The decorators that have returned every function as it is."""
+
+    def __init__(self) -> None:
+        self.steps: dict[p.Function, float] = defaultdict(float)  # that each has taken
+        self.wrappers: set[p.Function] = set()  # those that returned something else
+
+
+def apply(run: Run, decorator: FunctionValue, function: Value, node: p.Expr) -> Value:
+    """What a decorator of the project makes of a function.
+
+    A decorator that has taken many steps and returned every function as it is does the same with the next one. What it
+    would have entered in its tables is unknown.
+    """
+    known = run.of(Registrars)
+    if decorator.node not in known.wrappers and known.steps[decorator.node] > REGISTERING_STEPS:
+        _open_tables(run, decorator)
+        return function
+    before = run.steps_left
+    try:
+        wrapped = run.call(decorator, Call((function,), {}, node))
+    finally:
+        known.steps[decorator.node] += before - run.steps_left
+    if wrapped is not function:
+        known.wrappers.add(decorator.node)
+    return wrapped if isinstance(wrapped, (FunctionValue, Partial, Bound, ClassValue)) else function
+
+
+def _open_tables(run: Run, decorator: FunctionValue) -> None:
+    """The dicts and lists that a decorator names hold what nobody knows, too."""
+    for name in {node.id for node in walk(decorator.node) if isinstance(node, p.Name)}:
+        holder = decorator.closure.holder(name)
+        table = holder.fields.get(name) if holder is not None else None
+        if isinstance(table, Mapping):
+            rest = table.fields.get("rest")
+            if rest is None or type(rest) is not Unknown:
+                run.heap.set(table.fields, "rest", Unknown() if rest is None else join(rest, Unknown()))
+        elif isinstance(table, Sequence) and table.content.rest is None:
+            run.heap.set(table.fields, "items", Content(table.content.items, Unknown()))

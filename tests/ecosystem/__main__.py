@@ -48,6 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for repository in listed(given.list.read_text(encoding="utf-8"))
         if given.half in {repository.half, "both"} and (not given.only or repository.name in given.only)
     ]
+    if unknown := set(given.only) - {repository.name for repository in chosen}:
+        print(f"{', '.join(sorted(unknown))}: not in this half of the list", file=sys.stderr)
+        return 2
     workshop = Workshop(given.folder.resolve(), given.work.resolve())
     results = _results(workshop, chosen, given.processes)
     status = _report(chosen, results, ledger, workshop, given.unjudged)

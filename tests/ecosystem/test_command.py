@@ -130,6 +130,12 @@ def test_the_half_to_judge_is_not_looked_at_unless_it_is_asked_for(ecosystem: Ec
     assert "new   unjudged TDR101" in ecosystem.run("--half", "judge")[1]
 
 
+def test_a_repository_that_is_not_in_the_half_is_not_passed_over_in_silence(ecosystem: Ecosystem) -> None:
+    ecosystem.commit("judge", train=FORGETS)
+    assert ecosystem.run("--only", NAME, "other/one") == (2, "other/one, owner/name: not in this half of the list\n")
+    assert ecosystem.run("--half", "judge", "--only", NAME)[0] == 1
+
+
 def test_what_is_unjudged_is_shown_beside_its_source(ecosystem: Ecosystem) -> None:
     ecosystem.commit(train=FORGETS)
     ecosystem.run("--record")

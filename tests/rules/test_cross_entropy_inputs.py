@@ -30,7 +30,7 @@ def test_what_the_loss_does_itself_is_reported_where_it_is_done_before(
 ) -> None:
     model = script.model()
     for _ in script.loop():
-        script.loss(script.forward(model), kind=kind, made_at=script.at(SOFTMAX), loss=loss)
+        script.loss(script.forward(model), kind=kind, operation_at=script.at(SOFTMAX), loss=loss)
     assert script.found(rule) == [SOFTMAX]
     [finding] = script.findings(rule)
     notes = [step.note for step in finding.trail]
@@ -42,20 +42,13 @@ def test_what_the_loss_does_itself_is_reported_where_it_is_done_before(
     ]
 
 
-def test_the_way_from_the_softmax_is_told(script: Script) -> None:
-    trail = ((script.at("return probs"), "it is returned here"),)
-    script.loss(kind=Kind.PROBABILITIES, made_at=script.at(SOFTMAX), graph=True, trail=trail)
-    [finding] = script.findings(SoftmaxBeforeCrossEntropy)
-    assert [step.note for step in finding.trail][1] == "it is returned here"
-
-
 @BOTH
 def test_scores_are_right(script: Script, rule: type[Rule], kind: Kind) -> None:
     others = [
         other for other in (Kind.LOGITS, Kind.UNKNOWN, Kind.PROBABILITIES, Kind.LOG_PROBABILITIES) if other is not kind
     ]
     for other in others:
-        script.loss(script.forward(script.model()), kind=other, made_at=script.at(SOFTMAX))
+        script.loss(script.forward(script.model()), kind=other, operation_at=script.at(SOFTMAX))
     assert script.found(rule) == []
 
 
@@ -63,7 +56,7 @@ def test_scores_are_right(script: Script, rule: type[Rule], kind: Kind) -> None:
 def test_other_losses_are_right(script: Script, rule: type[Rule], kind: Kind) -> None:
     out = script.forward(script.model())
     for loss in ("torch.nn.NLLLoss", "torch.nn.BCELoss", "torch.nn.BCEWithLogitsLoss", "FocalLoss"):
-        script.loss(out, kind=kind, made_at=script.at(SOFTMAX), loss=loss)
+        script.loss(out, kind=kind, operation_at=script.at(SOFTMAX), loss=loss)
     assert script.found(rule) == []
 
 
@@ -72,7 +65,7 @@ def test_a_softmax_behind_a_flag_is_right(script: Script, rule: type[Rule], kind
     out = script.forward(script.model())
     flag = script.decision(BranchKind.FLAG)
     with script.when(flag):
-        script.loss(out, kind=kind, made_at=script.at(SOFTMAX))
+        script.loss(out, kind=kind, operation_at=script.at(SOFTMAX))
     with script.when(flag, arm=False):
         script.loss(out, kind=Kind.LOGITS)
     assert script.found(rule) == []
@@ -80,7 +73,7 @@ def test_a_softmax_behind_a_flag_is_right(script: Script, rule: type[Rule], kind
 
 @BOTH
 def test_the_distance_of_two_distributions_is_right(script: Script, rule: type[Rule], kind: Kind) -> None:
-    script.loss(kind=kind, made_at=script.at(SOFTMAX), graph=False)
+    script.loss(kind=kind, operation_at=script.at(SOFTMAX), graph=False)
     assert script.found(rule) == []
 
 

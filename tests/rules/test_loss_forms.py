@@ -73,7 +73,7 @@ def test_cross_entropy_over_more_classes_or_unknown_ones_is_right(script: Script
 def test_a_softmax_over_one_number_is_reported_at_its_loss_or_where_it_is(script: Script) -> None:
     for text in ("F.softmax(a)", "F.softmax(b)"):
         script.add(Normalised, text, function="torch.nn.functional.softmax", input=scores(script, "batch", 1), size=1)
-    given = scores(script, "batch", 1, kind=Kind.PROBABILITIES, made_at=script.at("F.softmax(a)"))
+    given = scores(script, "batch", 1, kind=Kind.PROBABILITIES, operation_at=script.at("F.softmax(a)"))
     loss(script, "torch.nn.BCELoss", given, data("batch", 1))
     assert script.found(SoftmaxOverOneOutput) == [CALL, "F.softmax(b)"]
 
@@ -84,7 +84,7 @@ def test_a_softmax_over_one_number_within_a_model_may_be_a_matter_of_size(script
 
 
 def test_one_class_says_more_than_probabilities(script: Script) -> None:
-    given = scores(script, "batch", 1, kind=Kind.PROBABILITIES, made_at=script.at("F.softmax(a)"))
+    given = scores(script, "batch", 1, kind=Kind.PROBABILITIES, operation_at=script.at("F.softmax(a)"))
     loss(script, "torch.nn.CrossEntropyLoss", given, data("batch", dtype="int64"))
     assert script.found(SoftmaxOverOneOutput) == [CALL]
     assert script.found(SoftmaxBeforeCrossEntropy) == []
@@ -114,7 +114,7 @@ def test_a_softmax_over_samples_that_a_loss_takes_one_by_one_mixes_them(
     function = "torch.log_softmax"
     given = scores(script, *shape, kind=Kind.LOGITS)
     script.add(Normalised, "log_softmax(a)", function=function, input=given, size=0, dim=dim, dim_given=True)
-    made = scores(script, *loss_shape, kind=Kind.LOG_PROBABILITIES, made_at=script.at("log_softmax(a)"))
+    made = scores(script, *loss_shape, kind=Kind.LOG_PROBABILITIES, operation_at=script.at("log_softmax(a)"))
     loss(script, "torch.nn.NLLLoss", made, data("batch", dtype="int64"))
     assert script.found(ReductionOverBatch) == ["log_softmax(a)"] * wrong
 
@@ -122,7 +122,7 @@ def test_a_softmax_over_samples_that_a_loss_takes_one_by_one_mixes_them(
 def test_probabilities_in_a_likelihood_say_more_than_their_dimension(script: Script) -> None:
     given = scores(script, "batch", 3)
     script.add(Normalised, "softmax(a)", function="torch.softmax", input=given, size=0, dim=0, dim_given=True)
-    made = scores(script, "batch", 3, kind=Kind.PROBABILITIES, made_at=script.at("softmax(a)"))
+    made = scores(script, "batch", 3, kind=Kind.PROBABILITIES, operation_at=script.at("softmax(a)"))
     loss(script, "torch.nn.NLLLoss", made, data("batch", dtype="int64"))
     assert script.found(ReductionOverBatch) == []
 

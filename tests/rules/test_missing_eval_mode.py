@@ -83,7 +83,7 @@ def test_the_phase_that_does_not_train(script: Script) -> None:
 def test_synthetic_data_that_comes_from_elsewhere(script: Script) -> None:
     model = script.model()
     train(script, model)
-    noise = TensorFact(source=Source.NOISE, made_at=script.at("data = torch.randn(100, 4)"))
+    noise = TensorFact(source=Source.NOISE, operation_at=script.at("data = torch.randn(100, 4)"))
     script.forward(model, "model(v)", grad=False, inputs=noise)
     assert script.found(MissingEvalMode) == VALIDATION
 
@@ -155,14 +155,14 @@ def test_recalibrating_batch_norm_is_on_purpose(script: Script) -> None:
 def test_smoke_forwards_are_silent(script: Script) -> None:
     model = script.model()
     train(script, model)
-    on_the_spot = TensorFact(source=Source.NOISE, made_at=script.at("model(v)"))
+    on_the_spot = TensorFact(source=Source.NOISE, operation_at=script.at("model(v)"))
     script.forward(model, "model(v)", grad=False, inputs=on_the_spot)
     assert script.found(MissingEvalMode) == []
 
 
 def test_a_generator_that_is_trained_on_noise_may_be_sampled(script: Script) -> None:
     model = script.model()
-    noise = TensorFact(source=Source.NOISE, made_at=script.at("noise = torch.randn(64, 100)"))
+    noise = TensorFact(source=Source.NOISE, operation_at=script.at("noise = torch.randn(64, 100)"))
     for _ in script.loop():
         script.backward(of=[script.forward(model, "generator(noise)", inputs=noise)])
         script.forward(model, "generator(fixed)", grad=False, inputs=noise)

@@ -27,8 +27,8 @@ def fact(value: Value, name: str = "") -> TensorFact:
         return TensorFact(**common)  # type: ignore[arg-type]  # the fields' types are those of the class
     return TensorFact(
         kind=known.kind,
-        made_at=known.origin.site,
-        made_by=known.origin.operation,
+        operation_at=known.origin.site,
+        operation=known.origin.operation,
         scalar=known.scalar,
         **common,  # type: ignore[arg-type]  # as above
     )

@@ -116,7 +116,7 @@ def _trail(met: DevicesMet, site: Site) -> Iterator[Step]:
     """Where what stayed on the CPU comes from, and where the other went to the GPU."""
     texts = {"batch": "this loader gives batches on the CPU", "moved": "this is put on the CPU"}
     text = texts.get(met.how, "this is on the CPU")
-    for place, words in ((met.made_at, text), (met.moved_at, "this goes to the GPU")):
+    for place, words in ((met.since, text), (met.moved_at, "this goes to the GPU")):
         if place is not None and not same_place(place, site):
             yield Step(place, words)
 

@@ -86,10 +86,10 @@ class CpuTensorInForward(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every place that makes tensors during a forward which then meet others on the GPU."""
         for met in _met(trace):
-            if met.made_at is not None:
+            if met.since is not None:
                 text = "this tensor is on the CPU; `{name}` fails on a GPU where {operation} combines it"
                 yield self.finding(
-                    met.made_at,
+                    met.since,
                     message(text, name=met.name or "forward", operation=f"`{met.operation}`"),
                     help="build it with `device=x.device`, or register it as a buffer",
                     trail=[Step(met.site, "here it meets a tensor on the GPU")],
@@ -102,7 +102,7 @@ class CpuTensorInForward(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch says."""
         for met in _met(trace):
-            if met.made_at is not None and same_place(finding.site, met.made_at):
+            if met.since is not None and same_place(finding.site, met.since):
                 text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"
                 yield fact(text, met.elements, "numbers", met)
                 return

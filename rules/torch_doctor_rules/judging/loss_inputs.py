@@ -56,10 +56,10 @@ def made_before(trace: Trace, kind: Kind, losses: Collection[str]) -> Iterator[t
     """Each place that makes this kind of values for one of the losses, with the first loss that they reach."""
     seen = set()
     for loss in _given(trace, {kind}, losses):
-        made_at = loss.input.made_at
-        if made_at is not None and made_at not in seen:
-            seen.add(made_at)
-            yield made_at, loss
+        operation_at = loss.input.operation_at
+        if operation_at is not None and operation_at not in seen:
+            seen.add(operation_at)
+            yield operation_at, loss
 
 
 def given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Iterator[LossCalled]:
@@ -69,7 +69,7 @@ def given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> Ite
     """
     seen = set()
     for loss in first_per_site(_given(trace, kinds, losses)):
-        cause = (loss.loss, loss.input.kind, loss.input.made_at or frozenset(_models(trace, loss)) or loss.site)
+        cause = (loss.loss, loss.input.kind, loss.input.operation_at or frozenset(_models(trace, loss)) or loss.site)
         if cause not in seen:
             seen.add(cause)
             yield loss
@@ -81,17 +81,15 @@ def _given(trace: Trace, kinds: Collection[Kind], losses: Collection[str]) -> It
             yield loss
 
 
-def trail_to_loss(trace: Trace, made_at: Site, loss: LossCalled, note: str) -> Iterator[Step]:
+def trail_to_loss(trace: Trace, operation_at: Site, loss: LossCalled, note: str) -> Iterator[Step]:
     """How the values came from where they were made to the loss."""
-    yield Step(made_at, note)
+    yield Step(operation_at, note)
     yield from trail_of_input(trace, loss)
     yield Step(loss.site, f"its output reaches {loss.loss.rpartition('.')[2]} here")
 
 
 def trail_of_input(trace: Trace, loss: LossCalled) -> Iterator[Step]:
     """Which module gave what the loss gets, and where that was built."""
-    for site, words in loss.input.trail:
-        yield Step(site, words)
     built = {event.module: event for event in trace.of(ModuleBuilt)}
     for forward in trace.at(*sorted(loss.input.forwards)[-1:]):
         if isinstance(forward, Forward):
@@ -164,7 +162,7 @@ def one_class(loss: LossCalled) -> bool:
 
 def over_one_output(trace: Trace, loss: LossCalled) -> bool:
     """Whether a loss is constant because a softmax, its own or one before it, goes over a single number."""
-    before = loss.input.made_at
+    before = loss.input.operation_at
     return one_class(loss) or any(event.size == 1 and event.site == before for event in trace.of(Normalised))
 
 

@@ -135,13 +135,13 @@ class Passes:
         Random input that comes from elsewhere stands for data when a model that does not train on random input has
         learned before and runs without a graph.
         """
-        made_at = forward.inputs.made_at
+        operation_at = forward.inputs.operation_at
         if forward.inputs.source is not Source.NOISE:
             return forward.inputs.source is not Source.UNKNOWN
         return (
             forward.grad is False
-            and made_at is not None
-            and not forward.site.row <= made_at.row <= forward.site.end_row
+            and operation_at is not None
+            and not forward.site.row <= operation_at.row <= forward.site.end_row
             and self.comes_after_training(forward)
             and all(
                 other.inputs.source is not Source.NOISE

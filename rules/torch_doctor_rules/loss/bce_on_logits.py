@@ -91,7 +91,9 @@ class BceOnLogits(Rule):
         """Every binary cross-entropy of unbounded values."""
         for loss in given(trace, WRONG, BCE):
             what = WRONG[loss.input.kind]
-            made = [Step(loss.input.made_at, f"{what} are made here")] if loss.input.made_at is not None else []
+            made = (
+                [Step(loss.input.operation_at, f"{what} are made here")] if loss.input.operation_at is not None else []
+            )
             yield self.finding(
                 loss.site,
                 message(

@@ -98,7 +98,11 @@ class KlDivNotLog(Rule):
         for loss in first_per_site([*wrong.values(), *averaged]):
             if loss.site in wrong:
                 what = WRONG[loss.input.kind]
-                made = [Step(loss.input.made_at, f"{what} are made here")] if loss.input.made_at is not None else []
+                made = (
+                    [Step(loss.input.operation_at, f"{what} are made here")]
+                    if loss.input.operation_at is not None
+                    else []
+                )
                 yield self.finding(
                     loss.site,
                     message(

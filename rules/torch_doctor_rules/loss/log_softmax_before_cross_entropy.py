@@ -87,12 +87,12 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every log-softmax whose result reaches cross-entropy."""
-        for made_at, loss in made_before(trace, Kind.LOG_PROBABILITIES, CROSS_ENTROPY):
+        for operation_at, loss in made_before(trace, Kind.LOG_PROBABILITIES, CROSS_ENTROPY):
             yield self.finding(
-                made_at,
+                operation_at,
                 message("log-softmax comes before `{loss}`, which applies it again: wasted work", loss=loss.name),
                 help="use `NLLLoss`, or give the loss the raw scores",
-                trail=trail_to_loss(trace, made_at, loss, "the log-softmax is applied here"),
+                trail=trail_to_loss(trace, operation_at, loss, "the log-softmax is applied here"),
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

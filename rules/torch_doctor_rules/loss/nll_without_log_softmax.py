@@ -94,7 +94,9 @@ class NllWithoutLogSoftmax(Rule):
         """Every negative log-likelihood of something else than log-probabilities."""
         for loss in given(trace, WRONG, NLL):
             what = WRONG[loss.input.kind]
-            made = [Step(loss.input.made_at, f"{what} are made here")] if loss.input.made_at is not None else []
+            made = (
+                [Step(loss.input.operation_at, f"{what} are made here")] if loss.input.operation_at is not None else []
+            )
             yield self.finding(
                 loss.site,
                 message(

@@ -148,12 +148,17 @@ def _reads_rows(trace: Trace, event: Normalised) -> Iterator[Step]:
     """Where what the softmax gave is read row by row: by a loss over classes, or by the choice of a class in each row."""
     for loss in trace.of(LossCalled):
         likelihood = loss.loss in NLL and loss.input.kind is Kind.PROBABILITIES  # TDR203 says more
-        if loss.loss in OF_ROWS and loss.input.made_at == event.site and not likelihood and alike(event.input, loss):
+        if (
+            loss.loss in OF_ROWS
+            and loss.input.operation_at == event.site
+            and not likelihood
+            and alike(event.input, loss)
+        ):
             yield Step(loss.site, f"{loss.loss.rpartition('.')[2]} takes each row for a sample here")
     judged = {compared.chosen for compared in trace.of(Compared) if are_labels(compared.target)}
     for choice in trace.of(Ranked) if event.input.kind is Kind.LOGITS or trace.observed else ():
         given = choice.input
         scores = bool(given.forwards | event.input.forwards) or choice.index in judged
-        same = given.made_at == event.site and given.shape == event.input.shape
+        same = given.operation_at == event.site and given.shape == event.input.shape
         if scores and same and rank(given) == PAIR and choice.dim in (1, -1):
             yield Step(choice.site, f"{choice.function.rpartition('.')[2]} goes over the classes of each row here")

@@ -88,12 +88,12 @@ class SigmoidBeforeBceWithLogits(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every sigmoid whose result reaches a loss with a sigmoid of its own."""
-        for made_at, loss in made_before(trace, Kind.BOUNDED, SIGMOID_INSIDE):
+        for operation_at, loss in made_before(trace, Kind.BOUNDED, SIGMOID_INSIDE):
             yield self.finding(
-                made_at,
+                operation_at,
                 message("a sigmoid comes before `{loss}`, which applies it again: learning stalls", loss=loss.name),
                 help="give the loss the raw scores, and apply the sigmoid only where probabilities are read",
-                trail=trail_to_loss(trace, made_at, loss, "the sigmoid is applied here"),
+                trail=trail_to_loss(trace, operation_at, loss, "the sigmoid is applied here"),
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

@@ -89,14 +89,14 @@ class SoftmaxBeforeCrossEntropy(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax whose result reaches cross-entropy."""
-        for made_at, loss in made_before(trace, Kind.PROBABILITIES, CROSS_ENTROPY):
+        for operation_at, loss in made_before(trace, Kind.PROBABILITIES, CROSS_ENTROPY):
             yield self.finding(
-                made_at,
+                operation_at,
                 message(
                     "softmax comes before `{loss}`, which applies it again: gradients nearly vanish", loss=loss.name
                 ),
                 help="give the loss the raw scores, and apply the softmax only where probabilities are read",
-                trail=trail_to_loss(trace, made_at, loss, "the softmax is applied here"),
+                trail=trail_to_loss(trace, operation_at, loss, "the softmax is applied here"),
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

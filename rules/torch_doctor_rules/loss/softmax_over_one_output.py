@@ -91,9 +91,9 @@ class SoftmaxOverOneOutput(Rule):
         constant = {event.site: event for event in trace.of(Normalised) if event.size == 1}
         reported = set()
         for loss in trace.of(LossCalled):
-            made = constant.get(loss.input.made_at) if loss.input.made_at is not None else None
+            made = constant.get(loss.input.operation_at) if loss.input.operation_at is not None else None
             if one_class(loss) and _always(trace, loss):
-                reported.add(loss.input.made_at)
+                reported.add(loss.input.operation_at)
                 text = "`{loss}` compares one class only: the loss is always 0, and so are its gradients"
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP)
             elif made is not None:
@@ -101,7 +101,7 @@ class SoftmaxOverOneOutput(Rule):
                 text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
                 trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
                 yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, trail=trail)
-        answers = {forward.output.made_at for forward in trace.of(Forward)}
+        answers = {forward.output.operation_at for forward in trace.of(Forward)}
         for event in constant.values():
             if event.site not in reported and (event.input.forwards or event.site in answers):
                 text = "the softmax goes over one output: it is always 1, and its gradient 0"

@@ -98,8 +98,8 @@ class UnstableLog(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every logarithm of what surely reaches 0."""
         for log in first_per_site(filter(_reaches_zero, trace.of(LogTaken))):
-            maker, remedy = MAKERS[log.input.made_by]
-            made_at = log.input.made_at
+            maker, remedy = MAKERS[log.input.operation]
+            operation_at = log.input.operation_at
             yield self.finding(
                 log.site,
                 message(
@@ -107,7 +107,7 @@ class UnstableLog(Rule):
                     name=log.input.name or "it",
                 ),
                 help=remedy,
-                trail=[] if made_at in (None, log.site) else [Step(made_at, f"{maker} is applied here")],
+                trail=[] if operation_at in (None, log.site) else [Step(operation_at, f"{maker} is applied here")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -134,4 +134,4 @@ TINY = 1e-12
 def _reaches_zero(log: LogTaken) -> bool:
     if log.input.graph is False:
         return False  # minus infinity is a fair score, and no gradient goes through it
-    return log.input.made_by in MAKERS and log.input.kind in (Kind.PROBABILITIES, Kind.BOUNDED, Kind.HIDDEN)
+    return log.input.operation in MAKERS and log.input.kind in (Kind.PROBABILITIES, Kind.BOUNDED, Kind.HIDDEN)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 WORDS = {"nan": "NaN", "inf": "infinite"}
 TEXTS = {
     "batch": "what comes into `{name}` is {value}: no loss and no gradient of it can be used",
-    "activation": "`{made_by}` makes a value that is {value}: all that is computed from it is lost",
+    "activation": "`{operation}` makes a value that is {value}: all that is computed from it is lost",
     "loss": "the loss is {value}: its gradients destroy the parameters",
     "gradient": "the gradients of `{name}` are {value}, though it is finite: the next step destroys the parameters",
     "parameter": "parameters are {value} after the step: nothing that is computed from them is a number",
@@ -104,7 +104,9 @@ class NonFiniteValue(Rule):
         for seen in trace.of(NonFinite)[:1]:
             yield self.finding(
                 seen.site,
-                message(TEXTS[seen.what], name=seen.name, value=WORDS[seen.value], made_by=seen.made_by or seen.name),
+                message(
+                    TEXTS[seen.what], name=seen.name, value=WORDS[seen.value], operation=seen.operation or seen.name
+                ),
                 help="keep arguments of logarithms, roots and divisions away from zero; look at the data and the learning rate",
             )
 

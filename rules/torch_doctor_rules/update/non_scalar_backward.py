@@ -109,8 +109,8 @@ class NonScalarBackward(Rule):
     def _report(self, backward: Backward) -> Finding:
         name = owner(backward.name, "backward", "loss")
         text = "`{name}` has one number per sample: `backward()` raises, it starts from a single one"
-        made_at = backward.loss.made_at
-        trail = [] if made_at is None else [Step(made_at, "the loss keeps a number for every sample here")]
+        operation_at = backward.loss.operation_at
+        trail = [] if operation_at is None else [Step(operation_at, "the loss keeps a number for every sample here")]
         return self.finding(backward.site, message(text, name=name), help=HELP, trail=trail)
 
 

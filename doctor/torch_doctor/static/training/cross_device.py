@@ -138,7 +138,7 @@ def tell(  # noqa: PLR0913 - what meets, and how
         elements=0,
         how=here.how,
         proof="",
-        made_at=here.since,
+        since=here.since,
         given=where is not None,
         forward_site=where,
         name=name,
@@ -175,7 +175,7 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
                 elements=0,
                 how="made",
                 proof="",
-                made_at=birth,
+                since=birth,
                 inside=True,
                 name=root.cls.name if root.cls is not None else root.name,
             )

@@ -53,7 +53,7 @@ class DevicesMet(Event, frozen=True, kw_only=True):
     """An operation, at `site`, got a tensor on the CPU and one on the GPU, and takes only one device.
 
     `operation` is its name, `loss` whether it is a loss. `elements` counts the numbers of the tensor on the CPU (0: not
-    known), which is there since `made_at`: `how` says "made" (by a function that makes tensors), "batch" (a loader gave
+    known), which came there at `since`: `how` says "made" (by a function that makes tensors), "batch" (a loader gave
     it), "parameter" or "moved" (the script wants it there). `inside`: it was made while a module was called. `given`: the
     module that was called at `forward_site` as `name` got it. `lost`: it was moved to the GPU before, and the result was
     dropped. `moved_at` is where the other one went to the GPU, where that is known. `proof` is what torch says to the same
@@ -65,7 +65,7 @@ class DevicesMet(Event, frozen=True, kw_only=True):
     elements: int
     how: str
     proof: str
-    made_at: Site | None = None
+    since: Site | None = None
     inside: bool = False
     given: bool = False
     lost: bool = False

@@ -24,8 +24,8 @@ NO_EVENTS: frozenset[int] = frozenset()
 class TensorFact(Struct, frozen=True, kw_only=True):
     """What is known of a tensor where an event used it.
 
-    `made_at` is where it got its kind (the softmax call for probabilities), `made_by` the torch name of what gave it (e.g.
-    `torch.nn.Softmax`), `trail` how it travelled from there. `graph` tells whether an autograd graph hangs on it.
+    `operation` is the torch name of what gave it its kind (`torch.nn.Softmax`), `operation_at` where that was called.
+    `graph` tells whether an autograd graph hangs on it.
     `forwards` are the `Forward` events whose data went into it (through `detach` and `no_grad` too), `graph_forwards` those
     that it can still send gradients to, `retained` the `Retained` events it contains, `cuts` the `GraphCut` events its data went
     through. `leaf`: it requires gradients, has no history and is no `nn.Parameter`. `loader` is
@@ -37,9 +37,8 @@ class TensorFact(Struct, frozen=True, kw_only=True):
 
     kind: Kind = Kind.UNKNOWN
     name: str = ""
-    made_at: Site | None = None
-    made_by: str = ""
-    trail: Trail = ()
+    operation_at: Site | None = None
+    operation: str = ""
     graph: Tri = None
     scalar: Tri = None
     source: Source = Source.UNKNOWN

@@ -40,11 +40,11 @@ class Instrument(Base):
         if self._bad(list(module.parameters())):
             self._tell("parameter", here, here.site, name, output)
             return
-        site, made_by = self._again(module, arguments, keywords, self._kind(output))
+        site, operation = self._again(module, arguments, keywords, self._kind(output))
         if self.watch.torch.is_grad_enabled() or self._lost(output):
-            self._tell("activation", here, site or here.site, name, output, made_by)
+            self._tell("activation", here, site or here.site, name, output, operation)
         else:  # rows of padding may be left out of the score
-            self._pending = "activation", site or here.site, name, output, made_by
+            self._pending = "activation", site or here.site, name, output, operation
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
@@ -53,15 +53,15 @@ class Instrument(Base):
         if not self._found and self._bad(value):
             self._born = here.site, loss
             if self._pending is not None:
-                what, site, name, output, made_by = self._pending
-                self._tell(what, here, site, name, output, made_by)
+                what, site, name, output, operation = self._pending
+                self._tell(what, here, site, name, output, operation)
 
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A value goes backward: one that was computed by hand is first seen here."""
         for value in losses:
             if not self._found and self._bad(value) and (self._born is not None or not self._scaled()):
-                site, made_by = self._born or (here.site, "")
-                self._tell("loss", here, site, self.watch.recorder.owner(here.site, "backward"), value, made_by)
+                site, operation = self._born or (here.site, "")
+                self._tell("loss", here, site, self.watch.recorder.owner(here.site, "backward"), value, operation)
 
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Gradients came, of a loss that is finite."""
@@ -85,9 +85,9 @@ class Instrument(Base):
         """Whether a gradient scaler is at work, which takes notice of infinite gradients by itself."""
         return bool(self.watch.scaling.built)
 
-    def _look(self, what: str, tensors: Any, here: Here, name: str, made_by: str = "") -> None:
+    def _look(self, what: str, tensors: Any, here: Here, name: str, operation: str = "") -> None:
         if not self._found and self._bad(list(tensors)):
-            self._tell(what, here, here.site, name, list(tensors), made_by)
+            self._tell(what, here, here.site, name, list(tensors), operation)
 
     def _bad(self, value: Any) -> bool:
         """Whether something in a value is not finite."""
@@ -118,7 +118,7 @@ class Instrument(Base):
                 else "inf"
             )
 
-    def _tell(self, what: str, here: Here, site: int, name: str, value: Any, made_by: str = "") -> None:
+    def _tell(self, what: str, here: Here, site: int, name: str, value: Any, operation: str = "") -> None:
         self._found = True
         self.watch.recorder.event(
             "NonFinite",
@@ -127,7 +127,7 @@ class Instrument(Base):
             what=what,
             name=name,
             value=self._kind(value),
-            made_by=made_by,
+            operation=operation,
             step=self._steps,
             skipped=False,
         )

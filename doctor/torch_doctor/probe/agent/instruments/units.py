@@ -120,7 +120,7 @@ class Instrument(Base):
                 here,
                 site=here.site if site is None else site,
                 name=type(module).__name__,
-                made_by=f"torch.nn.{type(module).__name__}",
+                operation=f"torch.nn.{type(module).__name__}",
                 units=units.alive.numel(),
                 dead=int((~units.alive).sum()),
                 rows=units.rows,

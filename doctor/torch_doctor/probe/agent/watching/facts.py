@@ -31,10 +31,10 @@ class Facts:
         mark = kind_of(tensor, self._marks)
         if mark.kind != "unknown":
             fact["kind"] = mark.kind
-        if mark.made_at is not None:
-            fact["made_at"] = mark.made_at
-        if mark.made_by:
-            fact["made_by"] = mark.made_by
+        if mark.operation_at is not None:
+            fact["operation_at"] = mark.operation_at
+        if mark.operation:
+            fact["operation"] = mark.operation
         node = tensor.grad_fn
         fact["graph"] = node is not None or bool(tensor.requires_grad)
         fact["leaf"] = node is None and bool(tensor.requires_grad) and not isinstance(tensor, self._parameter)

@@ -130,7 +130,7 @@ def _after(made: Mark, way: frozenset[str]) -> Mark:
         return NOTHING
     if COMPLEMENT in way:
         made = replace(made, kind=BOUNDED)
-    return replace(made, made_by=PART) if PART in way and bounded else made
+    return replace(made, operation=PART) if PART in way and bounded else made
 
 
 def _is_layer(node: Any) -> bool:
@@ -161,11 +161,11 @@ def _made(node: Any) -> Mark | None:
     name = node.name().rstrip("0123456789")
     kind = KINDS.get(name)
     if kind is not None:
-        return Mark(kind=kind[0], made_by=kind[1])
+        return Mark(kind=kind[0], operation=kind[1])
     if name.startswith(LOSSES):
         return Mark(kind="loss")
     if name == "MmBackward" and _is_layer(node):
-        return Mark(kind=SCORES, made_by="torch.nn.Linear")
+        return Mark(kind=SCORES, operation="torch.nn.Linear")
     moved = (
         name in SAME
         or name in PARTIAL

@@ -20,8 +20,8 @@ class Mark:
     """What a tensor is: its kind and where it got it, where its data came from, the forwards that are in it."""
 
     kind: str = "unknown"
-    made_at: int | None = None
-    made_by: str = ""
+    operation_at: int | None = None
+    operation: str = ""
     source: str = "unknown"
     forwards: frozenset[int] = NONE
     loader: int = 0

@@ -112,14 +112,14 @@ class ConstantWeights(Event, frozen=True, kw_only=True):
 
 
 class UnitsSeen(Event, frozen=True, kw_only=True):
-    """The units of one activation (`made_by`, e.g. `torch.nn.ReLU`) over all training batches.
+    """The units of one activation (`operation`, e.g. `torch.nn.ReLU`) over all training batches.
 
     A unit is an entry of the last dimension (a channel, for images). `dead` of `units` were zero in all of `rows` rows in
     `batches` batches. `site` is the activation's construction, or its call where it is functional. Only the probe writes it.
     """
 
     name: str
-    made_by: str
+    operation: str
     units: int
     dead: int
     rows: int

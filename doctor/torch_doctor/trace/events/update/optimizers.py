@@ -218,14 +218,14 @@ class NonFinite(Event, frozen=True, kw_only=True):
     """The first value that is not finite; `site` is the line that made it, for one born in backward its forward's.
 
     `what` is "batch", "activation", "loss", "gradient" or "parameter", `name` what it is called, `value` "nan" or "inf",
-    `made_by` the operation where it is known, `step` how many updates came before. `skipped`: a gradient scaler took
+    `operation` what made it where that is known, `step` how many updates came before. `skipped`: a gradient scaler took
     notice and skipped the update. Only the probe writes it.
     """
 
     what: str
     name: str
     value: str
-    made_by: str
+    operation: str
     step: int
     skipped: bool = False
 

@@ -67,7 +67,7 @@ class Meeting:
                 elements=tensor.numel(),
                 how=where.how,
                 proof=said.partition("\n")[0],
-                made_at=where.site if where.site >= 0 else None,
+                since=where.site if where.site >= 0 else None,
                 inside=where.inside,
                 given=within and any(where is each for each in tensors.given),
                 lost=any(where is each for each in tensors.lost),

@@ -230,7 +230,7 @@ class Watcher:
             return draw
 
         def told(drawn: Any, site: int) -> None:
-            marks.put(drawn, Mark(kind="noise", source="noise", made_at=site, made_by=f"torch.{name}"))
+            marks.put(drawn, Mark(kind="noise", source="noise", operation_at=site, operation=f"torch.{name}"))
 
         return wrap
 

@@ -134,9 +134,9 @@ class Watcher:
         if module is not None:
             name = f"torch.nn.{type(module).__name__}"
         if made.grad_fn is not None:
-            on_node(made.grad_fn)["made"] = Mark(kind=kind, made_at=site, made_by=name)
+            on_node(made.grad_fn)["made"] = Mark(kind=kind, operation_at=site, operation=name)
         else:
-            self._watch.marks.update(made, kind=kind, made_at=site, made_by=name)
+            self._watch.marks.update(made, kind=kind, operation_at=site, operation=name)
         if kind in {SOFTMAX, LOG_SOFTMAX} and made.dim():
             given = keywords.get("input", arguments[0] if arguments else None)
             dim = keywords.get("dim", arguments[1] if len(arguments) > 1 else None)

@@ -115,12 +115,12 @@ class Watcher:
         self._watch.memory.used((scores, target))
         first = facts.of(scores, spelled_input) | facts.meta(scores)
         second = facts.of(target, spelled_target, source=batches) | facts.meta(target)
-        made = Mark(kind="loss", made_at=site, made_by=loss)
+        made = Mark(kind="loss", operation_at=site, operation=loss)
         if getattr(value, "grad_fn", None) is not None:
             on_node(value.grad_fn)["made"] = made
         elif value is not None:
             forwards = frozenset(first.get("forwards", ())) | frozenset(second.get("forwards", ()))
-            self._watch.marks.update(value, kind="loss", made_at=site, made_by=loss, forwards=forwards)
+            self._watch.marks.update(value, kind="loss", operation_at=site, operation=loss, forwards=forwards)
         event = recorder.event(
             "LossCalled",
             here,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from torch_doctor.static.values import BUILT, CPU, FRESH, GPU, NOWHERE, ON_CPU, Origin, Tensor, join, of_fresh, one_of
 from torch_doctor.trace import Site

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
@@ -112,6 +113,8 @@ def _sent(run: Run, place: Origin) -> Origin:
 
 def is_away(run: Run, place: Origin) -> bool:
     """Whether something may be on another device than the CPU on the current path."""
+    if not place.options:
+        return place.device in AWAY
     return any(option.device in AWAY for _, option in options(run, place))
 
 

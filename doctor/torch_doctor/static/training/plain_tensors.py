@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge

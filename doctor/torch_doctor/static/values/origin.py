@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from torch_doctor.static.values.value import Value
 
@@ -20,8 +22,7 @@ NAMED = "named"
 """A device that the script names and nobody knows, `args.device`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PlainAttribute:
+class PlainAttribute(Struct, frozen=True, kw_only=True, eq=False):
     """A plain attribute of a module: the number of the module, the attribute's name, and where it is assigned.
 
     `trained`: what lies there gathers gradients, as if it were a parameter.
@@ -33,8 +34,7 @@ class PlainAttribute:
     trained: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Origin(Value):
+class Origin(Struct, Value, frozen=True, kw_only=True, eq=False):
     """Where a tensor comes from, or the parameters of a module."""
 
     operation: str = ""
@@ -123,6 +123,8 @@ FRESH = Origin(device=CPU, how="made", sized=True, fresh=True)
 def of_fresh(origins: Sequence[Origin], *, sized: bool) -> Origin:
     """The origin of a tensor that was computed of fresh ones."""
     first = origins[0]
+    if len(origins) == 1 and first.sized is sized:
+        return first.by()
     return replace(
         FRESH,
         device=CPU if all(origin.device for origin in origins) else "",

@@ -1,0 +1,132 @@
+"""All fixtures under all transformations: `python -m tests.metamorphic`.
+
+Prints a table of rules by transformations, and what is not as `known_breaks.txt` says.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections import Counter, defaultdict
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from tests.marks import fixtures, name_of
+from tests.metamorphic.checking import check
+from tests.metamorphic.known import lines_of, read_known, sample, write_known
+from tests.metamorphic.transformation import Kind, transformations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from tests.metamorphic.checking import Outcome
+    from tests.metamorphic.known import Pair
+    from tests.metamorphic.transformation import Transformation
+
+Results = dict["Pair", "Outcome"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.metamorphic", description=__doc__)
+    parser.add_argument("fixtures", nargs="*", help="part of the names of fixtures, such as TDR101; all without it")
+    parser.add_argument("-t", "--transformation", action="append", help="the name of one; all without it")
+    parser.add_argument("-k", "--kind", choices=[kind.name.lower() for kind in Kind], help="all of one kind")
+    parser.add_argument("-n", "--processes", type=int, default=os.cpu_count(), help="how many at once")
+    parser.add_argument("--one-in", type=int, default=1, metavar="N", help="only every Nth pair, always the same ones")
+    parser.add_argument("--details", action="store_true", help="print what differs, and the rewritten source")
+    parser.add_argument("--differences", action="store_true", help="print what differs")
+    parser.add_argument("--all-breaks", action="store_true", help="print every break as a line of known_breaks.txt")
+    parser.add_argument("--update", action="store_true", help="remove from known_breaks.txt what holds now")
+    options = parser.parse_args(arguments)
+    chosen = [
+        transformation
+        for transformation in transformations()
+        if transformation.name in (options.transformation or [transformation.name])
+        and transformation.kind.name.lower() in (options.kind or transformation.kind.name.lower())
+    ]
+    names = [name_of(fixture) for fixture in fixtures()]
+    names = [name for name in names if any(part in name for part in options.fixtures or [""])]
+    results = run(list(sample(names, chosen, options.one_in)), options.processes)
+    if options.details or options.differences:
+        print_details(results, source=options.details)
+    print("\n".join(table(results, chosen)))
+    if options.all_breaks:
+        print("\n".join(lines_of(pair for pair, outcome in results.items() if not outcome.holds)))
+    return compare_with_known(results, update=options.update)
+
+
+def run(wanted: Sequence[tuple[str, list[str]]], processes: int) -> Results:
+    """Check fixtures under transformations, several fixtures at once."""
+    if processes == 1:
+        return dict(chain.from_iterable(checked(*each) for each in wanted))
+    with ProcessPoolExecutor(processes) as pool:
+        return dict(chain.from_iterable(pool.map(checked, *zip(*wanted, strict=True), chunksize=4)))
+
+
+def checked(name: str, wanted: Sequence[str]) -> list[tuple[Pair, Outcome]]:
+    """One fixture under the transformations of these names."""
+    chosen = [transformation for transformation in transformations() if transformation.name in wanted]
+    return [((name, transformation.name), check(name, transformation)) for transformation in chosen]
+
+
+def print_details(results: Results, *, source: bool) -> None:
+    for (fixture, name), outcome in results.items():
+        for broken in outcome.breaks:
+            print(f"=== {fixture} {name}", broken, sep="\n")
+            for path in broken.rewritten.modules if source else ():
+                print(f"--- {path}", broken.rewritten.code(path), sep="\n")
+
+
+def table(results: Results, chosen: Sequence[Transformation]) -> Iterable[str]:
+    """Rules by transformations: how many fixtures break the promise, of how many to which it applies."""
+    applied: Counter[Pair] = Counter()
+    broken: Counter[Pair] = Counter()
+    for (fixture, name), outcome in results.items():
+        rule = fixture.partition("/")[0]
+        applied[rule, name] += outcome.applies
+        broken[rule, name] += not outcome.holds
+    rules = sorted({rule for rule, _ in applied})
+    width = max(len(transformation.name) for transformation in chosen)
+    for transformation in chosen:
+        name = transformation.name
+        cells = [f"{rule} {broken[rule, name]}/{applied[rule, name]}" for rule in rules if broken[rule, name]]
+        yield f"{name:{width}}  {_share(broken, applied, [(rule, name) for rule in rules])}  {', '.join(cells)}"
+    yield ""
+    for kind in Kind:
+        pairs = [(rule, one.name) for rule in rules for one in chosen if one.kind is kind]
+        yield f"{kind.value:{width}}  {_share(broken, applied, pairs)}"
+
+
+def _share(broken: Counter[Pair], applied: Counter[Pair], pairs: Iterable[Pair]) -> str:
+    pairs = list(pairs)
+    count, of = sum(broken[pair] for pair in pairs), sum(applied[pair] for pair in pairs)
+    return f"{of - count:5} of {of:5} hold" + (f" ({100 * (of - count) / of:5.1f} %)" if of else " " * 10)
+
+
+def compare_with_known(results: Results, *, update: bool) -> int:
+    """Print what is not as the list says; 1 if there is anything."""
+    known = read_known()
+    broken = {pair for pair, outcome in results.items() if not outcome.holds}
+    hold = {pair for pair, outcome in results.items() if outcome.holds} & known
+    every = {(name_of(fixture), one.name) for fixture in fixtures() for one in transformations()}
+    gone = known - every
+    if update:
+        write_known(known - hold - gone)
+        hold = gone = set()
+    said = defaultdict(list)
+    for pairs, words in (
+        (broken - known, "breaks"),
+        (hold, "holds now, remove it"),
+        (gone, "does not exist, remove it"),
+    ):
+        for pair in sorted(pairs):
+            said[words].append(" ".join(pair))
+    for words, lines in said.items():
+        print("", *(f"{line}: {words}" for line in lines), f"{len(lines)} {words}", sep="\n")
+    return int(bool(said))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,149 @@
+"""A fixture and its rewritten forms, scanned and compared."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.marks import FIXTURES
+from tests.metamorphic.project import NotRewritableError, Origin, Project, read
+from tests.metamorphic.transformation import Kind
+from torch_doctor.rule import all_rules
+from torch_doctor.scan import Options, scan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.metamorphic.transformation import Transformation
+
+
+@dataclass(frozen=True, order=True)
+class Reported:
+    """A finding, at the lines of the fixture that its row stems from."""
+
+    code: str
+    origins: frozenset[Origin]
+    text: str
+
+    def is_at(self, other: Reported) -> bool:
+        return self.code == other.code and bool(self.origins & other.origins)
+
+
+@dataclass(frozen=True)
+class Break:
+    """A rewritten form whose findings are not those of the fixture."""
+
+    rewritten: Project
+    appeared: tuple[Reported, ...] = ()
+    vanished: tuple[Reported, ...] = ()
+    error: str = ""
+
+    @property
+    def codes(self) -> set[str]:
+        return {finding.code for finding in (*self.appeared, *self.vanished)}
+
+    def __str__(self) -> str:
+        lines = [f"- {finding.text}" for finding in self.vanished]
+        lines += [f"+ {finding.text}" for finding in self.appeared]
+        return "\n".join([*lines, *([self.error] if self.error else [])])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a fixture under a transformation: how many forms it has, and which of them break the promise."""
+
+    variants: int
+    breaks: tuple[Break, ...]
+    codes: frozenset[str]
+    """The rules that report something in the fixture."""
+
+    @property
+    def applies(self) -> bool:
+        return self.variants > 0
+
+    @property
+    def holds(self) -> bool:
+        return not self.breaks
+
+
+@cache
+def fixture_named(name: str) -> tuple[Project, tuple[Reported, ...]] | None:
+    """A fixture and its findings; nothing if it cannot be rewritten."""
+    try:
+        project = read(FIXTURES / name)
+    except NotRewritableError:
+        return None
+    return project, scanned(project)
+
+
+def check(name: str, transformation: Transformation) -> Outcome:
+    """Whether the transformation keeps its promise at the fixture of this name."""
+    known = fixture_named(name)
+    if known is None:
+        return Outcome(0, (), frozenset())
+    project, before = known
+    breaks, variants = [], 0
+    for rewritten in transformation.variants(project):
+        variants += 1
+        if broken := _compared(before, rewritten, transformation):
+            breaks.append(broken)
+    return Outcome(variants, tuple(breaks), frozenset(finding.code for finding in before))
+
+
+def _compared(before: tuple[Reported, ...], rewritten: Project, transformation: Transformation) -> Break | None:
+    if error := next(filter(None, (_invalid(rewritten, path) for path in rewritten.modules)), ""):
+        return Break(rewritten, error=error)
+    after = scanned(rewritten)
+    appeared = _without_partner(after, before, transformation)
+    vanished = _without_partner(before, after, transformation) if transformation.kind is Kind.KEPT else ()
+    return Break(rewritten, appeared, vanished) if appeared or vanished else None
+
+
+def _invalid(rewritten: Project, path: str) -> str:
+    try:
+        compile(rewritten.code(path), path, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        return f"the rewritten form is not valid: {path}:{error.lineno}: {error.msg}"
+    return ""
+
+
+def _without_partner(
+    findings: tuple[Reported, ...], others: tuple[Reported, ...], transformation: Transformation
+) -> tuple[Reported, ...]:
+    return tuple(
+        finding
+        for finding in findings
+        if finding.code not in transformation.unless and not any(finding.is_at(other) for other in others)
+    )
+
+
+def scanned(project: Project) -> tuple[Reported, ...]:
+    """All findings in a project that lies alone, by all rules."""
+    with _alone() as folder:
+        report = scan(Options(paths=tuple(project.write(folder)), rules=tuple(all_rules())))
+    return tuple(
+        Reported(
+            finding.code,
+            project.origins(finding.site.path, finding.site.row),
+            f"{finding.site} {finding.code} {finding.message}",
+        )
+        for finding in report.findings
+    )
+
+
+@contextmanager
+def _alone() -> Iterator[Path]:
+    """An empty working directory, as a user's project would be."""
+    before = Path.cwd()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        os.chdir(folder)
+        try:
+            yield folder
+        finally:
+            os.chdir(before)

@@ -1,0 +1,86 @@
+"""A sample of what `python -m tests.metamorphic` does, and what both rest on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.marks import FIXTURES, fixtures, name_of
+from tests.metamorphic.checking import check
+from tests.metamorphic.known import read_known, sample
+from tests.metamorphic.project import NotRewritableError, Origin, read
+from tests.metamorphic.transformation import Kind, transformations
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.metamorphic.transformation import Transformation
+
+ONE_IN = 250
+NAMES = [name_of(fixture) for fixture in fixtures()]
+SAMPLE = [(fixture, name) for fixture, names in sample(NAMES, transformations(), ONE_IN) for name in names]
+SOURCE = '''"""Two
+lines."""
+
+from torch import (
+    nn,
+)
+
+net = nn.Linear(1, \\
+                1)  # TDR101
+'''
+
+
+@pytest.mark.parametrize(("fixture", "name"), SAMPLE)
+def test_a_rewritten_fixture_says_what_the_fixture_says(fixture: str, name: str) -> None:
+    outcome = check(fixture, _named(name))
+    if (fixture, name) in read_known():
+        assert not outcome.holds, (
+            "it holds now: take it from known_breaks.txt by `python -m tests.metamorphic --update`"
+        )
+    else:
+        assert outcome.holds, "\n\n".join(str(broken) for broken in outcome.breaks)
+
+
+def _named(name: str) -> Transformation:
+    (transformation,) = (one for one in transformations() if one.name == name)
+    return transformation
+
+
+def test_the_sample_has_both_kinds() -> None:
+    assert {_named(name).kind for _, name in SAMPLE} == set(Kind)
+
+
+def test_what_is_known_to_break_exists() -> None:
+    names = {one.name for one in transformations()}
+    gone = {f"{fixture} {name}" for fixture, name in read_known() if fixture not in NAMES or name not in names}
+    assert not gone
+
+
+@pytest.mark.parametrize("one", transformations(), ids=lambda one: one.name)
+def test_a_transformation_says_what_it_does(one: Transformation) -> None:
+    assert type(one).__doc__ != type(one).__mro__[1].__doc__
+
+
+def test_each_row_knows_its_line_of_the_fixture(tmp_path: Path) -> None:
+    path = tmp_path / "script.py"
+    path.write_text(SOURCE, encoding="utf-8")
+    project = read(path)
+    assert project.code("script.py") == SOURCE
+    origins = [{origin.row for origin in project.origins("script.py", row)} for row in range(1, 10)]
+    assert origins == [{2}, {2}, set(), {4}, {5}, {6}, set(), {9}, {9}]
+
+
+def test_an_unchanged_fixture_is_written_as_it_was() -> None:
+    for name in NAMES[::50]:
+        try:
+            project = read(FIXTURES / name)
+        except NotRewritableError:
+            continue
+        for path, module in project.modules.items():
+            assert project.code(path).encode(module.encoding) == (FIXTURES / name).parent.joinpath(path).read_bytes()
+
+
+def test_an_origin_is_written_as_a_mark() -> None:
+    assert str(Origin(0, 17)) == "#@0:17"

@@ -1,0 +1,1 @@
+"""The transformations, by what they touch."""

@@ -1,0 +1,341 @@
+"""Parts of a program that come from a package which cannot be found, with everything they need passed in.
+
+Whoever wrote that package may do anything with what is passed: nothing that was fine may be reported for it.
+"""
+
+from __future__ import annotations
+
+import builtins
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+import libcst as cst
+import libcst.matchers as m
+
+from tests.metamorphic.code import (
+    IMPORT,
+    block,
+    body_of,
+    dotted,
+    every,
+    is_simple,
+    name_of_call,
+    origins,
+    statement,
+    text,
+    with_imports,
+)
+from tests.metamorphic.names import uses
+from tests.metamorphic.project import Project
+from tests.metamorphic.transformation import Kind, Transformation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from tests.metamorphic.names import Statement
+
+PACKAGE = "unseen_package"
+NOT_A_PART = {"super", "print", "isinstance", "hasattr", "type", "range", "len", "zip", "enumerate", "next", "iter"}
+LITERAL = m.Integer() | m.Float() | m.SimpleString() | m.Name("True") | m.Name("False") | m.Name("None")
+FROM_FUTURE = m.ImportFrom(module=m.Name("__future__"))
+
+Change = Callable[[cst.CSTNode], "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"]
+
+
+class _Finding(cst.CSTVisitor):
+    """Looks where nodes are: which nodes each of them is inside of."""
+
+    def __init__(self, wanted: Iterable[cst.CSTNode]) -> None:
+        super().__init__()
+        self._above: list[cst.CSTNode] = []
+        self.around: dict[cst.CSTNode, frozenset[cst.CSTNode]] = dict.fromkeys(wanted, frozenset())
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        self._above.append(node)
+        if node in self.around:
+            self.around[node] = frozenset(self._above)
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        del original_node
+        self._above.pop()
+
+
+class _Replacing(cst.CSTTransformer):
+    """Replaces chosen nodes, and looks only into what they are inside of."""
+
+    def __init__(self, changes: dict[cst.CSTNode, Change], around: frozenset[cst.CSTNode]) -> None:
+        super().__init__()
+        self._changes = changes
+        self._around = around
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        return node in self._around
+
+    def on_leave(
+        self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT
+    ) -> cst.CSTNodeT | cst.RemovalSentinel | cst.FlattenSentinel[cst.CSTNodeT]:
+        change = self._changes.get(original_node)
+        return cast("cst.CSTNodeT", change(updated_node)) if change else updated_node
+
+
+class HidingTransformation(Transformation):
+    """A transformation that hides one part after another; parts of one name are hidden at once."""
+
+    kind: ClassVar[Kind] = Kind.HIDDEN
+
+    def variants(self, project: Project) -> Iterator[Project]:
+        for path, module in project.modules.items():
+            for hidden in self.hidden(module):
+                yield project.with_module(path, hidden)
+
+    @abstractmethod
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        """The module with one of its parts hidden, for each of them."""
+
+
+class _Parts:
+    """The parts of a module that can be hidden, each with a name and with what takes its place."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[str, cst.CSTNode, Change]] = []
+
+    def add(self, name: str, node: cst.CSTNode, change: Change) -> None:
+        self._parts.append((name, node, change))
+
+    def hidden_in(self, module: cst.Module) -> Iterator[cst.Module]:
+        """The module with the parts of one name changed, for each name."""
+        finding = _Finding(node for _, node, _ in self._parts)
+        module.visit(finding)
+        for name in dict.fromkeys(name for name, _, _ in self._parts):
+            changes = {node: change for other, node, change in self._parts if other == name}
+            around = frozenset().union(*(finding.around[node] for node in changes))
+            yield with_imports(module.visit(_Replacing(changes, around)), f"import {PACKAGE}")
+
+
+def _with(**changes: object) -> Change:
+    return lambda node: node.with_changes(**changes)
+
+
+def _replaced_by(other: cst.CSTNode) -> Change:
+    return lambda _: other
+
+
+def _followed_by(added: Statement) -> Change:
+    return lambda node: cst.FlattenSentinel([node, added])
+
+
+def _unseen(name: str) -> cst.BaseExpression:
+    return cst.parse_expression(f"{PACKAGE}.{name.replace('.', '_')}")
+
+
+class HiddenCall(HidingTransformation):
+    """`torch.optim.SGD(...)` becomes `unseen_package.SGD(...)`: what is called by its name, library or own, cannot be found."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        local = uses(module.body).bound
+        parts = _Parts()
+        for call in every(module, cst.Call):
+            name = name_of_call(call)
+            if name.partition(".")[0] in local and name not in NOT_A_PART and self._is_known(module, name):
+                parts.add(name, call, _with(func=_unseen(name)))
+        yield from parts.hidden_in(module)
+
+    @staticmethod
+    def _is_known(module: cst.Module, name: str) -> bool:
+        """Whether the name is a library's, a function or a class: not a method of an object."""
+        if "." not in name:
+            return bool(m.findall(module, m.FunctionDef(m.Name(name)) | m.ClassDef(m.Name(name)) | _importing(name)))
+        return bool(m.findall(module, _importing(name.partition(".")[0])))
+
+
+def _importing(name: str) -> m.OneOf[m.ImportAlias]:
+    return m.ImportAlias(name=m.Name(name), asname=None) | m.ImportAlias(asname=m.AsName(name=m.Name(name)))
+
+
+class HiddenMethod(HidingTransformation):
+    """`loss.backward()` becomes `unseen_package.backward(loss)`: a method is called somewhere else."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for call in every(module, cst.Call):
+            method = call.func
+            if isinstance(method, cst.Attribute) and self._is_method(module, method):
+                parts.add(method.attr.value, call, _called_elsewhere)
+        yield from parts.hidden_in(module)
+
+    @staticmethod
+    def _is_method(module: cst.Module, method: cst.Attribute) -> bool:
+        if m.matches(method.value, m.Call(func=m.Name("super"))):
+            return False
+        first = dotted(method.value).partition(".")[0]
+        return not first or not m.findall(module, _importing(first) | m.ClassDef(m.Name(first)))
+
+
+def _called_elsewhere(node: cst.CSTNode) -> cst.CSTNode:
+    call = cst.ensure_type(node, cst.Call)
+    method = cst.ensure_type(call.func, cst.Attribute)
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if call.args else cst.MaybeSentinel.DEFAULT
+    return call.with_changes(func=_unseen(method.attr.value), args=[cst.Arg(method.value, comma=comma), *call.args])
+
+
+class HiddenBase(HidingTransformation):
+    """`class Net(nn.Module)` becomes `class Net(unseen_package.Module)`."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for node in every(module, cst.ClassDef):
+            for base in node.bases:
+                if name := dotted(base.value):
+                    parts.add(name, base, _with(value=_unseen(name)))
+        yield from parts.hidden_in(module)
+
+
+class HiddenContextManager(HidingTransformation):
+    """`with torch.no_grad():` becomes `with unseen_package.torch_no_grad():`."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for item in every(module, cst.WithItem):
+            if name := name_of_call(item.item):
+                parts.add(name, item.item, _with(func=_unseen(name)))
+        yield from parts.hidden_in(module)
+
+
+class HiddenDecorator(HidingTransformation):
+    """`@torch.no_grad()` becomes `@unseen_package.torch_no_grad()`."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for decorator in (node.decorator for node in every(module, cst.Decorator)):
+            called = decorator.func if isinstance(decorator, cst.Call) else decorator
+            if (name := dotted(called)) and name not in {"property", "staticmethod", "classmethod"}:
+                parts.add(name, called, _replaced_by(_unseen(name)))
+        yield from parts.hidden_in(module)
+
+
+def _decorated(node: cst.CSTNode) -> cst.CSTNode:
+    function = cst.ensure_type(node, cst.FunctionDef)
+    return function.with_changes(decorators=[cst.Decorator(_unseen("decorated")), *function.decorators])
+
+
+class AddedDecorator(HidingTransformation):
+    """A function gets a decorator `@unseen_package.decorated` that nobody can look into."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for node in every(module, cst.FunctionDef):
+            name = node.name.value
+            if not name.startswith("__"):
+                parts.add(name, node, _decorated)
+        yield from parts.hidden_in(module)
+
+
+class HiddenImport(HidingTransformation):
+    """`from torch.utils.data import DataLoader` becomes `from unseen_package import DataLoader`, one name at a time."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        for line in every(module, cst.SimpleStatementLine):
+            node = is_simple(line, cst.Import) or is_simple(line, cst.ImportFrom)
+            if node is None or m.matches(node, FROM_FUTURE) or isinstance(node.names, cst.ImportStar):
+                continue
+            for alias in node.names:
+                parts = _Parts()
+                parts.add(alias.evaluated_name, line, _split_import(node, node.names, alias))
+                yield from parts.hidden_in(module)
+
+
+def _split_import(
+    node: cst.Import | cst.ImportFrom, aliases: Sequence[cst.ImportAlias], hidden: cst.ImportAlias
+) -> Change:
+    """The import as two: of what is still found, and of the name that is not."""
+    name = hidden.evaluated_alias or hidden.evaluated_name.partition(".")[0]
+    others = [alias.with_changes(comma=cst.MaybeSentinel.DEFAULT) for alias in aliases if alias is not hidden]
+
+    def change(line: cst.CSTNode) -> cst.FlattenSentinel[cst.CSTNode]:
+        unseen = statement(f"from {PACKAGE} import {name}", origins(line))
+        if not others:
+            return cst.FlattenSentinel([unseen])
+        parentheses = {"lpar": None, "rpar": None} if isinstance(node, cst.ImportFrom) else {}
+        return cst.FlattenSentinel([line.with_changes(body=[node.with_changes(names=others, **parentheses)]), unseen])
+
+    return change
+
+
+class HiddenDefinition(HidingTransformation):
+    """A function or class of the script is imported from the package instead of defined."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        for node in module.body:
+            if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and not self._is_decorated(node):
+                unseen = statement(f"from {PACKAGE} import {node.name.value}", origins(node))
+                yield module.with_changes(body=[unseen if other is node else other for other in module.body])
+
+    @staticmethod
+    def _is_decorated(node: cst.FunctionDef | cst.ClassDef) -> bool:
+        return bool(node.decorators)
+
+
+class HiddenFile(Transformation):
+    """A module of the project is not there any more; others still import it."""
+
+    kind: ClassVar[Kind] = Kind.HIDDEN
+
+    def variants(self, project: Project) -> Iterator[Project]:
+        if len(project.modules) > 1:
+            for path in project.modules:
+                yield Project(
+                    {name: module for name, module in project.modules.items() if name != path}, project.others
+                )
+
+
+class PassedThrough(HidingTransformation):
+    """`model = Net()` is followed by `model = unseen_package.prepare(model)`, which may return anything."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for line in every(module, cst.SimpleStatementLine):
+            assign = is_simple(line, cst.Assign)
+            if assign is not None and m.matches(assign, m.Assign([m.AssignTarget(m.Name())], m.Call())):
+                name = text(assign.targets[0].target)
+                added = statement(f"{name} = {PACKAGE}.prepare({name})", origins(line))
+                parts.add(name, line, _followed_by(added))
+        yield from parts.hidden_in(module)
+
+
+class HandedOver(HidingTransformation):
+    """Each pass of a loop begins with `unseen_package.before_batch(...)`, which gets every name that the loop reads."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        functions = {node.name.value for node in every(module, cst.FunctionDef)}
+        defined = functions | {node.name.value for node in every(module, cst.ClassDef)}
+        imports = uses([entry for entry in module.body if m.matches(entry, IMPORT)]).bound
+        known = defined | set(imports) | set(dir(builtins))
+        parts = _Parts()
+        for number, node in enumerate(every(module, cst.For)):
+            names = [name for name in uses([node]).exposed if name not in known]
+            if names and body_of(node.body):
+                added = statement(f"{PACKAGE}.before_batch({', '.join(names)})", origins(node))
+                parts.add(str(number), node, _begun_with(added))
+        yield from parts.hidden_in(module)
+
+
+def _begun_with(added: Statement) -> Change:
+    def change(node: cst.CSTNode) -> cst.CSTNode:
+        loop = cst.ensure_type(node, cst.For)
+        return loop.with_changes(body=block([added, *(body_of(loop.body) or [])], like=loop.body))
+
+    return change
+
+
+class HiddenSetting(HidingTransformation):
+    """`lr=0.1` becomes `lr=unseen_package.settings.lr`: what is given to a call by keyword may be anything."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for node in every(module, cst.Arg):
+            if node.keyword is not None and m.matches(node.value, LITERAL):
+                name = node.keyword.value
+                parts.add(name, node, _with(value=_unseen(f"settings_{name}")))
+        yield from parts.hidden_in(module)

@@ -1,0 +1,110 @@
+"""Where the statements of a script stand: in `main()`, in functions and classes, in several modules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+import libcst as cst
+import libcst.matchers as m
+
+from tests.metamorphic.code import IMPORT, block, body_of, is_simple, statement, statements
+from tests.metamorphic.names import FreshNames, read_at_definition, uses
+from tests.metamorphic.transformation import Kind, ModuleTransformation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.metamorphic.names import Statement
+
+GUARD = m.If(
+    test=m.Comparison(left=m.Name("__name__"), comparisons=[m.ComparisonTarget(m.Equal(), m.SimpleString())]),
+    orelse=None,
+)
+CONDITIONAL_IMPORT = m.If(test=m.Name("TYPE_CHECKING") | m.Attribute(attr=m.Name("TYPE_CHECKING"))) | m.Try(
+    body=m.IndentedBlock([m.ZeroOrMore(IMPORT)])
+)
+DEFINITION = m.FunctionDef() | m.ClassDef()
+STAYS = IMPORT | CONDITIONAL_IMPORT | DEFINITION
+NO_WORK = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString()) | m.Pass()])
+
+
+def split(module: cst.Module) -> tuple[list[Statement], list[Statement]] | None:
+    """What stays at the top level of a script, and what can go into a function; nothing if that is not to be told.
+
+    Imports and definitions stay, and so do the assignments that definitions need when they are made.
+    """
+    body: list[Statement] = list(module.body)
+    if body and m.matches(body[-1], GUARD):
+        inner = body_of(body[-1].body)  # type: ignore[arg-type]
+        if inner is None:
+            return None
+        body = [*body[:-1], *inner]
+    if any(m.matches(entry, GUARD) for entry in body):
+        return None
+    definitions = [entry for entry in body if m.matches(entry, STAYS)]
+    staying = {id(entry) for entry in body if m.matches(entry, STAYS | NO_WORK)}
+    needed = read_at_definition(definitions)
+    for entry in reversed(body):
+        if id(entry) in staying:
+            continue
+        found = uses([entry])
+        if needed & set(found.bound):
+            if not is_simple(entry, cst.Assign) or m.findall(entry, m.Call()):
+                return None
+            staying.add(id(entry))
+            needed |= set(found.read)
+    stay = [entry for entry in body if id(entry) in staying]
+    move = [entry for entry in body if id(entry) not in staying]
+    return (stay, move) if _separable(stay, move) else None
+
+
+def _separable(stay: Sequence[Statement], move: Sequence[Statement]) -> bool:
+    if not move or uses(move).declares:
+        return False
+    if all(is_simple(entry, cst.Expr) for entry in move):
+        return False  # what calls a function is left as it is
+    return not set(uses(stay).bound) & set(uses(move).bound)
+
+
+def into_function(module: cst.Module, *names: str) -> tuple[cst.Module, str] | None:
+    """The script with its work in a function of the first of these names that is free, which nobody calls yet."""
+    parts = split(module)
+    if parts is None:
+        return None
+    stay, move = parts
+    name = FreshNames(module).of(*names)
+    shared = sorted(uses([entry for entry in stay if m.matches(entry, DEFINITION)]).late & set(uses(move).bound))
+    declared = statements(f"global {', '.join(shared)}") if shared else []
+    function = cst.ensure_type(statement(f"def {name}():\n    pass"), cst.FunctionDef)
+    function = function.with_changes(
+        body=block([*declared, *move]), leading_lines=[cst.EmptyLine(indent=False), cst.EmptyLine(indent=False)]
+    )
+    return module.with_changes(body=[*stay, function]), name
+
+
+class IntoMain(ModuleTransformation):
+    """The work at the top level of a script goes into `main()`, which `if __name__ == "__main__"` calls.
+
+    Functions that read what is now local to it find it by `global`.
+    """
+
+    kind: ClassVar[Kind] = Kind.KEPT
+
+    def rewrite(self, module: cst.Module) -> cst.Module:
+        if (made := into_function(module, "main", "run_all")) is None:
+            return module
+        rewritten, name = made
+        return rewritten.with_changes(body=[*rewritten.body, statement(f'if __name__ == "__main__":\n    {name}()')])
+
+
+class IntoUncalledFunction(ModuleTransformation):
+    """The work at the top level of a script goes into a function that nobody in sight calls.
+
+    Somebody elsewhere does, so what is wrong in it is as wrong as before.
+    """
+
+    kind: ClassVar[Kind] = Kind.KEPT
+
+    def rewrite(self, module: cst.Module) -> cst.Module:
+        made = into_function(module, "experiment", "run_experiment")
+        return module if made is None else made[0]

@@ -14,12 +14,14 @@ from tests.marks import FIXTURES
 from tests.metamorphic.project import NotRewritableError, Origin, Project, read
 from tests.metamorphic.transformation import Kind
 from torch_doctor.rule import all_rules
-from torch_doctor.scan import Options, scan
+from torch_doctor.scan import Options
+from torch_doctor.scan.pipeline import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.metamorphic.transformation import Transformation
+    from torch_doctor.sources.project import Project as Files
 
 
 @dataclass(frozen=True, order=True)
@@ -72,21 +74,27 @@ class Outcome:
 
 
 @cache
-def fixture_named(name: str) -> tuple[Project, tuple[Reported, ...]] | None:
-    """A fixture and its findings; nothing if it cannot be rewritten."""
+def fixture_named(name: str) -> Project | None:
+    """A fixture; nothing if it cannot be rewritten."""
     try:
-        project = read(FIXTURES / name)
+        return read(FIXTURES / name)
     except NotRewritableError:
         return None
-    return project, scanned(project)
+
+
+@cache
+def said_before(name: str, kind: Kind) -> tuple[Reported, ...]:
+    """What a fixture reports, or, where something is to be hidden in it, could report."""
+    project = fixture_named(name)
+    return () if project is None else scanned(project, every=kind is Kind.HIDDEN)
 
 
 def check(name: str, transformation: Transformation) -> Outcome:
     """Whether the transformation keeps its promise at the fixture of this name."""
-    known = fixture_named(name)
-    if known is None:
+    project = fixture_named(name)
+    if project is None:
         return Outcome(0, (), frozenset())
-    project, before = known
+    before = said_before(name, transformation.kind)
     breaks, variants = [], 0
     for rewritten in transformation.variants(project):
         variants += 1
@@ -122,10 +130,24 @@ def _without_partner(
     )
 
 
-def scanned(project: Project) -> tuple[Reported, ...]:
+class _EveryFinding(Scan):
+    """A scan that reports every finding of one cause, where others take the first.
+
+    When that is hidden, the second comes to light, and has been there before.
+    """
+
+    def _take_first_of_each_cause(self, project: Files) -> None:
+        for found in self._causes.values():
+            for finding in found.values():
+                self._take(finding, project)
+        self._causes.clear()
+
+
+def scanned(project: Project, *, every: bool = False) -> tuple[Reported, ...]:
     """All findings in a project that lies alone, by all rules."""
     with _alone() as folder:
-        report = scan(Options(paths=tuple(project.write(folder)), rules=tuple(all_rules())))
+        options = Options(paths=tuple(project.write(folder)), rules=tuple(all_rules()))
+        report = (_EveryFinding if every else Scan)(options).run()
     return tuple(
         Reported(
             finding.code,

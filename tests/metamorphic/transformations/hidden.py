@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from tests.metamorphic.names import Statement
 
 PACKAGE = "unseen_package"
-NOT_A_PART = {"super", "print", "isinstance", "hasattr", "type", "range", "len", "zip", "enumerate", "next", "iter"}
 LITERAL = m.Integer() | m.Float() | m.SimpleString() | m.Name("True") | m.Name("False") | m.Name("None")
+DEFINITION = m.FunctionDef() | m.ClassDef()
 FROM_FUTURE = m.ImportFrom(module=m.Name("__future__"))
 
 Change = Callable[[cst.CSTNode], "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"]
@@ -131,23 +131,16 @@ def _unseen(name: str) -> cst.BaseExpression:
 
 
 class HiddenCall(HidingTransformation):
-    """`torch.optim.SGD(...)` becomes `unseen_package.SGD(...)`: what is called by its name, library or own, cannot be found."""
+    """`torch.optim.SGD(...)` becomes `unseen_package.SGD(...)`: a library's function or class cannot be found."""
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
-        local = uses(module.body).bound
+        imported = uses([entry for entry in module.body if m.matches(entry, IMPORT)]).bound
         parts = _Parts()
         for call in every(module, cst.Call):
             name = name_of_call(call)
-            if name.partition(".")[0] in local and name not in NOT_A_PART and self._is_known(module, name):
+            if name.partition(".")[0] in imported:
                 parts.add(name, call, _with(func=_unseen(name)))
         yield from parts.hidden_in(module)
-
-    @staticmethod
-    def _is_known(module: cst.Module, name: str) -> bool:
-        """Whether the name is a library's, a function or a class: not a method of an object."""
-        if "." not in name:
-            return bool(m.findall(module, m.FunctionDef(m.Name(name)) | m.ClassDef(m.Name(name)) | _importing(name)))
-        return bool(m.findall(module, _importing(name.partition(".")[0])))
 
 
 def _importing(name: str) -> m.OneOf[m.ImportAlias]:
@@ -177,7 +170,15 @@ def _called_elsewhere(node: cst.CSTNode) -> cst.CSTNode:
     call = cst.ensure_type(node, cst.Call)
     method = cst.ensure_type(call.func, cst.Attribute)
     comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if call.args else cst.MaybeSentinel.DEFAULT
-    return call.with_changes(func=_unseen(method.attr.value), args=[cst.Arg(method.value, comma=comma), *call.args])
+    others = [arg.with_changes(value=_in_parentheses(arg.value)) for arg in call.args]
+    return call.with_changes(func=_unseen(method.attr.value), args=[cst.Arg(method.value, comma=comma), *others])
+
+
+def _in_parentheses(node: cst.BaseExpression) -> cst.BaseExpression:
+    """A generator expression, which must have its own beside other arguments."""
+    if isinstance(node, cst.GeneratorExp) and not node.lpar:
+        return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+    return node
 
 
 class HiddenBase(HidingTransformation):
@@ -264,17 +265,19 @@ def _split_import(
 
 
 class HiddenDefinition(HidingTransformation):
-    """A function or class of the script is imported from the package instead of defined."""
+    """A function or class of the script is imported from the package instead of defined.
+
+    One that reads variables of the script is left: they are not passed in.
+    """
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        variables = uses([entry for entry in module.body if not m.matches(entry, IMPORT | DEFINITION)]).bound
         for node in module.body:
-            if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and not self._is_decorated(node):
+            if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and not node.decorators:
+                if uses([node]).late & set(variables):
+                    continue
                 unseen = statement(f"from {PACKAGE} import {node.name.value}", origins(node))
                 yield module.with_changes(body=[unseen if other is node else other for other in module.body])
-
-    @staticmethod
-    def _is_decorated(node: cst.FunctionDef | cst.ClassDef) -> bool:
-        return bool(node.decorators)
 
 
 class HiddenFile(Transformation):

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.code import IMPORT, block, body_of, is_simple, statement, statements
+from tests.metamorphic.code import IMPORT, block, body_of, is_simple, origins, statement, statements
 from tests.metamorphic.names import FreshNames, read_at_definition, uses
 from tests.metamorphic.transformation import Kind, ModuleTransformation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tests.metamorphic.names import Statement
+    from tests.metamorphic.project import Origin
 
 GUARD = m.If(
     test=m.Comparison(left=m.Name("__name__"), comparisons=[m.ComparisonTarget(m.Equal(), m.SimpleString())]),
@@ -66,7 +67,7 @@ def _separable(stay: Sequence[Statement], move: Sequence[Statement]) -> bool:
     return not set(uses(stay).bound) & set(uses(move).bound)
 
 
-def into_function(module: cst.Module, *names: str) -> tuple[cst.Module, str] | None:
+def into_function(module: cst.Module, *names: str) -> tuple[cst.Module, str, frozenset[Origin]] | None:
     """The script with its work in a function of the first of these names that is free, which nobody calls yet."""
     parts = split(module)
     if parts is None:
@@ -79,13 +80,13 @@ def into_function(module: cst.Module, *names: str) -> tuple[cst.Module, str] | N
     function = function.with_changes(
         body=block([*declared, *move]), leading_lines=[cst.EmptyLine(indent=False), cst.EmptyLine(indent=False)]
     )
-    return module.with_changes(body=[*stay, function]), name
+    return module.with_changes(body=[*stay, function]), name, origins(*move, *module.body[-1:])
 
 
 class IntoMain(ModuleTransformation):
     """The work at the top level of a script goes into `main()`, which `if __name__ == "__main__"` calls.
 
-    Functions that read what is now local to it find it by `global`.
+    Functions that read what is now local to it find it by `global`. The call is where the work begins now.
     """
 
     kind: ClassVar[Kind] = Kind.KEPT
@@ -93,8 +94,9 @@ class IntoMain(ModuleTransformation):
     def rewrite(self, module: cst.Module) -> cst.Module:
         if (made := into_function(module, "main", "run_all")) is None:
             return module
-        rewritten, name = made
-        return rewritten.with_changes(body=[*rewritten.body, statement(f'if __name__ == "__main__":\n    {name}()')])
+        rewritten, name, began = made
+        guarded = statement(f'if __name__ == "__main__":\n    {name}()', began)
+        return rewritten.with_changes(body=[*rewritten.body, guarded])
 
 
 class IntoUncalledFunction(ModuleTransformation):
@@ -104,6 +106,7 @@ class IntoUncalledFunction(ModuleTransformation):
     """
 
     kind: ClassVar[Kind] = Kind.KEPT
+    unless: ClassVar[Mapping[str, str]] = {"TDR901": "a file that only defines functions is no script that sets seeds"}
 
     def rewrite(self, module: cst.Module) -> cst.Module:
         made = into_function(module, "experiment", "run_experiment")

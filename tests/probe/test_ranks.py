@@ -259,6 +259,7 @@ def test_they_listen_to_nobody_but_this_machine(run: Run, write: Callable[..., P
     assert all(address.startswith("0100007F:") for address in listens), listens
 
 
+@pytest.mark.usefixtures("farm")
 def test_a_process_that_is_killed_is_named(run: Run, write: Callable[..., Path]) -> None:
     does = "    if rank == 1:\n        os.kill(os.getpid(), 11)\n    dist.barrier()\n"
     write("train.py", HEAD + does + LAUNCHED)

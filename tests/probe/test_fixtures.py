@@ -168,9 +168,11 @@ def _bugs_refuted_by_shorter_runs(fixture: Path, probed: Probed) -> Iterator[str
     codes = {finding.code for finding in suspected}
     rules = [rule for rule in all_rules() if rule.code in codes]  # the verdict of a finding is its own rule's
     for lines in probed.runs:
-        for cut in range(len(lines), 0, -max(1, len(lines) // CUTS)):
-            reader = Reader(fixture.name, lambda path: Path(path).relative_to(probed.folder).as_posix())
-            trace = reader.read(lines[:cut])
+        reader = Reader(fixture.name, lambda path: Path(path).relative_to(probed.folder).as_posix())
+        read = 0
+        for cut in reversed(range(len(lines), 0, -max(1, len(lines) // CUTS))):
+            trace = reader.read(lines[read:cut])  # one trace that grows: rules keep nothing of it
+            read = cut
             for finding in judge(suspected, trace, rules).judged:
                 place = Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code)
                 if finding.verdict is Verdict.REFUTED and place in bugs:

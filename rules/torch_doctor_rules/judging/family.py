@@ -19,9 +19,21 @@ class Family:
         self._parts: dict[int, set[int]] = {}
         for event in trace.of(Registered):
             self._parts.setdefault(event.owner, set()).add(event.child)
+        self._within: dict[frozenset[int], frozenset[int]] = {}
 
     def within(self, modules: Iterable[int]) -> frozenset[int]:
         """These modules and everything that is part of them."""
+        asked = frozenset(modules)
+        known = self._within.get(asked)
+        if known is None:
+            known = self._within[asked] = self._found(asked)
+        return known
+
+    def related(self, left: Iterable[int], right: Iterable[int]) -> bool:
+        """Whether something belongs to both."""
+        return not self.within(left).isdisjoint(self.within(right))
+
+    def _found(self, modules: frozenset[int]) -> frozenset[int]:
         found: set[int] = set()
         waiting = list(modules)
         while waiting:
@@ -30,7 +42,3 @@ class Family:
                 found.add(module)
                 waiting.extend(self._parts.get(module, ()))
         return frozenset(found)
-
-    def related(self, left: Iterable[int], right: Iterable[int]) -> bool:
-        """Whether something belongs to both."""
-        return not self.within(left).isdisjoint(self.within(right))

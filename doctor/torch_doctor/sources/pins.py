@@ -11,6 +11,7 @@ import configparser
 import json
 import re
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -78,12 +79,23 @@ def versions(text: str) -> Versions:
     return found
 
 
+@cache
+def _releases() -> dict[tuple[int, int], list[Version]]:
+    """The releases of each minor version of torch."""
+    return {
+        (int(minor.partition(".")[0]), int(minor.partition(".")[2])): [
+            Version(f"{minor}.{patch}") for patch in range(latest + 1)
+        ]
+        for minor, latest in LATEST.items()
+    }
+
+
 def _range(allowed: Iterable[SpecifierSet]) -> Versions | None:
     """From the oldest to the newest version that one of the sets contains."""
     fits = [
-        (int(minor.partition(".")[0]), int(minor.partition(".")[2]))
-        for minor, latest in LATEST.items()
-        if any(each.contains(f"{minor}.{patch}", prereleases=True) for each in allowed for patch in range(latest + 1))
+        minor
+        for minor, releases in _releases().items()
+        if any(each.contains(release, prereleases=True) for each in allowed for release in releases)
     ]
     if not fits:
         return None

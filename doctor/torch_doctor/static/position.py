@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.trace import Guards, Scope, ScopeKind
@@ -71,9 +70,9 @@ class Position:
 
     def moved(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a position
         """A position that differs in these."""
-        other = copy.copy(self)
-        for name, value in changes.items():
-            setattr(other, name, value)
+        other = object.__new__(type(self))
+        for name in Position.__slots__:
+            setattr(other, name, changes[name] if name in changes else getattr(self, name))
         return other
 
 

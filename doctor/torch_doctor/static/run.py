@@ -157,13 +157,14 @@ class Run(Positioned, Knowing):
 
     def site(self, node: p.Node) -> Site:
         """Where a node of the current file stands."""
-        return self.frame.unit.site(node.at)
+        return self.position.frame.unit.site(node.at)
 
     def emit(self, kind: type[Any], node: p.Node | Site, **fields: Any) -> Any:  # noqa: ANN401 - the fields of any event
         """Write an event that happens here and now."""
         site = node if isinstance(node, Site) else self.site(node)
-        event: Event = kind(site=site, scope=self.scope, guards=self.guards, index=self.trace.next, **fields)
-        return self.trace.add(event)
+        position, trace = self.position, self.trace
+        event: Event = kind(site=site, scope=position.scope, guards=position.guards, index=trace.next, **fields)
+        return trace.add(event)
 
     def fact(self, value: Value, name: str = "") -> TensorFact:
         """What is known of a value, in the words of the trace."""
@@ -290,7 +291,7 @@ class Run(Positioned, Knowing):
 
     def text(self, node: p.Node) -> str:
         """The user's spelling of an expression."""
-        return self.frame.unit.text(node.at)
+        return self.position.frame.unit.text(node.at)
 
     def text_of_argument(self, node: p.Node, position: int) -> str:
         """The user's spelling of a call's argument."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.run import Run
 
 E = TypeVar("E", bound="Event")
+V = TypeVar("V")
 
 
 class Dependencies(Struct, frozen=True):
@@ -62,11 +63,12 @@ class Trace:
     reports_in: frozenset[str] | None = None
     depends: Dependencies | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
+    _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
         """Which versions are allowed is read before it is stored: the project that knows them stays behind."""
         state = {each.name: getattr(self, each.name) for each in fields(self)}
-        return state | {"torch": functools.partial(Versions, *self.torch())}
+        return state | {"torch": functools.partial(Versions, *self.torch()), "_views": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
@@ -88,6 +90,8 @@ class Trace:
             event = replace(event, index=self.next)
         self.events.append(event)
         self._by_type.setdefault(type(event), []).append(event)
+        if self._views:
+            self._views.clear()
         return event
 
     def latest(self, event: E) -> E:
@@ -101,6 +105,7 @@ class Trace:
             same = self._by_type[type(new)]
             same[bisect_left(same, new.index, key=attrgetter("index"))] = new
             self.events[new.index - self.first] = new
+            self._views.clear()
         return new
 
     def clear(self) -> None:
@@ -108,6 +113,7 @@ class Trace:
         self.first = self.next
         self.events.clear()
         self._by_type.clear()
+        self._views.clear()
 
     def at(self, *numbers: int) -> Iterator[Event]:
         """The events of these numbers; those of earlier runs are left out."""
@@ -133,6 +139,13 @@ class Trace:
             if isinstance(event, kinds):
                 yield event
 
+    def view(self, kind: Callable[[Trace], V]) -> V:
+        """What a class works out of this trace: made once for all rules that ask, and again once an event has changed."""
+        found: V | None = self._views.get(kind)
+        if found is None:
+            found = self._views[kind] = kind(self)
+        return found
+
     def names(self) -> Names:
         """What the objects of the events are called."""
         names = Names()
@@ -142,7 +155,8 @@ class Trace:
 
     def together(self, first: Event, second: Event) -> bool:
         """Whether one path can contain both: no branch sends them into different arms."""
-        return not any((branch, not arm) in second.guards for branch, arm in first.guards)
+        guards = second.guards
+        return not (guards and any((branch, not arm) in guards for branch, arm in first.guards))
 
     def implies(self, cause: Event, effect: Event) -> bool:
         """Whether `effect` happens on every path on which `cause` does."""

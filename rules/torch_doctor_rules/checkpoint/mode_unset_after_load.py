@@ -77,7 +77,7 @@ class ModeUnsetAfterLoad(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every load into a model that then answers in training mode, where no other rule speaks at the answer."""
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         found = [(load, wrong) for load in trace.of(Loaded) if (wrong := _answers(passes, load))]
         reported = {each.site for each in MissingEvalMode().check(trace)} if found else set()
         yield from first_per_site(
@@ -86,7 +86,7 @@ class ModeUnsetAfterLoad(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether what was loaded answered, and in evaluation mode."""
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         for load in at(trace, finding.site, Loaded):
             if forwards := _forwards(passes, load):
                 return all(each.training is False or each.sensitive is False for each in forwards)
@@ -94,7 +94,7 @@ class ModeUnsetAfterLoad(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the same input gave twice, and how many forwards ran in which mode."""
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         for load in at(trace, finding.site, Loaded):
             if forwards := _forwards(passes, load):
                 yield from answers(trace, forwards, "in training mode", lambda event: event.training)

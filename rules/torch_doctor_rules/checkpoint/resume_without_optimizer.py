@@ -162,7 +162,7 @@ def _progress(saved: Saved) -> bool:
 
 def _trainer(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
     """The optimizer with a memory that surely trains what is saved; none where the file is only read back to evaluate."""
-    family = Family(trace)
+    family = trace.view(Family)
     taken = {event.module for event in trace.of(StateTaken) if event.index in saved.states} | set(saved.modules)
     steps = {event.optimizer: event.index for event in trace.of(Stepped)}
     loads = [event.index for event in trace.of(Loaded) if family.related((event.module,), taken)]

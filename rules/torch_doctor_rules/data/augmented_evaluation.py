@@ -92,7 +92,7 @@ class AugmentedEvaluation(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every dataset that is only evaluated and whose rows surely change each time."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         trained = [loaders.dataset(loader) for loader, _ in loaders.training()]
         shared = {site for dataset in trained if dataset is not None for site, _ in dataset.augments}
         for loader, forward in loaders.evaluating():
@@ -123,7 +123,7 @@ class AugmentedEvaluation(Rule):
         return any(same_place(site, seen.site) for site in _sites(finding))
 
     def _meant(self, trace: Trace, finding: Finding) -> Iterator[DatasetBuilt]:
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for loader in loaders.built.values():
             dataset = loaders.dataset(loader)
             if dataset is not None and any(same_place(site, dataset.site) for site in _sites(finding)):

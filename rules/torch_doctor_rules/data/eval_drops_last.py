@@ -80,7 +80,7 @@ class EvalDropsLast(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that only evaluates and surely drops its last batch."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for loader, forward in loaders.evaluating():
             if loader.drop_last is True and loader.batch != 1:
                 yield self.finding(
@@ -95,7 +95,7 @@ class EvalDropsLast(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loader was built and evaluated, and kept its last batch."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         evaluated = [event for event in at(trace, finding.site, LoaderBuilt) if loaders.evaluates(event.loader)]
         if any(event.drop_last for event in evaluated):
             return "it drops the last batch, but some loader built here is trained on"
@@ -103,7 +103,7 @@ class EvalDropsLast(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches were evaluated, and what became of the last."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for loader in at(trace, finding.site, LoaderBuilt):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
             if loaders.evaluates(loader.loader):

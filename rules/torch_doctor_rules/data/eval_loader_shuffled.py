@@ -78,7 +78,7 @@ class EvalLoaderShuffled(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that only evaluates and is surely shuffled."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for loader, forward in loaders.evaluating():
             if loader.shuffle is True and loader.explicit and loader.sampled is False:
                 yield self.finding(

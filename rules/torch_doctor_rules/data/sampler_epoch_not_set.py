@@ -88,7 +88,7 @@ class SamplerEpochNotSet(Rule):
         sampled = [event for event in trace.of(LoaderBuilt) if event.sampler and not given_epoch & {event.sampler, 0}]
         if not sampled or any(isinstance(event, (Owned, GaveUp)) for event in trace.events):
             return
-        loaders, seen = Loaders(trace), set()
+        loaders, seen = trace.view(Loaders), set()
         for loader in sampled:
             epochs = self._epochs(trace, loader)
             if self._reordered(trace, loader):
@@ -117,7 +117,7 @@ class SamplerEpochNotSet(Rule):
                 calls = sum(event.sampler == loader.sampler for event in trace.of(EpochSet))
                 text = f"{count(calls, 'call')} of `set_epoch` in {count(times, 'pass', 'passes')} over the loader"
                 yield fact(text, calls, "calls", loader)
-                yield from _order(Ranks(trace), loader.sampler)
+                yield from _order(trace.view(Ranks), loader.sampler)
                 return
 
     def _reordered(self, trace: Trace, loader: LoaderBuilt) -> bool:

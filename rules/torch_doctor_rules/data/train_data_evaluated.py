@@ -94,14 +94,14 @@ class TrainDataEvaluated(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether some loader evaluated."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         sites = [loader.site for loader, _ in loaders.evaluating()]
         evaluated = any(same_place(step.site, site) for step in finding.trail for site in sites)
         return "which rows its dataset reads is not known" if evaluated else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches of the same rows were trained on and evaluated."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for forward in loaders.evaluations():
             rows = [each for each in finding.trail if same_place(each.site, forward.site)]
             if rows:

@@ -81,7 +81,7 @@ class TrainLoaderNotShuffled(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that surely keeps the stored order and whose batches are trained on."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
             if _keeps_order(loaders, loader) and not (recurrent and loader.explicit) and not _paired(loaders, loader):
@@ -97,7 +97,7 @@ class TrainLoaderNotShuffled(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loader was built and trained on, and gave another order."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         built = at(trace, finding.site, LoaderBuilt)
         trained = [event for event in built if loaders.trains(event.loader)]
         if any(event.shuffle or event.sampled for event in trained):
@@ -106,7 +106,7 @@ class TrainLoaderNotShuffled(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches were trained on, and in which order."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for loader in at(trace, finding.site, LoaderBuilt):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
             if loaders.trains(loader.loader):

@@ -100,7 +100,7 @@ class WorkerSeedsIdentical(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every generator or seed that the workers of a training loader share."""
-        loaders = Loaders(trace)
+        loaders = trace.view(Loaders)
         for event in first_per_site(trace.of(WorkersAlike)):
             old = event.cause != "numpy" or (trace.torch() != ANY and trace.torch().oldest < SEEDED_APART)
             if old and (loaders.trains(event.loader) or trace.observed):

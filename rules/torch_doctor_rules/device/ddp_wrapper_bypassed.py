@@ -100,7 +100,7 @@ class DdpWrapperBypassed(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether this forward goes through the wrapper."""
         forwards = at(trace, finding.site, Forward)
-        averaged = Ranks(trace).averaged
+        averaged = trace.view(Ranks).averaged
         if all(forward.wrapped or averaged(forward.module) for forward in forwards):
             return bool(forwards)
         if not any(wrapped.wrapper == WRAPPER for wrapped in trace.of(Wrapped)):
@@ -113,11 +113,11 @@ class DdpWrapperBypassed(Rule):
         around = sum(not forward.wrapped for forward in forwards)
         yield fact(f"{around} of {count(len(forwards), 'forward')} went around the wrapper", around, "forwards")
         for module in dict.fromkeys(forward.module for forward in forwards):
-            yield from Ranks(trace).difference(module)
-            yield from _sameness(Ranks(trace), module)
+            yield from trace.view(Ranks).difference(module)
+            yield from _sameness(trace.view(Ranks), module)
 
     def _reports(self, trace: Trace, wraps: list[Wrapped]) -> Iterator[Finding]:
-        family, ranks = Family(trace), Ranks(trace)
+        family, ranks = trace.view(Family), trace.view(Ranks)
         for backward in trace.of(Backward):
             step = self._applied(trace, family, backward)
             if step is None or backward.through != "backward":

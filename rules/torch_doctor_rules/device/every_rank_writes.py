@@ -97,18 +97,18 @@ class EveryRankWrites(Rule):
             return
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         for wrapped in wraps[:1]:
-            written = _collided(Ranks(trace)) if trace.observed else self._shared(trace, wrapped)
+            written = _collided(trace.view(Ranks)) if trace.observed else self._shared(trace, wrapped)
             yield from first_per_site(self._report(event, wrapped) for event in written)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether files were saved there, by processes that have each its own."""
         if len(trace.ranks) <= 1:
             return "the run has one process (see `--probe-processes`)"
-        return bool(_writers(Ranks(trace), finding.site))
+        return bool(_writers(trace.view(Ranks), finding.site))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many processes write one file, of those that are written there."""
-        for file, number in list(_writers(Ranks(trace), finding.site).items())[:1]:
+        for file, number in list(_writers(trace.view(Ranks), finding.site).items())[:1]:
             does = "write" if number > 1 else "writes"
             yield fact(f"{count(number, 'process', 'processes')} {does} {PurePath(file).name}", number, "processes")
 

@@ -84,7 +84,7 @@ class Fp16WithoutScaler(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every autocast or conversion to float16 that is trained through without scaling."""
-        yield from first_per_site(self._report(*found) for found in Precision(trace).unscaled())
+        yield from first_per_site(self._report(*found) for found in trace.view(Precision).unscaled())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether a loss went backward from there, in another precision or scaled."""
@@ -98,7 +98,7 @@ class Fp16WithoutScaler(Rule):
             return "this run computes in another dtype, as it has no GPU" if begun[0].device == "cpu" else True
         if any(backward.divided for backward in at(trace, finding.trail[0].site, Backward)):
             return "the loss is divided or multiplied, and the run does not tell whether the gradients are, too"
-        return Precision(trace).scaled or "no step applied gradients that had gone through it"
+        return trace.view(Precision).scaled or "no step applied gradients that had gone through it"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many backward passes were scaled."""

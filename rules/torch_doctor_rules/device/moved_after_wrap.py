@@ -112,7 +112,7 @@ class MovedAfterWrap(Rule):
         late = sum(bool(wraps) and move.index > min(wraps) for move in moves)
         yield fact(f"{late} of {count(len(moves), 'move')} came after the model was wrapped", late, "moves")
         for module in dict.fromkeys(move.module for move in moves):
-            yield from Ranks(trace).difference(module)
+            yield from trace.view(Ranks).difference(module)
 
     def _report(self, move: Moved, wrapped: Wrapped) -> Finding:
         return self.finding(

@@ -96,7 +96,7 @@ class EvaluationNotRepeatable(Rule):
             for again in trace.of(Reevaluated)
             if again.because == "dropout" and again.forward in evaluating
         ]
-        for forward in Passes(trace).first_of_each(wrong):
+        for forward in trace.view(Passes).first_of_each(wrong):
             text = "`{name}` evaluates the same batch to two answers: a functional dropout ignores the mode"
             yield self.finding(
                 forward.site,

@@ -95,7 +95,7 @@ class MeanOfBatchMeans(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every average that matters of an evaluation over batches of which the last may be short."""
-        means = BatchMeans(trace)
+        means = trace.view(BatchMeans)
         if trace.observed:  # a run shows the rows, and no sums of numbers
             yield from (
                 self.finding(loader.site, "the last batch is short", help="weigh each batch by its size")
@@ -118,7 +118,7 @@ class MeanOfBatchMeans(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loader was evaluated, and its rows divide evenly."""
-        means = BatchMeans(trace)
+        means = trace.view(BatchMeans)
         evaluated = [each for each in self._built(trace, finding) if means.loaders.evaluates(each.loader)]
         if any(each.rows is None for each in evaluated):
             return "how many rows the loader gives cannot be asked"
@@ -126,7 +126,7 @@ class MeanOfBatchMeans(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many rows the last batch has."""
-        loaders = BatchMeans(trace).loaders
+        loaders = trace.view(BatchMeans).loaders
         for loader in (*at(trace, finding.site, LoaderBuilt), *self._built(trace, finding)):
             if loaders.evaluates(loader.loader) and loader.rows is not None and loader.batch:
                 last = loader.rows % loader.batch or loader.batch

@@ -91,7 +91,7 @@ class MissingEvalMode(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first forward of every evaluation pass that surely runs in training mode, and not on purpose."""
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         modes = Modes(passes)
         wrong = [
             forward
@@ -122,7 +122,7 @@ class MissingEvalMode(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the forward evaluated, and always in evaluation mode."""
-        evaluating = Passes(trace).evaluating_at(finding.site)
+        evaluating = trace.view(Passes).evaluating_at(finding.site)
         wrong = [event for event in evaluating if event.training is not False]
         if any(event.sensitive for event in wrong):
             return "it runs in training mode, but perhaps on purpose"
@@ -130,7 +130,7 @@ class MissingEvalMode(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the same batch gave twice, and how many batches ran in which mode."""
-        evaluating = Passes(trace).evaluating_at(finding.site)
+        evaluating = trace.view(Passes).evaluating_at(finding.site)
         return answers(trace, evaluating, "in training mode", lambda event: event.training)
 
 

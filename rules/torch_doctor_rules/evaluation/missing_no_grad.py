@@ -88,7 +88,7 @@ class MissingNoGrad(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first forward of every evaluation pass that surely records a graph."""
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         modes = Modes(passes)
         wrong = [
             forward
@@ -113,13 +113,13 @@ class MissingNoGrad(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the forward evaluated, and recorded nothing."""
-        evaluating = Passes(trace).evaluating_at(finding.site)
+        evaluating = trace.view(Passes).evaluating_at(finding.site)
         wrong = any(event.output.graph is not False for event in evaluating)
         return "it records a graph, which may be of use" if wrong else bool(evaluating)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches recorded a graph, and what one of them takes."""
-        forwards = Passes(trace).evaluating_at(finding.site)
+        forwards = trace.view(Passes).evaluating_at(finding.site)
         yield from batches(forwards, "record a graph", lambda event: event.output.graph)
         yield from _saved(trace, forwards)
 

@@ -87,7 +87,7 @@ class NoGradForServing(Rule):
         contexts = [event for event in trace.of(GradModeEntered) if event.context == "torch.no_grad"]
         if not contexts or (trace.torch() != ANY and trace.torch().oldest < SINCE):
             return
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         stored = frozenset[int]().union(*(event.forwards for event in trace.of(Stored)))
         served: dict[Site, list[Forward]] = {}
         other: set[Site] = set()

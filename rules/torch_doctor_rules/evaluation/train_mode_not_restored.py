@@ -92,7 +92,7 @@ class TrainModeNotRestored(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every switch to evaluation mode under which training goes on."""
-        modes = Modes(passes := Passes(trace))
+        modes = Modes(passes := trace.view(Passes))
         found = []
         for forward in trace.of(Forward):
             if forward.sensitive is False or forward.training is True or not modes.updates(forward):
@@ -105,7 +105,7 @@ class TrainModeNotRestored(Rule):
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
                 found.append(self._report(mode, forward))
-        yield from EvaluationUpdates(trace).unexplained(list(first_per_site(found)))
+        yield from trace.view(EvaluationUpdates).unexplained(list(first_per_site(found)))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether training went on after the switch, in training mode again."""
@@ -123,7 +123,7 @@ class TrainModeNotRestored(Rule):
 
     def _trained_after(self, trace: Trace, finding: Finding) -> list[Forward]:
         """The forwards of the same modules that train, after the first switch."""
-        passes = Passes(trace)
+        passes = trace.view(Passes)
         switches = [mode for mode in at(trace, finding.site, ModeSet) if mode.training is False][:1]
         return [
             event

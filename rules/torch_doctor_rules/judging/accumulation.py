@@ -27,7 +27,7 @@ class Accumulation:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.gradients = Gradients(trace)
+        self.gradients = trace.view(Gradients)
 
     def windows(self) -> list[Window]:
         """Every window that surely adds up the gradients of several micro-batches."""

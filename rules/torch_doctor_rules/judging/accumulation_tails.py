@@ -33,7 +33,7 @@ class Tails:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.accumulation = Accumulation(trace)
+        self.accumulation = trace.view(Accumulation)
         self._loaders = {event.loader: event for event in trace.of(LoaderBuilt)}
 
     def planned(self) -> Iterator[Tail]:

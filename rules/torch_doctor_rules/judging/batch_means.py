@@ -40,7 +40,7 @@ class BatchMeans:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.loaders = Loaders(trace)
+        self.loaders = trace.view(Loaders)
 
     def averages(self) -> Iterator[Average]:
         """Those of an evaluation whose last batch may be short, as the source shows it, the first of each mean."""

@@ -30,7 +30,7 @@ class Clipping:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.gradients = Gradients(trace)
+        self.gradients = trace.view(Gradients)
         self.clips = [event for event in trace.of(Clipped) if not event.manual]
         self._owned = {event.optimizer: event.modules for event in trace.of(OptimizerBuilt)}
         self._single = len({step.optimizer for step in trace.of(Stepped)}) == 1

@@ -35,9 +35,9 @@ class EvaluationUpdates:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._passes = Passes(trace)
+        self._passes = trace.view(Passes)
         self._modes = Modes(self._passes)
-        self._gradients = Gradients(trace)
+        self._gradients = trace.view(Gradients)
         self._taken = {id(event.scope): event.loader for event in trace.of(BatchTaken)}
         self._over = {event.loop: event.over for event in trace.of(LoopEntered)}
 

@@ -23,7 +23,7 @@ class Feeding:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.loaders = Loaders(trace)
+        self.loaders = trace.view(Loaders)
         self._fed: dict[int, list[BatchTaken]] = {}
         batches: dict[Scope, BatchTaken] = {}
         moved = on_gpu(trace)

@@ -42,7 +42,7 @@ class Gradients:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.family = Family(trace)
+        self.family = trace.view(Family)
         self.adding = [event for event in trace.of(Backward) if accumulates(event)]
         self.filling = [event for event in trace.of(Backward) if fills(event)]
         self._optimizers = {event.optimizer: event for event in trace.of(OptimizerBuilt)}

@@ -49,7 +49,7 @@ class Loaders:
     @cached_property
     def passes(self) -> Passes:
         """The passes of the trace."""
-        return Passes(self.trace)
+        return self.trace.view(Passes)
 
     def training(self) -> Iterator[tuple[LoaderBuilt, Backward]]:
         """The loaders whose batches are trained on, each place once, with the first backward pass of a batch."""
@@ -112,7 +112,9 @@ class Loaders:
     @cached_property
     def _trained(self) -> dict[int, list[Backward]]:
         found: dict[int, list[Backward]] = {}
-        mistaken = {update.backward for update in EvaluationUpdates(self.trace).found()}  # TDR112: it was to evaluate
+        mistaken = {
+            update.backward for update in self.trace.view(EvaluationUpdates).found()
+        }  # TDR112: it was to evaluate
         for backward in self.trace.of(Backward):
             if fills(backward) and backward not in mistaken and self._steps_beside(backward):
                 for loader in self._behind(backward):

@@ -19,7 +19,7 @@ def missing(trace: Trace) -> Iterator[tuple[OptimizerBuilt, Site]]:
     unknown = not all(step.whole for step in steps) or any(not each.whole and not each.target for each in clearing)
     if trace.begins_outside or unknown or not steps:
         return
-    gradients = Gradients(trace)
+    gradients = trace.view(Gradients)
     moved = frozenset[int]().union(*(step.modules for step in steps))
     filling = [event for event in gradients.filling if event.loss.graph_forwards]
     left = frozenset[int]().union(*(event.modules for event in filling)) - moved

@@ -18,7 +18,7 @@ AWAY = "cpu"
 
 def on_gpu(trace: Trace) -> frozenset[int]:
     """The modules that are moved to a GPU, with everything in them."""
-    return Family(trace).within(move.module for move in trace.of(Moved) if move.device == "cuda" and move.module)
+    return trace.view(Family).within(move.module for move in trace.of(Moved) if move.device == "cuda" and move.module)
 
 
 class Moves:
@@ -26,7 +26,7 @@ class Moves:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.family = Family(trace)
+        self.family = trace.view(Family)
 
     def after(self, event: Event, modules: frozenset[int], *, anywhere: bool = False) -> Iterator[Moved]:
         """The moves of these modules, or parts of them, after the event and before training that follows.

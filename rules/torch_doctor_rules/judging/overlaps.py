@@ -18,7 +18,7 @@ class Overlaps:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.loaders = Loaders(trace)
+        self.loaders = trace.view(Loaders)
 
     def found(self) -> Iterator[tuple[LoaderBuilt, Forward, Site, LoaderBuilt]]:
         """Every loader that evaluates, with where its rows are found to be those that another one trains on."""

@@ -37,7 +37,7 @@ class Passes:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.family = Family(trace)
+        self.family = trace.view(Family)
         self._backward_of: dict[int, list[Backward]] = {}
         for event in trace.of(Backward):
             for index in event.forwards | event.loss.forwards:

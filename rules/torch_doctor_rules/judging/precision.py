@@ -35,7 +35,7 @@ class Precision:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self._family = Family(trace)
+        self._family = trace.view(Family)
         self._backwards = [each for each in trace.of(Backward) if each.through == "backward" and not each.inputs_only]
 
     @property

@@ -38,7 +38,7 @@ class Rebuilding:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.family = Family(trace)
+        self.family = trace.view(Family)
 
     def found(self) -> Iterator[Rebuilt]:
         """The optimizers, and the schedulers of optimizers that stay, which the next pass replaces by new ones."""

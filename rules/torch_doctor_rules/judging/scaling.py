@@ -42,7 +42,7 @@ class Scaling:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        self.clipping = Clipping(trace)
+        self.clipping = trace.view(Clipping)
         self._off = {event.scaler for event in trace.of(ScalerBuilt) if event.enabled is False}
         self.steps = [step for step in trace.of(Stepped) if step.scaled and step.scaler not in self._off]
         self._filling = self.clipping.gradients.filling

@@ -80,7 +80,7 @@ class NoFiniteCheck(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first backward pass of a long loop in which nothing is tested."""
-        if any(self._guards(event) for event in trace.events) or not any(Loaders(trace).training()):
+        if any(self._guards(event) for event in trace.events) or not any(trace.view(Loaders).training()):
             return
         escaped = frozenset[int]().union(*(event.forwards for event in trace.of(Escaped)))
         for backward in trace.of(Backward):

@@ -85,7 +85,7 @@ class AccumulationNotScaled(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line that adds up the gradients of mean losses."""
-        accumulation = Accumulation(trace)
+        accumulation = trace.view(Accumulation)
         windows = accumulation.windows()
         yield from first_per_site(self._report(window) for window in windows if _of_means(accumulation, window))
 
@@ -101,7 +101,7 @@ class AccumulationNotScaled(Rule):
         passes = at(trace, finding.site, Backward)
         divided = sum(bool(event.divided) for event in passes)
         longest = max(
-            (window.length for window in Accumulation(trace).windows() if window.backward in passes), default=0
+            (window.length for window in trace.view(Accumulation).windows() if window.backward in passes), default=0
         )
         if longest > 1:
             yield fact(

@@ -102,11 +102,11 @@ class AmpOrder(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every call that breaks the scaler's protocol."""
-        yield from first_per_site(self._report(found) for found in Scaling(trace).broken())
+        yield from first_per_site(self._report(found) for found in trace.view(Scaling).broken())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether these calls ran beside a scaler that is switched on, and in order."""
-        scaling = Scaling(trace)
+        scaling = trace.view(Scaling)
         if scaling.off:
             return "the gradient scaler is switched off in this run"
         calls = scaling.in_order(finding.site)
@@ -117,7 +117,7 @@ class AmpOrder(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these calls came in order."""
-        calls = Scaling(trace).in_order(finding.site) or [False]
+        calls = trace.view(Scaling).in_order(finding.site) or [False]
         text = f"{sum(calls)} of {count(len(calls), 'call')} follow the scaler's protocol"
         yield fact(text, sum(calls), "calls")
 

@@ -85,18 +85,18 @@ class ClipMisplaced(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every clipping that misses the gradients which are applied."""
-        yield from first_per_site(self._report(found) for found in Clipping(trace).misplaced())
+        yield from first_per_site(self._report(found) for found in trace.view(Clipping).misplaced())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether each of these calls came between a backward pass and its step."""
         clips = at(trace, finding.site, Clipped)
-        placed = list(map(Clipping(trace).in_place, clips))
+        placed = list(map(trace.view(Clipping).in_place, clips))
         return bool(clips) if all(placed) else "no step followed one of these calls, or no backward pass came before it"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of these calls came between a backward pass and its step."""
         clips = at(trace, finding.site, Clipped)
-        placed = sum(map(Clipping(trace).in_place, clips))
+        placed = sum(map(trace.view(Clipping).in_place, clips))
         if clips:
             calls = count(len(clips), "call")
             yield fact(f"{placed} of {calls} come between a backward pass and its step", placed, "calls", clips[0])

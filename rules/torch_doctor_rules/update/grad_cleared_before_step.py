@@ -82,7 +82,7 @@ class GradClearedBeforeStep(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every clearing that comes between the gradients and their step."""
-        yield from first_per_site(self._report(wasted) for wasted in Gradients(trace).wasted())
+        yield from first_per_site(self._report(wasted) for wasted in trace.view(Gradients).wasted())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether every step that came next after this clearing had gradients to apply."""

@@ -78,7 +78,7 @@ class MissingBackward(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step in a loop that computes a loss and never its gradients."""
-        gradients = Gradients(trace)
+        gradients = trace.view(Gradients)
         steps = [step for step in trace.of(Stepped) if not (step.closure or step.manual or step.clears)]
         if not uncalled(trace, "backward"):
             found = ((step, self._forward(gradients, step)) for step in steps)

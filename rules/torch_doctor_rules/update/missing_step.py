@@ -77,7 +77,7 @@ class MissingStep(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` in a loop that fills the gradients of an optimizer nobody steps."""
-        gradients = Gradients(trace)
+        gradients = trace.view(Gradients)
         for optimizer in trace.of(OptimizerBuilt):
             name = self._name(trace, optimizer)
             if (trace.begins_outside and not name.isidentifier()) or uncalled(trace, "step", {optimizer.optimizer}):

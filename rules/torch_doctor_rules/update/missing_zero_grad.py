@@ -85,7 +85,7 @@ class MissingZeroGrad(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` for each set of parameters that finds their gradients of an earlier step."""
-        gradients = Gradients(trace)
+        gradients = trace.view(Gradients)
         reported: set[int] = set()
         for again in gradients.adding:
             found = [(step, stale) for step, stale in self._stale(gradients, again) if not stale <= reported]

@@ -85,7 +85,7 @@ class SchedulerBeforeOptimizer(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step of a scheduler that comes before any of its optimizer, and that one follows."""
-        schedules = Schedules(trace)
+        schedules = trace.view(Schedules)
         early = ((moved, schedules.next_step(moved)) for moved in trace.of(SchedulerStepped))
         yield from first_per_site(
             self._report(schedules.built(moved), moved, step)
@@ -96,14 +96,14 @@ class SchedulerBeforeOptimizer(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the optimizer had stepped before each of these steps of its scheduler."""
         steps = at(trace, finding.site, SchedulerStepped)
-        if all(Schedules(trace).steps_before(moved) for moved in steps):
+        if all(trace.view(Schedules).steps_before(moved) for moved in steps):
             return bool(steps)
         return "the optimizer had not stepped yet, and the run saw no step of it that follows"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the optimizer had stepped before the scheduler first did."""
         for moved in at(trace, finding.site, SchedulerStepped)[:1]:
-            often = len(Schedules(trace).steps_before(moved))
+            often = len(trace.view(Schedules).steps_before(moved))
             yield fact(
                 f"the optimizer had stepped {count(often, 'time')} when the scheduler did", often, "steps", moved
             )

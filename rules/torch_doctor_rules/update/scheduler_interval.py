@@ -99,7 +99,7 @@ class SchedulerInterval(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step of a scheduler that counts in something else wherever it steps."""
-        schedules = Schedules(trace)
+        schedules = trace.view(Schedules)
         moves = [(step, schedules.moved(step)) for step in trace.of(SchedulerStepped)]
         right = {step.scheduler for step, moved in moves if moved is None or not _wrong(trace, moved)}
         wrong = [moved for step, moved in moves if moved is not None and step.scheduler not in right]
@@ -107,14 +107,14 @@ class SchedulerInterval(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the run knows all numbers, and they belong together."""
-        moves = [Schedules(trace).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
+        moves = [trace.view(Schedules).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
         if all(moved is not None and _wrong(trace, moved) is False for moved in moves):
             return bool(moves)
         return "the numbers of the run do not tell what the schedule counts"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the schedule is, and how long an epoch."""
-        moves = [Schedules(trace).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
+        moves = [trace.view(Schedules).moved(step) for step in at(trace, finding.site, SchedulerStepped)]
         for moved in [each for each in moves if each is not None][-1:]:
             often = "every batch" if moved.every else "once per epoch"
             if moved.stale is not None and moved.step.metric is not None:

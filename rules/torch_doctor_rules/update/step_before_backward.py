@@ -79,7 +79,7 @@ class StepBeforeBackward(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step that has nothing, or nothing current, to apply."""
-        gradients = Gradients(trace)
+        gradients = trace.view(Gradients)
         wasted = {waste.step.site for waste in gradients.wasted()}
         steps = (step for step in trace.of(Stepped) if not (step.closure or step.manual or step.site in wasted))
         late = ((step, self._late(gradients, step)) for step in steps)

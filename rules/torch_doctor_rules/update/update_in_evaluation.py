@@ -85,7 +85,7 @@ class UpdateInEvaluation(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first update of every evaluation pass."""
-        yield from first_per_site(self._report(update) for update in EvaluationUpdates(trace).found())
+        yield from first_per_site(self._report(update) for update in trace.view(EvaluationUpdates).found())
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the pass ran in evaluation mode, without such an update."""
@@ -97,7 +97,7 @@ class UpdateInEvaluation(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many evaluation batches updated the model."""
-        updated = {update.forward.index for update in EvaluationUpdates(trace).found()}
+        updated = {update.forward.index for update in trace.view(EvaluationUpdates).found()}
         batches = self._evaluated(trace, finding)
         found = sum(forward.index in updated for forward in batches)
         if batches:

@@ -38,7 +38,7 @@ def _const(run: Run, node: p.Const) -> Value:
 
 def _name(run: Run, node: p.Name) -> Value:
     name = node.id
-    holder = run.frame.holder(name)
+    holder = run.position.frame.holder(name)
     if holder is not None:
         value: Value = holder.fields[name]
         value = run.resolve(value) if isinstance(value, Either) else value

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 def bind_name(run: Run, name: str, value: Value) -> None:
     """Assign a variable of the current frame."""
-    frame = run.frame
+    frame = run.position.frame
     outer = frame.outer.get(name)
     fields = frame.fields
     if outer is True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
@@ -19,6 +20,11 @@ class FiniteChecks(Observer):
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write a call of which the name speaks of such numbers."""
-        last = (func.name if isinstance(func, Lib) else call.name).rpartition(".")[2].lower()
-        if any(word in last for word in ("nan", "finite", "isinf")):
+        if _speaks_of_them(func.name if isinstance(func, Lib) else call.name):
             run.emit(FiniteChecked, call.node, function=call.name)
+
+
+@lru_cache(maxsize=4096)
+def _speaks_of_them(name: str) -> bool:
+    last = name.rpartition(".")[2].lower()
+    return any(word in last for word in ("nan", "finite", "isinf"))

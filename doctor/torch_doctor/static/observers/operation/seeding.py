@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
@@ -20,5 +21,14 @@ class Seeding(Observer):
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """Write a call that names a seed."""
         name = func.name if isinstance(func, Lib) else call.name
-        if "seed" in name.lower() or "seed" in call.name.lower() or any("seed" in each for each in call.keywords):
+        if (
+            _names_a_seed(name)
+            or _names_a_seed(call.name)
+            or (call.keywords and any("seed" in each for each in call.keywords))
+        ):
             run.emit(Seeded, call.node, function=name)
+
+
+@lru_cache(maxsize=4096)
+def _names_a_seed(name: str) -> bool:
+    return "seed" in name.lower()

@@ -7,6 +7,7 @@ import _socket
 import array
 import marshal
 import os
+import resource
 import sys
 
 connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -21,5 +22,6 @@ os.close(descriptor)
 os.closerange(1, 3)
 status = int(connection.recv(16) or b"-9")
 if status < 0:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.kill(os.getpid(), -status)
 os._exit(status)

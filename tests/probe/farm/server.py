@@ -9,6 +9,7 @@ import importlib
 import inspect
 import marshal
 import os
+import resource
 import runpy
 import selectors
 import signal
@@ -143,6 +144,7 @@ def main() -> None:
     """Listen where we are told to."""
     path, folder = sys.argv[1:]
     agent = loaded(folder)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     gc.freeze()  # no collection in a fork walks through torch's objects, and copies the pages they lie in
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)

@@ -210,3 +210,78 @@ def test_a_framework_drives_a_module_in_each_arm() -> None:
     script = f"{LIGHTNING}if flag:\n    {fits}\nelse:\n    {fits}\n"
     assert len(said(script, "call training_step")) == 2
     assert len(said(f"{LIGHTNING}{fits}\n{fits}\n", "call training_step")) == 1
+
+
+PROGRAM = """
+import sys, somewhere
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+flag = len(sys.argv) > 1
+"""
+
+
+def in_arms(one: str, other: str) -> str:
+    """A branch with an arm for each."""
+    return f"if flag:\n{textwrap.indent(one, '    ')}\nelse:\n{textwrap.indent(other, '    ')}\n"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_is_used_as_an_optimizer_in_one_arm_is_none_in_the_other(order: int) -> None:
+    script = PROGRAM + (
+        "thing = somewhere.make()\ndef update(optimizer):\n    optimizer.step()\ndef look(it):\n    it.step()\n"
+    )
+    branch = script + in_arms(*("update(thing)", "look(thing)")[::order])
+    assert [line.partition(":")[0] for line in said(branch, "step `")] == ["step `optimizer`"]
+    assert said(f"{branch}look(thing)\n", "step `it`")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_optimizer_of_one_arm_has_no_scheduler_in_the_other(order: int) -> None:
+    built = "optimizer = torch.optim.SGD(nn.Linear(4, 1).parameters(), lr=1)"
+    made = "scheduler = somewhere.make(3)\nscheduler.step()"
+    assert said(PROGRAM + in_arms(*(built, made)[::order]), "step scheduler")
+    assert not said(f"{PROGRAM}{built}\n{made}\n", "step scheduler")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_that_a_forward_fills_in_one_arm_is_filled_in_the_other(order: int) -> None:
+    model = textwrap.dedent("""
+        class Heads(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head = nn.Linear(4, 3)
+
+            def forward(self, x):
+                found = []
+                found.append(self.head(x).softmax(1))
+                return found
+
+        model, x, y = Heads(), torch.randn(2, 4), torch.tensor([1, 2])
+        """)
+    loss = "nn.functional.cross_entropy(model(x)[0], y)"
+    [line] = said(PROGRAM + model + in_arms(*("model(x)", loss)[::order]), "cross_entropy")
+    assert "probabilities" in line
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_data_set_that_one_arm_changes_is_as_it_was_in_the_other(order: int) -> None:
+    data = textwrap.dedent("""
+        class Rows(Dataset):
+            def __init__(self):
+                self.dtype = torch.float32
+
+            def __len__(self):
+                return 8
+
+            def __getitem__(self, i):
+                return torch.zeros(3, dtype=self.dtype)
+
+        data = Rows()
+        loader = DataLoader(data, batch_size=4)
+        """)
+    reads = "for x in loader:\n    nn.functional.mse_loss(x, x)"
+    arms = (f"data.dtype = torch.float64\n{reads}", reads)[::order]
+    found = said(PROGRAM + data + in_arms(*arms), "mse_loss")
+    assert ["float64[batch, 3]" in line for line in found] == [True, False][::order]
+    assert ["float32[batch, 3]" in line for line in found] == [False, True][::order]

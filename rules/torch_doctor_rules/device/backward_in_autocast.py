@@ -63,7 +63,7 @@ class BackwardInAutocast(Rule):
 
     ## When it stays silent
     For `torch.autograd.grad`, whose gradients are part of a loss, where autocast is switched off, and for all passes of one
-    autocast block but the first.
+    autocast block but the first, or the first in each arm of a branch.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#autocasting
@@ -76,13 +76,16 @@ class BackwardInAutocast(Rule):
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first backward pass within each autocast that is on."""
-        blocks: dict[Site, Finding] = {}
+        """The first backward pass within each autocast that is on, in each arm of a branch that has one."""
+        blocks: dict[Site, list[Backward]] = {}
+        found: list[Finding] = []
         for backward in trace.of(Backward):
             around = self._around(trace, backward)
-            if around is not None and around.site not in blocks:
-                blocks[around.site] = self._report(backward, around)
-        yield from first_per_site(blocks.values())
+            if around is None or any(trace.together(first, backward) for first in blocks.get(around.site, ())):
+                continue
+            blocks.setdefault(around.site, []).append(backward)
+            found.append(self._report(backward, around))
+        yield from first_per_site(found)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether both speak of one pass, or of passes within one block."""

@@ -66,6 +66,7 @@ def make_optimizer(
 ) -> Optimizer:
     """Make an optimizer."""
     made: Optimizer = run.own(Optimizer(run.site(node), name, modules, whole=whole))
+    run.heap.set(made.facts, Fact.BUILT, value=True)
     taken: dict[str, Any] = {"modules": modules, "whole": whole, "remembers": remembers}
     run.emit(OptimizerBuilt, node, optimizer=made.id, class_name=name, **taken)
     return made

@@ -50,7 +50,7 @@ class Items(Lasting):
     """What the project's data sets give."""
 
     def __init__(self) -> None:
-        self.known: dict[int, Value] = {}  # by their numbers
+        self.known: dict[int, tuple[dict[object, object], Value]] = {}  # by their numbers, with their attributes then
 
 
 STEPS = 300
@@ -122,11 +122,17 @@ def _stays(value: Value) -> bool:
 
 
 def item_of_project(run: Run, data: Instance) -> Value:
-    """One item of a data set of a project's class; its `__getitem__` is looked at once."""
-    known = run.of(Items).known.get(data.id)
-    if known is None:
-        known = run.of(Items).known[data.id] = _item_of_project(run, data)
-    return known
+    """One item of a data set of a project's class; its `__getitem__` is looked at once while its attributes stay."""
+    then, item = run.of(Items).known.get(data.id, (None, None))
+    if item is None or then is None or not _as_it_was(data, then):
+        then, item = dict(data.fields), _item_of_project(run, data)
+        run.of(Items).known[data.id] = then, item
+    return item
+
+
+def _as_it_was(data: Instance, then: dict[object, object]) -> bool:
+    """Whether a data set has the attributes that it had then: another arm may have set them."""
+    return len(then) == len(data.fields) and all(data.fields.get(name) is value for name, value in then.items())
 
 
 def _row(value: Value) -> Value:

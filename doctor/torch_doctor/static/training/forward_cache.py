@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.values import Tensor, Unknown, Value, rebuilt
+from torch_doctor.static.values import NEWEST, Fields, Object, Tensor, Unknown, Value, reachable, rebuilt
 
 if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
 
 
+Result: TypeAlias = "tuple[Value, int, Flow]"
+"""What a forward returned, the newest object then, and the history of its arguments."""
+
+
 class ForwardCache(Knowledge):
     """What calls of project modules returned, by what they were given."""
 
     def __init__(self) -> None:
-        self.results: dict[Any, tuple[Value, int, Flow]] = {}  # the result, the newest object then, and their history
+        self.results: dict[Any, Result] = {}
+        self.objects = Fields(NEWEST)  # those of this path: results that hold objects, which are not there on another
+
+    def get(self, key: object) -> Result | None:
+        """What was returned for this key, as far as it is there on this path."""
+        return self.results.get(key) or self.objects.get(key)
+
+    def keep(self, run: Run, key: object, result: Result) -> None:
+        """Remember what was returned."""
+        if any(isinstance(value, Object) and value.id > result[1] for value in reachable((result[0],))):
+            run.heap.set(self.objects, key, result)
+        else:
+            self.results[key] = result
 
 
 _HISTORIES = ("forwards", "graph_forwards", "retained", "modules", "cuts", "parts")

@@ -218,7 +218,7 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
         *(_where(run, value) for value in (module, *values)),
     )
     given = blend(value.flow for value in values)
-    remembered = run.of(forward_cache.ForwardCache).results.get(key)
+    remembered = run.of(forward_cache.ForwardCache).get(key)
     if remembered is not None:
         return forward_cache.of_other_arguments(run, remembered[0], remembered[2], given)
     mark, number = run.heap.mark(), latest()
@@ -227,7 +227,7 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
     result = run.call(Bound(function, module), call)
     run.position.modules_called = run.modules_called[:-1]
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
-        run.of(forward_cache.ForwardCache).results[key] = (result, number, given)
+        run.of(forward_cache.ForwardCache).keep(run, key, (result, number, given))
     return result
 
 

@@ -12,7 +12,9 @@ from torch_doctor.static.tables import layers, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts, presence
 from torch_doctor.static.values import (
+    NEWEST,
     Fact,
+    Fields,
     FunctionValue,
     Lib,
     Loader,
@@ -36,7 +38,8 @@ class Played(Knowledge):
     """What unknown values turned out to be, by use."""
 
     def __init__(self) -> None:
-        self.roles: dict[Symbol, Value] = {}  # by their symbols
+        self.roles = Fields(NEWEST)  # on this path, by their symbols
+        self.things: dict[tuple[Symbol, type[Value]], Value] = {}  # on any: one value is one thing wherever it is used
 
 
 _MODULE_USES = frozenset(
@@ -82,8 +85,8 @@ def named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
 
 
 def _optimizers(run: Run) -> bool:
-    """Whether the script builds an optimizer in sight."""
-    return any(thing.born is not None for thing in run.objects.of(Optimizer))
+    """Whether the script has built an optimizer in sight, on this path."""
+    return any(thing.fact(Fact.BUILT) for thing in run.objects.of(Optimizer))
 
 
 def role(run: Run, name: str, value: Unknown) -> Value | None:
@@ -157,7 +160,8 @@ def given(run: Run, value: Value, parameter: p.Parameter, function: FunctionValu
         found = role(run, parameter.name, value)
         run.position.frame = outer
         if found is not None:
-            run.of(Played).roles[value.symbol] = found
+            found = run.of(Played).things.setdefault((value.symbol, type(found)), found)
+            run.heap.set(run.of(Played).roles, value.symbol, found)
     return found or value
 
 

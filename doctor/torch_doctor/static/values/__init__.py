@@ -11,6 +11,7 @@ from torch_doctor.static.values.joining import either, join, joined, one_of, sum
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue
 from torch_doctor.static.values.objects import (
     ANY_NAME,
+    NEWEST,
     Distribution,
     Fields,
     Loader,
@@ -86,6 +87,7 @@ __all__ = [
     "MISSING",
     "MOVED_PARAMETER",
     "NAMED",
+    "NEWEST",
     "NOTHING",
     "NOWHERE",
     "ON_CPU",

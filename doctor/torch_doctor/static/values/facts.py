@@ -59,6 +59,8 @@ class Fact(Enum):
 
     TAKEN = "taken", frozenset[int](), _union
     """The numbers of the modules whose parameters an optimizer has, whichever way was taken."""
+    BUILT = "built", False, _either
+    """Whether the script has built an optimizer in sight, on some way here."""
     COMPLETE = "complete", True, _both
     """Whether an optimizer has the parameters of no other modules."""
 

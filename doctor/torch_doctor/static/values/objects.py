@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.values.facts import Fact
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.unit import Unit
     from torch_doctor.trace import Site
+
+
+NEWEST = sys.maxsize
+"""The number of fields that only remember what follows from others: for whom they are written, nothing has changed."""
 
 
 class Fields(dict[Any, Any]):

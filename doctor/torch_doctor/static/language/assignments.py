@@ -84,8 +84,8 @@ def _augment(run: Run, node: p.Augment) -> bool:
     if node.op in "+-" and value.flow.graph is not False and not run.modules_called:
         plain = isinstance(old, (Const, Plain)) or (isinstance(old, (Tensor, Unknown)) and old.flow.graph is False)
         if plain or old.flow.retained:
-            kept = keeping.keep(run, value, Retention.ACCUMULATED, run.text(node.target), old.flow.retained, node)
-            result = operators.operate(run, node.op, (old, kept), node)
+            retained = keeping.keep(run, value, Retention.ACCUMULATED, run.text(node.target), old.flow.retained, node)
+            result = operators.operate(run, node.op, (old, retained), node)
     targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
     return True
 

@@ -227,8 +227,8 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
             return Const(names[0] == names[1]), negated
     if op in ("is", "==") and isinstance(left, Either) and isinstance(right, _NAMED):
         answers = [_is_named(option, right) for _, option in left.options]
-        if (told := narrowing.deciding(left, answers)) is not None:
-            return told, negated
+        if (decided := narrowing.deciding(left, answers)) is not None:
+            return decided, negated
     sums.steered(run, (left, right), node)
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
         cross_device.together(run, op, (left, right), node)

@@ -65,7 +65,7 @@ def _attribute(run: Run, node: p.Attribute) -> Value:
     if isinstance(value, Lib):
         for observe in run.observers.named:
             observe(run, value, node)
-        return Lib(value.name, told=True)
+        return Lib(value.name, reported=True)
     return value
 
 

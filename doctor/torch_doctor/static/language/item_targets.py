@@ -64,8 +64,8 @@ def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Ind
         return
     old = holder.fields.get("rest")
     carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
-    kept = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
-    run.heap.set(holder.fields, "rest", kept if old is None else join(old, kept))
+    retained = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
+    run.heap.set(holder.fields, "rest", retained if old is None else join(old, retained))
     for name, item in list(holder.fields.items()):
         if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)):
             run.heap.set(holder.fields, name, places.out_of_sight(item))

@@ -66,8 +66,8 @@ def _of_any(run: Run, value: Either, key: Value, node: p.Index) -> Value:
 def _of_sequence(run: Run, value: Sequence, key: Value, node: p.Index) -> Value:
     content = value.content
     if isinstance(node.key, p.Slice):
-        kept = Content((), summary(content.all()) if content.all() else None)
-        return run.own(Sequence(value.kind, kept, value.born, run.frame.what))
+        part = Content((), summary(content.all()) if content.all() else None)
+        return run.own(Sequence(value.kind, part, value.born, run.frame.what))
     return _in_content(run, content, key)
 
 

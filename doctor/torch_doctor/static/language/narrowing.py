@@ -54,8 +54,8 @@ def deciding(value: Either, answers: list[Value]) -> Plain | None:
         return None
     first = answered[0]
     for symbol, arm in value.options[0][0]:
-        told = [(symbol, arm if answer is first else not arm) for answer in answered]
-        if all(fact in facts for fact, (facts, _) in zip(told, value.options, strict=True)):
+        chosen = [(symbol, arm if answer is first else not arm) for answer in answered]
+        if all(fact in facts for fact, (facts, _) in zip(chosen, value.options, strict=True)):
             return Plain(symbol if arm is first else ("not", symbol))
     return None
 

@@ -88,13 +88,13 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
-    kept = frozenset[int]().union(*(value.flow.retained for value in values))
+    retained = frozenset[int]().union(*(value.flow.retained for value in values))
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
     reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
-    if optimizers or modules or forwards or kept or scalers or reached_loaders:
+    if optimizers or modules or forwards or retained or scalers or reached_loaders:
         run.emit(
             Escaped,
             node,
@@ -102,7 +102,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             optimizers=optimizers,
             modules=whole,
             forwards=forwards,
-            retained=kept,
+            retained=retained,
             scalers=scalers,
             loaders=reached_loaders,
         )

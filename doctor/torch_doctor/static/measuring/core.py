@@ -27,8 +27,8 @@ def making(
     """How something is made, where that tells its dtype or shape; None where it does not, or would take long to tell."""
     if name not in EFFECTS:
         return None
-    kept = tuple(Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args)  # as they are now
-    made = Making(name, kept, keywords, of, site)
+    now = tuple(Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args)  # as they are now
+    made = Making(name, now, keywords, of, site)
     return made if made.depth < LONGEST else None
 
 

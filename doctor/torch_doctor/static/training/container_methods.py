@@ -83,15 +83,17 @@ def append_item(run: Run, of: Sequence, value: Value, node: p.Node, receiver: st
     """Put an item at a sequence's end."""
     content = of.content
     carries = blend(item.flow for item in content.all()).retained
-    kept = keeping.keep_item(run, value, carries, node, receiver, bounded=of.bounded)
+    retained = keeping.keep_item(run, value, carries, node, receiver, bounded=of.bounded)
     site = run.site(node)
     if site not in of.fact(Fact.FILLED):
         run.heap.set(of.facts, Fact.FILLED, (*of.fact(Fact.FILLED), site))
     if content.rest is None and len(content.items) < 64:  # noqa: PLR2004 - more items than that are not told apart
-        run.heap.set(of.fields, "items", Content((*content.items, kept)))
+        run.heap.set(of.fields, "items", Content((*content.items, retained)))
     else:
         run.heap.set(
-            of.fields, "items", Content(content.items, kept if content.rest is None else join(content.rest, kept))
+            of.fields,
+            "items",
+            Content(content.items, retained if content.rest is None else join(content.rest, retained)),
         )
 
 

@@ -53,8 +53,8 @@ def keep(
     event = run.emit(Retained, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
     if flow.graph is None and flow.forwards:
         run.of(Undecided).retained.append((event, flow))
-    kept = frozenset((*flow.retained, *carries, event.index))
-    return reflow(run, value, replace(flow, retained=kept))
+    retained = frozenset((*flow.retained, *carries, event.index))
+    return reflow(run, value, replace(flow, retained=retained))
 
 
 def stored(run: Run, value: Value, node: p.Node) -> None:

@@ -29,14 +29,14 @@ REPORTS = frozenset(("count", "index", "missing_keys", "unexpected_keys"))
 class LoadReport:
     """What a load returned: where that was, whose weights were loaded, and what was said of it."""
 
-    __slots__ = ("name", "of", "site", "told", "value")
+    __slots__ = ("name", "of", "reported", "site", "value")
 
     def __init__(self, value: Value, site: Site, of: Object, name: str) -> None:
         self.value = value
         self.site = site
         self.of = of
         self.name = name
-        self.told = False
+        self.reported = False
 
 
 def loaded(run: Run, of: Object, call: Call) -> Value:
@@ -76,8 +76,8 @@ def meant(run: Run, value: Value, name: str, node: p.Node) -> Value:
     report = run.of(Reports).reports.get(id(value))
     if report is None or name in REPORTS or name.startswith("_"):
         return value
-    if not report.told:
-        report.told = True
+    if not report.reported:
+        report.reported = True
         run.emit(LoadMisused, report.site, name=report.name, fails_at=run.site(node))
     return report.of
 

@@ -56,7 +56,7 @@ _PREPARES = (FunctionValue, Bound, Partial, Tool, Module, ClassValue, Lib)
 def describe(run: Run, value: Value | None, node: p.Node) -> int:
     """Tell of the dataset that a loader is built over, and of what it reads from; 0 where nothing is known of it."""
     if isinstance(value, (Plain, Unknown)) and _is_iterable(run, value):
-        return _told(run, value, node, iterable=True).dataset
+        return _built(run, value, node, iterable=True).dataset
     if value is None or isinstance(value, Unknown):
         return 0
     value = run.resolve(value)
@@ -84,15 +84,15 @@ def _read(run: Run, value: Value, node: p.Node) -> DatasetBuilt | None:  # noqa:
     if isinstance(value, Either):
         return _one_of(run, value, node)
     if isinstance(value, (Sequence, Mapping)):
-        return _told(run, value, node, rows=f"object {value.id}", iterable=False, shuffled=_random([value]))
+        return _built(run, value, node, rows=f"object {value.id}", iterable=False, shuffled=_random([value]))
     if isinstance(value, (Tensor, ParameterValue)):
-        return _told(run, value, node, iterable=False, shuffled=_random([value]))
+        return _built(run, value, node, iterable=False, shuffled=_random([value]))
     if isinstance(value, Plain):
-        return _told(run, value, node, rows=repr(value.symbol), iterable=False)
+        return _built(run, value, node, rows=repr(value.symbol), iterable=False)
     return None
 
 
-def _told(  # noqa: PLR0913 - the fields of an event
+def _built(  # noqa: PLR0913 - the fields of an event
     run: Run,
     value: Value,
     node: p.Node,
@@ -132,7 +132,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
         portion = value.fact(Fact.PORTION)
         indices = value.args[1] if len(value.args) > 1 else value.keywords.get("indices")
         text = f"part {value.id}" if portion is not ... else "" if indices is None else _text(indices)
-        return _told(
+        return _built(
             run,
             value,
             node,
@@ -145,7 +145,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
     if name in data.CONCATENATIONS:
         parts = [run.of(Datasets).events.get(describe(run, item, node)) for item in _listed(given)]
         known = [part for part in parts if part is not None]
-        return _told(
+        return _built(
             run,
             value,
             node,
@@ -160,7 +160,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
         )
     stored = name.startswith(data.STORED)
     rows = _key(name, value.args, value.keywords)
-    return _told(
+    return _built(
         run,
         value,
         node,
@@ -181,7 +181,7 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
     args, keywords = value.fact(Fact.ARGUMENTS)
     drew = value.fact(Fact.DREW) is not False
     datasets.item_of_project(run, value)
-    return _told(
+    return _built(
         run,
         value,
         node,
@@ -222,7 +222,7 @@ def _one_of(run: Run, value: Either, node: p.Node) -> DatasetBuilt | None:
     if not known:
         return None
     whole = len(known) == len(found)
-    return _told(
+    return _built(
         run,
         value,
         node,

@@ -73,7 +73,7 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
         flow = sums.mean_of(run, flow, first, call.node)
     scalar = True if known.scalar is True or reduced else None
     meta = _made(run, short, call)
-    _told(run, name, first, leading, call)
+    _log_taken(run, name, first, leading, call)
     made = None
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in call.values) and "device" not in call.keywords:
         made = plain_tensors.combined(run, name, call.values, call.node, scalar=reduced)
@@ -167,7 +167,7 @@ def _of_two(call: Call) -> bool:
     )
 
 
-def _told(
+def _log_taken(
     run: Run,
     name: str,
     first: Value | None,

@@ -193,6 +193,6 @@ def _join_content(left: Content, right: Content) -> Content:
         rest = left.rest if right.rest is None else right.rest if left.rest is None else join(left.rest, right.rest)
         return Content(items, rest)
     short, long = (left, right) if len(left.items) < len(right.items) else (right, left)
-    kept = tuple(join(a, b) for a, b in zip(short.items, long.items, strict=False))
-    others = [*long.items[len(kept) :], *(v for v in (short.rest, long.rest) if v is not None)]
-    return Content(kept, summary(others))
+    common = tuple(join(a, b) for a, b in zip(short.items, long.items, strict=False))
+    others = [*long.items[len(common) :], *(v for v in (short.rest, long.rest) if v is not None)]
+    return Content(common, summary(others))

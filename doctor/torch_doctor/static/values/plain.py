@@ -177,14 +177,14 @@ class Either(Value):
 class Lib(Value):
     """Something of a library that is not part of the project, by its dotted name.
 
-    `told`: the script gave it a name of its own, and what is to be said of it was said there.
+    `reported`: the script gave it a name of its own, and what is to be said of it was said there.
     """
 
-    __slots__ = ("name", "told")
+    __slots__ = ("name", "reported")
 
-    def __init__(self, name: str, *, told: bool = False) -> None:
+    def __init__(self, name: str, *, reported: bool = False) -> None:
         self.name = name
-        self.told = told
+        self.reported = reported
 
 
 def constant(value: Value) -> object:

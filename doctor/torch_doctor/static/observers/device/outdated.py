@@ -54,7 +54,7 @@ class OutdatedNames(Observer):
             if len({option.name for option in options}) != 1:
                 return
             value = options[0]
-        if isinstance(value, Lib) and not value.told:
+        if isinstance(value, Lib) and not value.reported:
             known = outdated.NAMES.get(value.name)
             if known is not None and not self._for_type_alone(run, node):
                 self.tell(run, known, value.name, node)

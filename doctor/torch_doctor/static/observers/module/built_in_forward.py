@@ -102,9 +102,9 @@ class Constructions(Observer):
         found = self._made.get(made.id)
         if found is None or made.born is None or made.born in self._reported:
             return
-        kept = made.fact(Fact.REGISTERED)
+        registered = made.fact(Fact.REGISTERED)
         directly = isinstance(node, p.Call) and isinstance(node.func, p.Call)
-        if found.guarded and (kept or not directly):
+        if found.guarded and (registered or not directly):
             return
         given = made.fact(Fact.WEIGHTS_GIVEN) or any(name in made.fields for name in ("weight", "bias"))
         plain = any(isinstance(value := made.settings.get(name), Const) and not value.value for name in _AFFINE)
@@ -119,7 +119,7 @@ class Constructions(Observer):
             owner_class=found.owner.class_name,
             class_name=made.class_name,
             used_at=run.site(node),
-            registered=kept,
+            registered=registered,
         )
 
 

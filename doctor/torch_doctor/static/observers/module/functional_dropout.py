@@ -72,7 +72,7 @@ def called(run: Run, name: str, call: Call) -> None:
     """Write a dropout of a forward that nobody told the mode, unless a branch decides on it."""
     if not run.watches(FunctionalDropouts):
         return
-    told = (
+    explicit = (
         len(call.args) > _TRAINING
         or "training" in call.keywords
         or "**" in call.keywords
@@ -83,7 +83,7 @@ def called(run: Run, name: str, call: Call) -> None:
     if (
         not run.modules_called
         or run.building
-        or told
+        or explicit
         or never
         or run.of(FunctionalDropouts).decided(run)
         or (isinstance(call.node, p.Call) and any(_mode(part) for part in _parts((call.node.args, call.node.keywords))))

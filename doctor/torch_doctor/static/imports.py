@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -14,6 +13,7 @@ from torch_doctor.trace import Dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from torch_doctor.sources.project import Project
 
@@ -21,6 +21,21 @@ _NEVER_THEIRS = frozenset(
     {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
 )
 """Libraries that a project may hold a copy of without meaning it."""
+
+
+class _Reached:
+    """The files that a script reads by all its imports, and those that were looked for and are not there.
+
+    `lookups` counts the imports of the project that were considered; `names` are the paths of both sets.
+    """
+
+    __slots__ = ("absent", "lookups", "names", "read")
+
+    def __init__(self, path: Path) -> None:
+        self.read = {path}
+        self.absent: set[Path] = set()
+        self.lookups = 0
+        self.names = frozenset((str(path),)), frozenset[str]()
 
 
 class Imports:
@@ -37,9 +52,8 @@ class Imports:
         self._looked: dict[Path, set[tuple[Path, str]]] = defaultdict(set)  # what each file imports
         self._absent: dict[tuple[Path, str], set[Path]] = defaultdict(set)  # where that was looked for, and is not
         self._looking: set[Path] = set()
-        self._reached: dict[
-            Path, tuple[frozenset[str], frozenset[str]]
-        ] = {}  # by script: what it reads, and does not find
+        self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
+        self._reached: dict[Path, _Reached] = {}
         self._asked: set[str] = set()
 
     def begin(self) -> None:
@@ -48,22 +62,24 @@ class Imports:
 
     def dependencies(self, path: Path) -> Dependencies:
         """What a run of the file at `path`, the last that began, depends on."""
-        if path not in self._reached:
-            self._reached[path] = self._reach(path)
-        read, absent = self._reached[path]
-        return Dependencies(read, absent, frozenset(self._asked))
+        reached = self._reached.setdefault(path, _Reached(path))
+        lookups = [key for importer, key in self._lookups[reached.lookups :] if importer in reached.read]
+        reached.lookups = len(self._lookups)
+        if lookups:
+            self._reach(reached, lookups)
+        return Dependencies(*reached.names, frozenset(self._asked))
 
-    def _reach(self, path: Path) -> tuple[frozenset[str], frozenset[str]]:
-        """The files that one reads by all its imports, and those that it looks for and does not find."""
-        read, absent, waiting = {path}, set[Path](), [path]
+    def _reach(self, reached: _Reached, lookups: list[tuple[Path, str]]) -> None:
+        """Follow new imports of the files that a script reads."""
+        waiting = lookups
         while waiting:
-            for key in self._looked[waiting.pop()]:
-                absent |= self._absent[key]
-                found = self._found[key]
-                if found is not None and found not in read:
-                    read.add(found)
-                    waiting.append(found)
-        return frozenset(map(str, read)), frozenset(map(str, absent - read))
+            key = waiting.pop()
+            reached.absent |= self._absent[key]
+            found = self._found.get(key)  # None where a run was ended while it looked
+            if found is not None and found not in reached.read:
+                reached.read.add(found)
+                waiting.extend(self._looked[found])
+        reached.names = frozenset(map(str, reached.read)), frozenset(map(str, reached.absent - reached.read))
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""
@@ -102,8 +118,8 @@ class Imports:
         """
         key = (importer.parent, "." * level + module)
         if key not in self._looked[importer]:
+            self._lookups.append((importer, key))
             self._looked[importer].add(key)
-            self._reached.clear()
         if key not in self._found:
             self._looking = self._absent[key]
             self._found[key] = self._search(importer, module, level)

@@ -15,18 +15,25 @@ if TYPE_CHECKING:
 class Unit:
     """One file of the project, lowered; `takes_whole` are its imports of all that a module has."""
 
-    __slots__ = ("_texts", "program", "source", "takes_whole")
+    __slots__ = ("_sites", "_texts", "program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
         self.program = program
         self._texts: dict[At, str] = {}
+        self._sites: dict[At, Site] = {}
         self.takes_whole = tuple(
             node for node in program.body if isinstance(node, ImportFrom) and any(name == "*" for name, _ in node.names)
         )
 
     def site(self, at: At) -> Site:
         """The site of a node: notebooks count rows in each cell."""
+        site = self._sites.get(at)
+        if site is None:
+            site = self._sites[at] = self._place(at)
+        return site
+
+    def _place(self, at: At) -> Site:
         row, column, end_row, end_column = at
         if self.source.cells is None:
             return Site(self.source.display, row, column, end_row, end_column)

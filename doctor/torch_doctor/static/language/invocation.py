@@ -129,9 +129,11 @@ def _result(run: Run, frame: Frame, *, falls_through: bool) -> Value:
     """What a function returns: one value, or one of a few that are told apart by what each path assumed."""
     returned = list(frame.returned)
     if falls_through:
-        returned.append((frozenset(run.assumed.items()), NOTHING))
+        returned.append((frozenset(run.assumed.items()) if returned else frozenset(), NOTHING))
     if not returned:
         return NOTHING
+    if len(returned) == 1:
+        return run.resolve(returned[0][1])
     before = frozenset(run.assumed.items())
     result: Value | None = None
     for facts, value in reversed(returned):

@@ -122,7 +122,12 @@ def one_of(origins: Iterable[tuple[Conditions, Origin]]) -> Origin:
 
 
 def _options(left: Value, right: Value, symbol: Symbol | None) -> Value:
-    yes, no = (frozenset(() if symbol is None else ((symbol, arm),)) for arm in (True, False))
+    single = not isinstance(left, Either) and not isinstance(right, Either)
+    if single and isinstance(left, Plain) and isinstance(right, Plain):
+        return left
+    yes, no = (_NO_CONDITIONS if symbol is None else frozenset(((symbol, arm),)) for arm in (True, False))
+    if single and not _one(left, right):
+        return Either(((yes, left), (no, right)))
     value = either(((yes, left), (no, right)))
     if isinstance(value, Either) and all(isinstance(option, Plain) for _, option in value.options):
         return value.options[0][1]
@@ -138,15 +143,15 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
     found: list[tuple[Conditions, Value]] = []
     for outer, value in options:
         for inner, option in value.options if isinstance(value, Either) else ((_NO_CONDITIONS, value),):
-            if any((symbol, not arm) in outer for symbol, arm in inner):
+            if inner and outer and any((symbol, not arm) in outer for symbol, arm in inner):
                 continue
-            facts = outer | inner
-            same = next((i for i, (_, known) in enumerate(found) if _one(known, option)), None)
-            if same is None:
-                found.append((facts, option))
+            facts = outer | inner if inner else outer
+            for i, (conditions, known) in enumerate(found):
+                if _one(known, option):
+                    found[i] = (conditions & facts, known if known is option else join(known, option))
+                    break
             else:
-                known = found[same][1]
-                found[same] = (found[same][0] & facts, known if known is option else join(known, option))
+                found.append((facts, option))
     if len(found) == 1:
         return found[0][1]
     return Either(tuple(found)) if 0 < len(found) <= MAX_OPTIONS else summary(value for _, value in found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, places
+from torch_doctor.static.training import autocasting, devices, escaping, places
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -16,7 +16,9 @@ from torch_doctor.static.values import (
     Instance,
     Plain,
     Suspended,
+    Unknown,
     Value,
+    held,
 )
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ def _within(run: Run, node: p.With, context: Value) -> bool:
         return alive
     if isinstance(context, Suspended):
         return _with_generator(run, node, context)
+    if not escaping.neutral(context) and not _followed(run, context, node):
+        return _with_opaque(run, node, context)
     if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
         places.placed_by_default(run)  # within, all is made there
     entered: Value = context
@@ -71,6 +75,33 @@ def _within(run: Run, node: p.With, context: Value) -> bool:
         leave = run.attribute(context, "__exit__", node)
         if isinstance(leave, Bound):
             run.call(leave, Call((NOTHING, NOTHING, NOTHING), {}, node))
+    return alive
+
+
+def _followed(run: Run, context: Value, node: p.With) -> bool:
+    """Whether what entering it does is in sight."""
+    return isinstance(context, Instance) and isinstance(run.attribute(context, "__enter__", node), Bound)
+
+
+def _with_opaque(run: Run, node: p.With, context: Value) -> bool:
+    """`with` on what nobody can follow: it may switch autograd, and change all that it holds, at both ends."""
+    name, grad = run.text(node.context), run.grad
+    autocast = run.state.fields.get(autocasting.STATE)
+    escaping.passed(run, context, (), name, node.context)
+    run.set_grad(name, None, node.context)
+    run.heap.set(run.state.fields, autocasting.STATE, None)
+    if node.target is not None:
+        targets.bind(
+            run, node.target, context if isinstance(context, Unknown) else Unknown(context.flow, held((context,))), node
+        )
+    alive = run.block(node.body)
+    if alive:
+        run.set_grad(name, grad, node.context, leave=True)
+        run.heap.set(run.state.fields, autocasting.STATE, autocast)
+    else:
+        _leave_dead(run, grad)
+        _leave_dead(run, autocast, autocasting.STATE)
+    escaping.passed(run, context, (), name, node.context)
     return alive
 
 

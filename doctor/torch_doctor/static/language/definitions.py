@@ -8,7 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import decorators, targets
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import grad_modes, methods
+from torch_doctor.static.training import escaping, grad_modes, methods
 from torch_doctor.static.values import (
     Autocast,
     Call,
@@ -19,7 +19,9 @@ from torch_doctor.static.values import (
     Lib,
     Method,
     Tool,
+    Unknown,
     Value,
+    held,
 )
 from torch_doctor.static.values.functions import Frame
 
@@ -77,7 +79,7 @@ def _lambda(run: Run, node: p.Function) -> Value:
 
 
 def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
-    """What a decorator makes of a function; one that is not in sight is taken to keep what the function does."""
+    """What a decorator makes of a function; around one that is not in sight the function runs, nobody knows how."""
     applied = run.resolve(run.evaluate(decorator))
     if isinstance(function, FunctionValue):
         name = canonical(applied.name) if isinstance(applied, Lib) else ""
@@ -94,7 +96,18 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         return decorators.apply(run, applied, function, decorator)
     if isinstance(applied, Method) and isinstance(applied.of, Tool):
         methods.call_method(run, applied.of, applied.name, Call((function,), {}, decorator, ""))
+    if isinstance(function, FunctionValue) and _is_opaque(run, applied, decorator):
+        return _styled(function, context=applied if isinstance(applied, Unknown) else Unknown(holds=held((applied,))))
     return function
+
+
+def _is_opaque(run: Run, applied: Value, decorator: p.Expr) -> bool:
+    """Whether nothing is known of a decorator: neither of itself, nor of what made it."""
+    if isinstance(decorator, p.Call) and isinstance(func := run.evaluate(decorator.func), Lib):
+        applied = func
+    if isinstance(applied, (Unknown, Lib)):
+        return not escaping.neutral(applied)
+    return isinstance(applied, Method) and not escaping.neutral(applied)
 
 
 def _styled(function: FunctionValue, style: str = "", context: Value | None = None) -> FunctionValue:

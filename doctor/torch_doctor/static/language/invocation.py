@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.training import autocasting, roles
+from torch_doctor.static.training import autocasting, escaping, roles
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
+    Bound,
     Call,
+    ClassValue,
     Content,
     Context,
     Fact,
     FunctionValue,
     Mapping,
     Module,
+    Object,
+    Partial,
     Sequence,
     Spread,
     Suspended,
@@ -26,6 +32,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
     join,
+    rebuilt,
     summary,
 )
 from torch_doctor.static.values.functions import Frame
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Conditions, Symbol
+    from torch_doctor.trace import Tri
 
 
 MORE = "**more"
@@ -68,7 +76,7 @@ def enter(
             blend(value.flow for value in call.values),
             held(call.values),
         )
-    frame = _frame(run, function, call, on_yield)
+    frame = _frame(run, function, _fitting(function, call), on_yield)
     outer = run.position
     quiet = bool(run.modules_called)
     where = function.unit.site(function.node.name_at)
@@ -78,22 +86,22 @@ def enter(
     if not quiet:
         run.position.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer.scope, name=function.node.name)
     grad, autocast = run.grad, autocasting.current(run)
+    opaque = [context for context in function.contexts if isinstance(context, Unknown)]
     for context in function.contexts:
         if isinstance(context, Context):
             run.set_grad(context.name, context.enabled, context.born)
         elif isinstance(context, Autocast):
             autocasting.enter(run, context)
+        else:
+            escaping.passed(run, context, call.values, function.node.name, call.node)
+            run.set_grad(function.node.name, None, call.node)
     frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
     falls_through = run.block(function.node.body)
     alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
     run.dead_end = not alive
     if not alive:
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
-    if any(isinstance(context, Autocast) for context in function.contexts):
-        autocasting.leave(run, autocast, call.node)
-    switches = [context for context in function.contexts if isinstance(context, Context)]
-    if alive and switches:
-        run.set_grad("decorator", grad, switches[-1].born, leave=True)
+    _leave_decorators(run, function, call, (grad, autocast), alive=alive)
     run.position = outer
     for observe in run.observers.returned:
         observe(run, function)
@@ -101,8 +109,46 @@ def enter(
         run.emit(CallExited, call.node, function=function.node.name)
     if function.node.generator and on_yield is None:
         items = Content((), summary(frame.yielded) if frame.yielded else Unknown())
-        return run.own(Sequence("list", items, run.site(call.node), function))
-    return _result(run, frame, falls_through=falls_through)
+        result: Value = run.own(Sequence("list", items, run.site(call.node), function))
+        return _wrapped(result) if opaque else result
+    result = _result(run, frame, falls_through=falls_through)
+    return rebuilt(result, _wrapped, run.own) if opaque else result
+
+
+def _leave_decorators(
+    run: Run, function: FunctionValue, call: Call, before: tuple[Tri, object], *, alive: bool
+) -> None:
+    """Undo what the decorators of a function switched."""
+    grad, autocast = before
+    if any(isinstance(context, Autocast) for context in function.contexts):
+        autocasting.leave(run, autocast, call.node)
+    switches = [context for context in function.contexts if not isinstance(context, Autocast)]
+    if alive and switches:
+        born = switches[-1].born if isinstance(switches[-1], Context) else call.node
+        run.set_grad("decorator", grad, born, leave=True)
+    for context in switches:
+        if isinstance(context, Unknown):
+            escaping.passed(run, context, call.values, function.node.name, call.node)
+
+
+def _fitting(function: FunctionValue, call: Call) -> Call:
+    """The call as a decorated function gets it: one that nobody can follow may have taken the object away, or all arguments."""
+    if not any(isinstance(context, Unknown) for context in function.contexts):
+        return call
+    parameters = function.node.parameters
+    if any(each.kind == "args" for each in parameters):
+        return call
+    count = sum(each.kind == "plain" for each in parameters)
+    return call if len(call.args) <= count else call.with_args(call.args[1:] if len(call.args) == count + 1 else ())
+
+
+def _wrapped(value: Value) -> Value:
+    """What a function returns through a decorator that nobody can follow: objects stay what they are."""
+    if not isinstance(value, (Sequence, Mapping)) and isinstance(
+        value, (Object, FunctionValue, Bound, ClassValue, Partial)
+    ):
+        return value
+    return Unknown(replace(value.flow, graph=None), held((value,)))
 
 
 def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Value], Value] | None) -> Frame:

@@ -9,40 +9,33 @@ from msgspec.structs import replace
 from torch_doctor.static.flow import NONE, UNSEEN, blend
 from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.tables import launchers, libraries, training, wrappers
+from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts, places, presence
+from torch_doctor.static.training import escaping
 from torch_doctor.static.values import (
+    MADE,
     MADE_OF_GRADIENTS,
+    NEUTRAL,
     Args,
     Bound,
     Call,
     Either,
     FunctionValue,
     Lib,
-    Loader,
     Module,
-    Object,
-    Optimizer,
     Origin,
-    ParameterValue,
     Partial,
     Plain,
     Sequence,
     Tensor,
-    Tool,
     Unknown,
     Value,
     fresh_symbol,
     held,
-    leaves,
-    reachable,
 )
-from torch_doctor.trace import Escaped, Forward, Kind
+from torch_doctor.trace import Forward
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch_doctor.static import program as p
     from torch_doctor.static.libraries.library import Launcher
     from torch_doctor.static.run import Run
@@ -59,7 +52,7 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
     if flows.means:
         flows = replace(flows, means=NONE)
     if not harmless:
-        hand_over(run, call.name or library, holders, values, call.node)
+        escaping.hand_over(run, call.name or library, holders, values, call.node)
         for value in values:
             call_back(run, value, call.node)
     may_be_layer = isinstance(func, Unknown) and (run.modules_called or flows.forwards) and not harmless
@@ -78,34 +71,10 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         and not holds
     ):
         return Tensor(flows, origin=Origin(operation=MADE_OF_GRADIENTS))  # their mean over all processes, perhaps
-    return Unknown(flows, holds)
-
-
-def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> None:
-    """Write that what these values hold went out of sight."""
-    reached = held(holders)
-    optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
-    modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
-    losses = [value for value in values if optimizers or _may_go_backward(value)]
-    forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
-    retained = frozenset[int]().union(*(value.flow.retained for value in values))
-    any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
-    scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
-    reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
-    whole = module_parts.with_parts(run, modules)
-    places.lost_sight(run, whole, reached_loaders)
-    if optimizers or modules or forwards or retained or scalers or reached_loaders:
-        run.emit(
-            Escaped,
-            node,
-            to=to,
-            optimizers=optimizers,
-            modules=whole,
-            forwards=forwards,
-            retained=retained,
-            scalers=scalers,
-            loaders=reached_loaders,
-        )
+    word = (
+        NEUTRAL if escaping.neutral(func) else MADE if library or (isinstance(func, Unknown) and func.confined) else ""
+    )
+    return Unknown(flows, holds, fresh_symbol(word) if word else None)
 
 
 def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:
@@ -165,23 +134,3 @@ def launched(run: Run, launcher: Launcher, call: Call) -> Value | None:
     return run.call(
         function, Call((extra + given)[:wanted] if not isinstance(function, Bound) else extra + given, {}, call.node)
     )
-
-
-def _may_go_backward(value: Value) -> bool:
-    """Whether a function that gets this value may call backward on it: a loss, or something that is not known."""
-    return any(map(_may_be_loss, leaves(value)))
-
-
-def _may_be_loss(value: Value) -> bool:
-    if value.flow.graph is False:
-        return False
-    if isinstance(value, Tensor):
-        return value.kind is Kind.LOSS or value.scalar is True
-    return isinstance(value, Unknown) and value.flow.source.value != "loader" and bool(value.flow.forwards)
-
-
-def _numbers(values: Args, wanted: Callable[[Object], bool], *, known: bool) -> frozenset[int]:
-    """The numbers of the wanted objects that someone who gets these values can reach, where any are known."""
-    if not known:
-        return NONE
-    return frozenset(each.id for each in reachable(values) if isinstance(each, Object) and wanted(each))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Launcher, Library, members
+from torch_doctor.static.tables import words
 
 LIBRARY = Library(
     harmless=(*members("absl", "logging flags"), *members("hydra.utils", "get_original_cwd to_absolute_path")),
+    neutral=words("click typer hydra fire absl gin sacred"),
     plain=("click",),
     launchers={
         "hydra.main": Launcher(None, prepended=1),

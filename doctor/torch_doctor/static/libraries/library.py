@@ -85,6 +85,7 @@ class Library(NamedTuple):
         spelling: functions that find the one spelling of a name, by the first part of it.
         harmless: packages, modules and functions that leave gradients and modes alone.
         harmful: the exceptions among them.
+        neutral: packages, modules and functions whose decorators and context managers leave modes alone.
         plain: packages whose harmless functions return numbers, strings, arrays or settings.
         passes: functions that give the items of an argument.
         ranges: calls that count.
@@ -163,6 +164,7 @@ class Library(NamedTuple):
     spelling: Table[Callable[[str], str]] = _EMPTY
     harmless: Names = ()
     harmful: Names = ()
+    neutral: Names = ()
     plain: Names = ()
     passes: Table[PassThrough] = _EMPTY
     ranges: Names = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 
 from torch_doctor.static import libraries
 from torch_doctor.static.libraries.library import PassThrough
@@ -83,6 +84,12 @@ HARMFUL: frozenset[str] = frozenset(
 """The exceptions among them: they call what they are given, or hand on what may."""
 
 
+_OTHERS = frozenset(("builtins", "importlib", "operator", "copy", "pickle", "runpy", "pydoc"))
+"""What may return anything that is somebody else's."""
+NEUTRAL: frozenset[str] = frozenset(("torch", *libraries.every(lambda library: library.neutral)))
+"""Packages, modules and functions whose decorators and contexts switch nothing; what torch has that does is modelled."""
+
+
 @functools.lru_cache(maxsize=16384)
 def harmless(name: str) -> bool:
     """Tell whether a call of this canonical name leaves gradients and modes alone; it says nothing of the result.
@@ -100,6 +107,19 @@ def harmless(name: str) -> bool:
             return True
         prefix = prefix.rpartition(".")[0]
     return False
+
+
+def neutral(name: str) -> bool:
+    """Tell whether what a call of this canonical name makes leaves modes alone, as a context and as a decorator."""
+    first = name.partition(".")[0]
+    if first in _OTHERS:
+        return name == "builtins.open"
+    if harmless(name) or first in sys.stdlib_module_names:
+        return True
+    prefix = name
+    while prefix and prefix not in NEUTRAL:
+        prefix = prefix.rpartition(".")[0]
+    return bool(prefix)
 
 
 PASS_THROUGH: dict[str, PassThrough] = {

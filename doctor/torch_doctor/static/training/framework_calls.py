@@ -9,7 +9,7 @@ from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.libraries import lightning
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import frameworks, launchers, training
-from torch_doctor.static.training import construction, framework_loops, gradients, module_parts
+from torch_doctor.static.training import construction, escaping, framework_loops, gradients, module_parts
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -77,7 +77,7 @@ def owner_built(run: Run, name: str, call: Call) -> Tool:
     tool: Tool = run.own(Tool(run.site(call.node), owner, held(values), call.args, dict(call.keywords)))
     run.emit(Owned, call.node, framework=framework.name)
     if framework.owns_gradients:
-        opaque_calls.hand_over(run, name, values, values, call.node)
+        escaping.hand_over(run, name, values, values, call.node)
     return tool
 
 
@@ -104,7 +104,7 @@ def framework_method(  # noqa: C901, PLR0911, PLR0912 - one branch per act
         for value in call.values:
             if isinstance(value, Module) and framework is lightning.LIGHTNING:
                 framework_loops.drive_lightning(run, value, call.node)
-        opaque_calls.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
+        escaping.hand_over(run, f"{call.receiver}.{name}", (of, *call.values), (), call.node)
         return Unknown()
     if "backward" in known.acts:
         gradients.backward(

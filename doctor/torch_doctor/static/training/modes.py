@@ -13,6 +13,8 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import ModeSet
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
@@ -22,6 +24,17 @@ def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) 
     """`train()` and `eval()`."""
     run.heap.set(module.facts, Fact.MODE, (next(run.stamps), training_))
     run.emit(ModeSet, node, module=module.id, name=name, training=training_, whole=_whole(run, module))
+
+
+def lost_sight(run: Run, modules: Iterable[int]) -> None:
+    """Somebody out of sight got these, and may have set their mode, or frozen them."""
+    for number in modules:
+        thing = run.objects.get(number)
+        if isinstance(thing, Module):
+            run.heap.set(thing.facts, Fact.MODE, (next(run.stamps), None))
+            run.heap.set(thing.facts, Fact.FROZEN, None)
+        elif isinstance(thing, ParameterValue):
+            run.heap.set(thing.facts, Fact.FROZEN, None)
 
 
 def _whole(run: Run, module: Module) -> bool:

@@ -10,7 +10,7 @@ from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.methods import MOVES
-from torch_doctor.static.training import drawing, gradients, keeping, module_parts, places, tensors
+from torch_doctor.static.training import drawing, escaping, gradients, keeping, module_parts, places, tensors
 from torch_doctor.static.values import (
     NOTHING,
     NOWHERE,
@@ -75,7 +75,7 @@ def _zero_grad(run: Run, of: UnknownAttribute, call: Call) -> Value:
 def _step(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     if call.values or of.of.symbol not in run.state.fact(Fact.CLEARED):
         return None  # else it is an optimizer, which has gradients to clear
-    opaque_calls.hand_over(run, call.name, (of.of,), (), call.node)
+    escaping.hand_over(run, call.name, (of.of,), (), call.node)
     run.emit(Stepped, call.node, optimizer=0, name=call.receiver, modules=_modules_in(run, of.of), whole=False)
     return NOTHING
 
@@ -132,7 +132,7 @@ def _opaque(run: Run, of: UnknownAttribute, call: Call) -> Value:
     if not call.values and of.name not in functions.METHODS:
         if of.name == "step" and not owner.holds:
             run.emit(Escaped, call.node, to=call.name)  # what steps is out of sight: something does
-        opaque_calls.hand_over(run, call.name, (owner,), (), call.node)
+        escaping.hand_over(run, call.name, (owner,), (), call.node)
         flow = owner.flow if owner.flow.forwards else Flow(graph=None)
         return Unknown(flow, owner.holds, (".()", owner.symbol, of.name))
     result = opaque_calls.opaque(run, of, call)

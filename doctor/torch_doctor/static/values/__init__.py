@@ -54,6 +54,8 @@ from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import (
     COUNTER,
+    MADE,
+    NEUTRAL,
     ORDINAL,
     VERSION,
     Conditions,
@@ -83,10 +85,12 @@ __all__ = [
     "CPU",
     "FRESH",
     "GPU",
+    "MADE",
     "MADE_OF_GRADIENTS",
     "MISSING",
     "MOVED_PARAMETER",
     "NAMED",
+    "NEUTRAL",
     "NEWEST",
     "NOTHING",
     "NOWHERE",

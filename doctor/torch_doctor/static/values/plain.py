@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import EMPTY, UNSEEN, Flow, alternatives
 from torch_doctor.static.values.origin import NOWHERE, Origin
-from torch_doctor.static.values.symbols import VERSION, fresh_symbol
+from torch_doctor.static.values.symbols import MADE, NEUTRAL, VERSION, fresh_symbol
 from torch_doctor.static.values.value import Value
 
 if TYPE_CHECKING:
@@ -136,6 +136,19 @@ class Unknown(Value):
         if self._symbol is None:
             self._symbol = fresh_symbol()
         return self._symbol
+
+    @property
+    def neutral(self) -> bool:
+        """Whether it is a library's that switches nothing on or off when it is entered."""
+        return self._symbol is not None and self._symbol[0] == NEUTRAL
+
+    @property
+    def confined(self) -> bool:
+        """Whether a library made it of nothing but what it holds."""
+        symbol = self.symbol
+        while symbol[0] in (".", ".()"):
+            symbol = symbol[1]
+        return symbol[0] in (NEUTRAL, MADE)
 
     def at(self, place: Origin) -> Unknown:
         """The same thing somewhere else, or where that is known otherwise."""

@@ -25,6 +25,14 @@ VERSION = "which version"
 """Begins the symbol of what tells which version of a library is there."""
 
 
+NEUTRAL = "neutral"
+"""Begins the symbol of what a library made that switches nothing on or off when it is entered."""
+
+
+MADE = "made"
+"""Begins the symbol of what any other library made: it may do anything with what it was given, and reaches nothing else."""
+
+
 ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Module
+from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Lib, Module, Unknown
 from torch_doctor.trace import LayerRegistered
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Call, Object, Value
     from torch_doctor.trace import Site
 
@@ -52,6 +53,8 @@ class UnusedLayers(Observer):
         cls: ClassValue | None = module.cls if isinstance(module, Module) else None
         held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
         if not isinstance(module, Module) or not held or cls is None or not _only_forward(cls):
+            return
+        if any(_hands_self_over(run, function, cls.unit) for function in _methods(cls)):
             return
         layers_held = {
             name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])
@@ -115,6 +118,27 @@ def _is_dynamic(function: p.Function) -> bool:
         and len(node.args) > 1
         and not isinstance(node.args[1], p.Const)
         for node in walk(function.body)
+    )
+
+
+def _hands_self_over(run: Run, function: p.Function, unit: Unit) -> bool:
+    """Whether a method gives the module itself to something that is not in sight, which may run its layers."""
+    own = function.parameters[0].name if function.parameters else ""
+    return any(
+        isinstance(node, p.Call)
+        and any(isinstance(each, p.Name) and each.id == own for each in (*node.args, *(of for _, of in node.keywords)))
+        and _is_unseen(run, node.func, unit)
+        for node in walk(function.body)
+    )
+
+
+def _is_unseen(run: Run, func: p.Expr, unit: Unit) -> bool:
+    """Whether what is called is a library's of which nothing is known, or cannot be found."""
+    name, rest = _root(func), unit.text(func.at).partition(".")[2]
+    namespace = run.home if unit is run.main else run.units.get(unit.source.path)
+    found = namespace.fields.get(name) if name and namespace is not None else None
+    return isinstance(found, Unknown) or (
+        isinstance(found, Lib) and not libraries.neutral(canonical(f"{found.name}.{rest}" if rest else found.name))
     )
 
 

@@ -1,0 +1,114 @@
+"""What goes out of sight: whoever gets a value without anybody seeing what for may change all that can be reached from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.flow import NONE
+from torch_doctor.static.tables import frameworks, libraries, training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import modes, module_parts, places, presence
+from torch_doctor.static.values import (
+    Args,
+    Autocast,
+    Context,
+    Either,
+    Fact,
+    Instance,
+    Lib,
+    Loader,
+    Method,
+    Module,
+    Object,
+    Optimizer,
+    ParameterValue,
+    Partial,
+    Tensor,
+    Tool,
+    Unknown,
+    Value,
+    held,
+    leaves,
+    reachable,
+)
+from torch_doctor.trace import Escaped, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+
+
+def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> None:
+    """Write that what these values hold went out of sight: from here on, all of it may be otherwise.
+
+    `holders` are what somebody got or has, `values` those among them that may go backward there.
+    """
+    reached = held(holders)
+    optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
+    modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
+    losses = [value for value in values if optimizers or _may_go_backward(value)]
+    forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
+    retained = frozenset[int]().union(*(value.flow.retained for value in values))
+    any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
+    scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
+    reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
+    whole = module_parts.with_parts(run, modules)
+    places.lost_sight(run, whole, reached_loaders)
+    modes.lost_sight(run, whole)
+    if optimizers or modules or forwards or retained or scalers or reached_loaders:
+        run.emit(
+            Escaped,
+            node,
+            to=to,
+            optimizers=optimizers,
+            modules=whole,
+            forwards=forwards,
+            retained=retained,
+            scalers=scalers,
+            loaders=reached_loaders,
+        )
+
+
+def neutral(value: Value) -> bool:
+    """Whether a context or decorator, or what makes one, is known to leave modes alone."""
+    if isinstance(value, Method):
+        return neutral(value.of)
+    if isinstance(value, Either):
+        return all(neutral(option) for _, option in value.options)
+    if isinstance(value, Partial):
+        return neutral(value.func)
+    if isinstance(value, (Lib, Tool)):
+        name = canonical(value.name)
+        return libraries.neutral(name) or name in frameworks.OWNERS
+    if isinstance(value, Instance):
+        return not (value.cls.opaque_base() or value.cls.libraries())
+    return not isinstance(value, (Context, Autocast)) and not (isinstance(value, Unknown) and not value.neutral)
+
+
+def passed(run: Run, context: Value, values: Args, to: str, node: p.Node) -> None:
+    """A context manager or decorator begins or ends that nobody can follow; who made it may have given it any model."""
+    hand_over(run, to, (context, *values), (), node)
+    if isinstance(context, Unknown) and not context.confined:
+        modes.lost_sight(run, [each.id for each in run.objects.of(Module) if not each.fact(Fact.REGISTERED)])
+
+
+def _may_go_backward(value: Value) -> bool:
+    """Whether a function that gets this value may call backward on it: a loss, or something that is not known."""
+    return any(map(_may_be_loss, leaves(value)))
+
+
+def _may_be_loss(value: Value) -> bool:
+    if value.flow.graph is False:
+        return False
+    if isinstance(value, Tensor):
+        return value.kind is Kind.LOSS or value.scalar is True
+    return isinstance(value, Unknown) and value.flow.source.value != "loader" and bool(value.flow.forwards)
+
+
+def _numbers(values: Args, wanted: Callable[[Object], bool], *, known: bool) -> frozenset[int]:
+    """The numbers of the wanted objects that someone who gets these values can reach, where any are known."""
+    if not known:
+        return NONE
+    return frozenset(each.id for each in reachable(values) if isinstance(each, Object) and wanted(each))

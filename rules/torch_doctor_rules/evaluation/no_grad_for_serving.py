@@ -96,7 +96,7 @@ class NoGradForServing(Rule):
             forwards = [event for event in inside if isinstance(event, Forward)]
             served.setdefault(context.site, []).extend(forwards)
             if any(map(_trains, inside)) or any(
-                forward.training is True or passes.goes_backward(forward) or forward.index in stored
+                forward.training is not False or passes.goes_backward(forward) or forward.index in stored
                 for forward in forwards
             ):
                 other.add(context.site)

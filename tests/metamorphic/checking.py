@@ -83,10 +83,10 @@ def fixture_named(name: str) -> Project | None:
 
 
 @cache
-def said_before(name: str, kind: Kind) -> tuple[Reported, ...]:
-    """What a fixture reports, or, where something is to be hidden in it, could report."""
+def said_before(name: str) -> tuple[Reported, ...]:
+    """What a fixture reports as it is."""
     project = fixture_named(name)
-    return () if project is None else scanned(project, every=kind is Kind.HIDDEN)
+    return () if project is None else scanned(project)
 
 
 def check(name: str, transformation: Transformation) -> Outcome:
@@ -94,7 +94,7 @@ def check(name: str, transformation: Transformation) -> Outcome:
     project = fixture_named(name)
     if project is None:
         return Outcome(0, (), frozenset())
-    before = said_before(name, transformation.kind)
+    before = said_before(name)
     breaks, variants = [], 0
     for rewritten in transformation.variants(project):
         variants += 1
@@ -133,7 +133,7 @@ def _without_partner(
 class _EveryFinding(Scan):
     """A scan that reports every finding of one cause, where others take the first.
 
-    When that is hidden, the second comes to light, and has been there before.
+    When that is hidden or moves to the end of the file, another comes to light, and has been there before.
     """
 
     def _take_first_of_each_cause(self, project: Files) -> None:
@@ -143,11 +143,11 @@ class _EveryFinding(Scan):
         self._causes.clear()
 
 
-def scanned(project: Project, *, every: bool = False) -> tuple[Reported, ...]:
+def scanned(project: Project) -> tuple[Reported, ...]:
     """All findings in a project that lies alone, by all rules."""
     with _alone() as folder:
         options = Options(paths=tuple(project.write(folder)), rules=tuple(all_rules()))
-        report = (_EveryFinding if every else Scan)(options).run()
+        report = _EveryFinding(options).run()
     return tuple(
         Reported(
             finding.code,

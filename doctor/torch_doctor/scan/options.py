@@ -58,6 +58,11 @@ class Report(Struct):
     sources: dict[str, SourceFile] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
+    def remark(self, note: str) -> None:
+        """Say something for `-v`; a place that is passed several times is named once."""
+        if note not in self.notes:
+            self.notes.append(note)
+
     def failed(self, what: str, error: Exception) -> None:
         """Say that something of ours failed: in one line, and whole for `-v`."""
         import traceback  # noqa: PLC0415 - only for an error of ours

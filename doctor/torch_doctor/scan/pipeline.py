@@ -12,6 +12,7 @@ from torch_doctor.probing import probed
 from torch_doctor.rule import Verdict
 from torch_doctor.scan.options import Options, Report
 from torch_doctor.scan.silencing import Silencing
+from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
@@ -68,20 +69,21 @@ class Scan:
         self._found: dict[tuple[object, ...], Finding] = {}
         self._causes: defaultdict[tuple[Rule, str, str], dict[Site, Finding]] = defaultdict(dict)
         self._silencing = Silencing(options)
-        self._remarks: set[str] = set()
         self._done = 0
         self._total = 0
 
     def run(self) -> Report:
         """Do it."""
         for project, files in self.projects():
-            traces = []
+            traces, unfollowed = [], Unfollowed(self._wanted)
             for trace in self.traces(project, files):
+                unfollowed.hear(trace)
                 self._judge(trace, project)
                 if self.options.probe is not None:
                     traces.append(trace)
             for file in files:
                 self.report.warnings += self._silencing.problems(file)
+            self.report.warnings += unfollowed.remarks(project, files)
             self._take_first_of_each_cause(project)
             if self.options.probe is not None:
                 self._probe(project, traces, self.options.probe)
@@ -174,7 +176,7 @@ class Scan:
             yield _trace_of_problems(file, wrong)
         for problem in problems:
             if not problem.wrong:
-                self._remark(f"{problem.site}: not read: {problem.reason}")
+                self.report.remark(f"{problem.site}: not read: {problem.reason}")
         if wrong and not any(rule.code == UNREADABLE_CODE for rule in self.options.rules):
             self.report.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
 
@@ -184,7 +186,7 @@ class Scan:
         start = time.perf_counter()
         for event in trace.of(GaveUp):
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
-            self._remark(f"{event.site}: gave up: {event.reason}{run}")
+            self.report.remark(f"{event.site}: gave up: {event.reason}{run}")
         for rule in self.options.rules:
             try:
                 for finding in rule.check(trace):
@@ -280,11 +282,6 @@ class Scan:
 
     def _compares_ranks(self) -> list[Rule]:
         return [rule for rule in self.options.rules if rule.compares_ranks]
-
-    def _remark(self, note: str) -> None:
-        if note not in self._remarks:  # a place that is passed several times is named once
-            self._remarks.add(note)
-            self.report.notes.append(note)
 
 
 def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:

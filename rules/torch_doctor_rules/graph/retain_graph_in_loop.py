@@ -55,8 +55,9 @@ class RetainGraphInLoop(Rule):
     No later backward pass goes through any part of the graph that was retained.
 
     ## When it stays silent
-    When another loss shares the graph, when the graph reaches back to before the pass of the loop (style transfer, recurrent
-    states: TDR504), when `create_graph` is asked for, and when the loss goes out of sight.
+    When another loss shares the graph, or a parameter that both are computed of directly, when the graph reaches back to
+    before the pass of the loop (style transfer, recurrent states: TDR504), when `create_graph` is asked for, and when the
+    loss goes out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -67,6 +68,7 @@ class RetainGraphInLoop(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.UNSAFE
+    only_confirms = True  # which tensors outside of modules two losses share, only the source tells
     explained_by = frozenset({"TDR504"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -120,10 +122,11 @@ def _in_vain(trace: Trace, backward: Backward) -> bool:
 
 
 def _shared(trace: Trace, backward: Backward) -> bool:
-    """Whether another backward pass goes through some of the graph."""
-    graph = backward.loss.graph_forwards
+    """Whether another backward pass goes through some of the graph, or may: it ends in the same tensors as this one."""
+    graph, own = backward.loss.graph_forwards, backward.scope.iterations()[-1:]
     return any(
         graph & (event.loss.graph_forwards | event.forwards)
+        or (backward.direct & event.direct and set(own) <= set(event.scope.iterations()))
         for event in trace.of(Backward)
         if event.index > backward.index
     )

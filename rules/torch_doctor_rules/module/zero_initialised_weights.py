@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import ConstantWeights, Trace
+from torch_doctor.trace import ConstantWeights, ModuleBuilt, Owned, Stepped, Trace
 from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
@@ -66,7 +67,8 @@ class ZeroInitialisedWeights(Rule):
     ## When it stays silent
     For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
     constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
-    Also where weights are loaded after it, and where it is not known which layers a loop sets.
+    Also where weights are loaded after it, where it is not known which layers a loop sets, and in scripts and tests that
+    never train the layer.
 
     ## References
     - https://docs.pytorch.org/docs/stable/nn.init.html
@@ -82,8 +84,8 @@ class ZeroInitialisedWeights(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every layer with constant weights whose units stay identical."""
-        wrong = (e for e in trace.of(ConstantWeights) if e.identical and (not trace.observed or e.steps >= LEAST))
-        for event in first_per_site(wrong):
+        wrong = [event for event in trace.of(ConstantWeights) if event.identical]
+        for event in first_per_site(event for event in wrong if _is_trained(trace, event)):
             value = "the same number" if event.value is None else f"{event.value:g}"
             trail = [] if event.built_at is None else [Step(event.built_at, "a hidden layer, followed by another such")]
             yield self.finding(
@@ -119,3 +121,16 @@ class ZeroInitialisedWeights(Rule):
     def _seen(self, trace: Trace, finding: Finding) -> list[ConstantWeights]:
         places = [finding.site, *(step.site for step in finding.trail)]
         return [event for event in trace.of(ConstantWeights) if any(same_place(place, event.site) for place in places)]
+
+
+def _is_trained(trace: Trace, weights: ConstantWeights) -> bool:
+    """Whether updates would have told its units apart: somebody trains it, or may, as with a class that nobody here uses."""
+    if trace.observed:
+        return weights.steps >= LEAST
+    gradients, module = Gradients(trace), frozenset((weights.module,))
+    return (
+        bool(trace.of(Owned))
+        or any(gradients.may_concern(step, module) for step in trace.of(Stepped))
+        or any(event.site == event.class_site for event in trace.of(ModuleBuilt))
+        or any(gradients.may_have_touched(event, module) for event in trace.events)
+    )

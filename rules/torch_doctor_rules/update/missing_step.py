@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace, ZeroGrad
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
+from torch_doctor.trace import Backward, Clipped, GradientsRead, OptimizerBuilt, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -63,7 +63,8 @@ class MissingStep(Rule):
 
     ## When it stays silent
     When the optimizer is built, or may be stepped, out of sight; when another optimizer or an update by hand moves the
-    same parameters; outside loops; for gradients with respect to inputs.
+    same parameters; outside loops; where the script reads the gradients, of parameters or of inputs, to compare them, to
+    print them or to draw a saliency map.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -74,6 +75,7 @@ class MissingStep(Rule):
     name = "missing-step"
     level = Level.ERROR
     witness = "SP"
+    only_confirms = True  # that a gradient is read leaves no event in a run
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` in a loop that fills the gradients of an optimizer nobody steps."""
@@ -91,6 +93,7 @@ class MissingStep(Rule):
                     and backward.scope.iterations()
                     and trace.together(backward, optimizer)
                     and not _may_ever_move(gradients, optimizer, waiting)
+                    and not _are_read(gradients, backward, waiting)
                 ):
                     yield self._report(optimizer, name, backward)
                     break
@@ -117,17 +120,12 @@ class MissingStep(Rule):
         built = self._built(trace, finding)
         own = {event.optimizer for event in built}
         theirs = frozenset[int]().union(*(event.modules for event in built))
-        passes = at(trace, finding.site, Backward)
-        return [
-            step
-            for step in trace.of(Stepped)
-            if step.optimizer in own or any(step.modules & theirs & event.modules for event in passes)
-        ]
+        theirs &= frozenset[int]().union(*(event.modules for event in at(trace, finding.site, Backward)))
+        return [step for step in trace.of(Stepped) if step.optimizer in own or step.modules & theirs]
 
     def _name(self, trace: Trace, optimizer: OptimizerBuilt) -> str:
         """What the user calls the optimizer, as far as it is seen."""
-        cleared = (event.name for event in trace.of(ZeroGrad) if event.target == optimizer.optimizer)
-        return optimizer.name or next(cleared, "")
+        return optimizer.name or next((e.name for e in trace.of(ZeroGrad) if e.target == optimizer.optimizer), "")
 
     def _report(self, optimizer: OptimizerBuilt, name: str, backward: Backward) -> Finding:
         loss = owner(backward.name, "backward", "loss")
@@ -155,4 +153,20 @@ def _may_ever_move(gradients: Gradients, optimizer: OptimizerBuilt, modules: fro
             step.optimizer == optimizer.optimizer or gradients.may_concern(step, modules) for step in trace.of(Stepped)
         )
         or any(gradients.may_have_touched(event, modules) for event in trace.after(optimizer))
+    )
+
+
+def _are_read(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:
+    """Whether the script wants to see what the pass computes: the gradients that wait, or those of what no optimizer has."""
+    trace, family = gradients.trace, gradients.family
+    changes = [*trace.of(Clipped), *trace.of(ZeroGrad)]
+    owned = frozenset[int]().union(*(event.modules for event in trace.of(OptimizerBuilt)))
+    free = family.within(backward.modules) - family.within(owned)
+    return any(
+        not read.asked
+        and read.index > backward.index
+        and trace.together(read, backward)
+        and (not read.whole or not read.modules or family.related(read.modules, waiting | free))
+        and not any(same_place(change.site, read.site) for change in changes)
+        for read in trace.of(GradientsRead)
     )

@@ -59,7 +59,8 @@ def _concatenated(run: Run, node: p.Assign, target: p.Name, value: Tensor) -> Va
     holder = run.frame.holder(target.id)
     old = holder.fields.get(target.id) if holder is not None else None
     carried = old.flow.retained if isinstance(old, Value) else frozenset()
-    return keeping.keep(run, value, Retention.CONCATENATED, target.id, carried, node)
+    bounded = targets.is_emptied(run, target, carried)
+    return keeping.keep(run, value, Retention.CONCATENATED, target.id, carried, node, bounded=bounded)
 
 
 def _augment(run: Run, node: p.Augment) -> bool:
@@ -84,7 +85,10 @@ def _augment(run: Run, node: p.Augment) -> bool:
     if node.op in "+-" and value.flow.graph is not False and not run.modules_called:
         plain = isinstance(old, (Const, Plain)) or (isinstance(old, (Tensor, Unknown)) and old.flow.graph is False)
         if plain or old.flow.retained:
-            retained = keeping.keep(run, value, Retention.ACCUMULATED, run.text(node.target), old.flow.retained, node)
+            carries = old.flow.retained
+            bounded = targets.is_emptied(run, node.target, carries)
+            holder = run.text(node.target)
+            retained = keeping.keep(run, value, Retention.ACCUMULATED, holder, carries, node, bounded=bounded)
             result = operators.operate(run, node.op, (old, retained), node)
     targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
     return True

@@ -163,6 +163,8 @@ def _of_sequence(run: Run, value: Sequence, name: str, node: p.Node) -> Value:
     data = unpacked(value)
     if data is not value:
         return data if name == "data" else Plain() if name.endswith(("sizes", "indices")) else Method(value, name)
+    if name in value.names:
+        return value.content.all()[value.names.index(name)]
     return _of_object(run, value, name, node)
 
 

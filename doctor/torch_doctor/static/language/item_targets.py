@@ -11,6 +11,7 @@ from torch_doctor.static.language import invocation, operators
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import (
+    emptying,
     keeping,
     module_parts,
     places,
@@ -60,11 +61,13 @@ def set_item(run: Run, holder: Value, key: Value, new: Value, node: p.Node, targ
 
 def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Index, node: p.Node) -> None:
     if isinstance(key, Const) and hashable(key.value):
+        emptying.replaced(run, holder.fields, ("key", key.value), new)
         run.heap.set(holder.fields, ("key", key.value), new)
         return
     old = holder.fields.get("rest")
     carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
-    retained = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node)
+    bounded = emptying.is_emptied(run, holder.fields, "rest", carries)
+    retained = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node, bounded=bounded)
     run.heap.set(holder.fields, "rest", retained if old is None else join(old, retained))
     for name, item in list(holder.fields.items()):
         if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)):

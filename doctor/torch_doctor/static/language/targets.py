@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, item_targets
 from torch_doctor.static.training import (
     cuts,
+    emptying,
     keeping,
     module_parts,
     parameters,
@@ -27,6 +28,7 @@ from torch_doctor.static.values import (
     Distribution,
     Either,
     Fact,
+    Fields,
     Instance,
     Loader,
     Mapping,
@@ -59,15 +61,38 @@ if TYPE_CHECKING:
 
 def bind_name(run: Run, name: str, value: Value) -> None:
     """Assign a variable of the current frame."""
+    fields = _fields_of(run, name)
+    emptying.replaced(run, fields, name, value)
+    run.heap.set(fields, name, value)
+
+
+def _fields_of(run: Run, name: str) -> Fields:
+    """The fields of the current frame in which a variable lies."""
     frame = run.position.frame
     outer = frame.outer.get(name)
-    fields = frame.fields
     if outer is True:
-        fields = frame.globals.fields
-    elif outer is False and frame.closure is not None:
+        return frame.globals.fields
+    if outer is False and frame.closure is not None:
         holder = frame.closure.holder(name)
-        fields = fields if holder is None else holder.fields
-    run.heap.set(fields, name, value)
+        return frame.fields if holder is None else holder.fields
+    return frame.fields
+
+
+def is_emptied(run: Run, target: p.Expr, carries: frozenset[int]) -> bool:
+    """Whether the loop that put these into a target also takes them out."""
+    if not carries:
+        return False
+    if isinstance(target, p.Name):
+        return emptying.is_emptied(run, _fields_of(run, target.id), target.id, carries)
+    if not isinstance(target, (p.Attribute, p.Index)):
+        return False
+    holder = run.resolve(run.evaluate(target.value))
+    item = run.evaluate(target.key) if isinstance(target, p.Index) else Const(target.name)
+    key = item.value if isinstance(item, Const) else None
+    if isinstance(target, p.Index):
+        key = "rest" if key is None else ("key", key)
+    options = [option for _, option in holder.options] if isinstance(holder, Either) else [holder]
+    return any(isinstance(each, Object) and emptying.is_emptied(run, each.fields, key, carries) for each in options)
 
 
 def bind(run: Run, target: p.Expr, value: Value, node: p.Node) -> None:
@@ -186,6 +211,7 @@ def _set_on_module(run: Run, value: Module, name: str, new: Value, node: p.Node,
         run.heap.set(value.facts, Fact.MODE, (next(run.stamps), new.value if isinstance(new, Const) else None))
         return
     parameters.assigned(run, value, name, new, node)
+    emptying.replaced(run, value.fields, name, new)
     new = plain_tensors.assigned(run, value, name, new, node)
     registering.set_module_attribute(run, value, name, new, node)
     if value.table is not None and value.table.parameters:
@@ -193,6 +219,7 @@ def _set_on_module(run: Run, value: Module, name: str, new: Value, node: p.Node,
 
 
 def _set_on_object(run: Run, value: Object, name: str, new: Value, _: p.Node, __: p.Attribute) -> None:
+    emptying.replaced(run, value.fields, name, new)
     run.heap.set(value.fields, name, new)
     if isinstance(value, Tool) and isinstance(new, Module):
         places.lost_sight(run, module_parts.with_parts(run, frozenset((new.id,))), ())

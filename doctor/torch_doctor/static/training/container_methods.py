@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import containers
-from torch_doctor.static.training import keeping
+from torch_doctor.static.training import emptying, keeping
 from torch_doctor.static.values import (
     NOTHING,
     Call,
@@ -62,6 +62,7 @@ def _extend(run: Run, of: Sequence, call: Call) -> Value:
 @handles(_SEQUENCES, "pop", "popleft")
 def _pop(run: Run, of: Sequence, call: Call) -> Value:
     content = of.content
+    emptying.emptied(run, of)
     if content.items and content.rest is None and not call.args and not run.loop_depth:
         run.heap.set(of.fields, "items", Content(content.items[:-1]))
         return content.items[-1]
@@ -83,7 +84,8 @@ def append_item(run: Run, of: Sequence, value: Value, node: p.Node, receiver: st
     """Put an item at a sequence's end."""
     content = of.content
     carries = blend(item.flow for item in content.all()).retained
-    retained = keeping.keep_item(run, value, carries, node, receiver, bounded=of.bounded)
+    bounded = of.bounded or emptying.is_emptied(run, of.fields, "items", carries)
+    retained = keeping.keep_item(run, value, carries, node, receiver, bounded=bounded)
     site = run.site(node)
     if site not in of.fact(Fact.FILLED):
         run.heap.set(of.facts, Fact.FILLED, (*of.fact(Fact.FILLED), site))
@@ -99,6 +101,7 @@ def append_item(run: Run, of: Sequence, value: Value, node: p.Node, receiver: st
 
 def clear_sequence(run: Run, sequence: Sequence) -> None:
     """Empty a sequence."""
+    emptying.emptied(run, sequence)
     run.heap.set(sequence.fields, "items", Content())
 
 
@@ -160,6 +163,7 @@ def _update(run: Run, of: Mapping, _: str, call: Call) -> Value:
 
 @handles(_MAPPINGS, "clear")
 def _emptied(run: Run, of: Mapping, _: str, __: Call) -> Value:
+    emptying.emptied(run, of)
     for key in list(of.fields):
         run.heap.drop(of.fields, key)
     return NOTHING

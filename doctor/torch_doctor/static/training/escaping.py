@@ -49,6 +49,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
     modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
     losses = [value for value in values if optimizers or _may_go_backward(value)]
+    losses += [value for value in _attributes(holders) if optimizers or _may_be_loss(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     retained = frozenset[int]().union(*(value.flow.retained for value in values))
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
@@ -92,6 +93,13 @@ def passed(run: Run, context: Value, values: Args, to: str, node: p.Node) -> Non
     hand_over(run, to, (context, *values), (), node)
     if isinstance(context, Unknown) and not context.confined:
         modes.lost_sight(run, [each.id for each in run.objects.of(Module) if not each.fact(Fact.REGISTERED)])
+
+
+def _attributes(holders: Args) -> list[Value]:
+    """The tensors among the attributes of the script's own objects that someone who gets these values can reach."""
+    owners = [each for each in reachable(holders) if isinstance(each, (Instance, Module)) and each.cls is not None]
+    inside = (field for owner in owners for field in owner.fields.values() if isinstance(field, Value))
+    return [value for value in inside if isinstance(value, (Tensor, Unknown))]
 
 
 def _may_go_backward(value: Value) -> bool:

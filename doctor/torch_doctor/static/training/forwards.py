@@ -93,6 +93,12 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     return output
 
 
+def reached(run: Run, numbers: frozenset[int]) -> frozenset[int]:
+    """The modules whose forwards these events are, with all in them that owns parameters."""
+    called = (event.module for event in run.trace.at(*numbers) if isinstance(event, Forward))
+    return module_parts.with_parts(run, frozenset(called))
+
+
 def _called(run: Run, module: Module, call: Call) -> Value:
     """Call a whole module; within, it is known where and as what it was called, and whether it moves its input itself."""
     around = {"scatters": bool(module.shell), "outer_call": (run.site(call.node), call.name)}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import autocasting, keeping, parameters
+from torch_doctor.static.training import autocasting, forwards, keeping, parameters
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -81,6 +81,7 @@ def backward(
         divided=flow.divided,
         retained_at=_retained_at(run, call),
         autocast=autocasting.current(run),
+        direct=flow.modules - forwards.reached(run, flow.graph_forwards),
     )
 
 

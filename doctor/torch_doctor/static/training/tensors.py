@@ -91,7 +91,7 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
             return Stream(tensor)
         along = making("argmax", call.args, call.keywords) if short in ("max", "min", "median", "mode") else None
         labels = Tensor(cuts.cut(run, flow, first, name, call.node), Kind.LABELS, meta=along)
-        return run.own(Sequence("tuple", Content((tensor, labels))))
+        return run.own(Sequence("tuple", Content((tensor, labels)), names=("values", "indices")))
     if name in RESHAPES and isinstance(first, Tensor):
         run.heap.change(first, tensor)  # it has another shape from here on, whatever it is called
     if known.in_place:

@@ -29,17 +29,28 @@ class Content:
 
 
 class Sequence(Object):
-    """A list, tuple, set or deque (`kind`). Its content is the field "items". `function` is the function that made it."""
+    """A list, tuple, set or deque (`kind`). Its content is the field "items".
 
-    __slots__ = ("bounded", "function", "kind")
+    `function` is the function that made it. `names` are those of the items of a named tuple, in order.
+    """
 
-    def __init__(
-        self, kind: str, content: Content, born: Site | None = None, function: object = None, *, bounded: bool = False
+    __slots__ = ("bounded", "function", "kind", "names")
+
+    def __init__(  # noqa: PLR0913 - what a sequence begins with
+        self,
+        kind: str,
+        content: Content,
+        born: Site | None = None,
+        function: object = None,
+        *,
+        bounded: bool = False,
+        names: tuple[str, ...] = (),
     ) -> None:
         super().__init__(born)
         self.kind = kind
         self.fields["items"] = content
         self.bounded = bounded
+        self.names = names
         self.function = function
 
     @property

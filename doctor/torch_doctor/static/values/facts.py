@@ -117,6 +117,8 @@ class Fact(Enum):
     """The symbols of what is not known, but had its gradients cleared."""
     DRIVEN = "driven", frozenset[int](), _union
     """The numbers of the modules whose training loop a framework ran."""
+    EMPTIED = "emptied", frozenset[Any](), _union
+    """What was taken out of a holder: the number of the fields that it was in, the key, and the number of a loop around."""
     WAITS = "waits", 0, max
     """How many calls may have waited for the GPU since a clock was read."""
     COPIES = "copies", 0, max

@@ -21,8 +21,12 @@ def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any i
 
 
 def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - fields hold plain flags beside values
-    if isinstance(value, (Optimizer, Module, ParameterValue)):
+    if isinstance(value, (Optimizer, ParameterValue)):
         found.add(value.id)
+    elif isinstance(value, Module):
+        found.add(value.id)
+        if value.cls is not None:
+            found |= {item.id for item in value.fields.values() if isinstance(item, Optimizer)}
     elif isinstance(value, (Unknown, Tool)):
         found |= value.holds
     elif isinstance(value, Params):

@@ -58,7 +58,8 @@ class Backward(Event, frozen=True, kw_only=True):
     `weighted`: the gradient of each number of the loss was given, as a loss of several numbers needs. `scaled`: the loss
     went through a gradient scaler. `divided`: it was divided or multiplied after it was computed, by anything but a scaler.
     `retained_at` is the argument `retain_graph=True`, where it was given and nothing differentiates the gradients again.
-    `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
+    `autocast` is the number of the `AutocastEntered` that holds, None outside of any. `direct` are those of `modules` that the
+    loss was computed of by themselves, as a parameter that a matrix is multiplied with, and not by a forward of a module.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Backward(Event, frozen=True, kw_only=True):
     divided: Tri = None
     retained_at: Site | None = None
     autocast: int | None = None
+    direct: frozenset[int] = NO_EVENTS
 
     def words(self, names: Names, /) -> str:
         traits = []
@@ -108,6 +110,23 @@ class ZeroGrad(Event, frozen=True, kw_only=True):
 
     def words(self, names: Names, /) -> str:
         return f"zero_grad {quoted(self.name)}: clears {names.things(self.modules, whole=self.whole)}"
+
+
+class GradientsRead(Event, frozen=True, kw_only=True):
+    """The `.grad` of something was taken: of parameters of `modules`, or of another tensor, which is no module's.
+
+    `whole` is False when it may be that of others. `asked`: a test only asks whether there is one. What changes or clears
+    it takes it first, and is an event of its own at the same place.
+    """
+
+    name: str
+    modules: frozenset[int]
+    whole: bool
+    asked: bool = False
+
+    def words(self, names: Names, /) -> str:
+        of = names.things(self.modules, whole=self.whole, nothing="a tensor")
+        return f"{'ask for' if self.asked else 'read'} the gradient {quoted(self.name)} of {of}"
 
 
 class Clipped(Event, frozen=True, kw_only=True):

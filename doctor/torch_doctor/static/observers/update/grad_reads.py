@@ -1,0 +1,64 @@
+"""Gradients that a script reads: for it wants them, and not always a step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.values import Either, Module, ParameterValue, Params, Tensor, Unknown, Value
+from torch_doctor.trace import GradientsRead
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.run import Run
+
+
+class GradientReads(Observer):
+    """Where `.grad` is taken: of parameters, of inputs, of something unresolved."""
+
+    writes = (GradientsRead,)
+
+    def __init__(self) -> None:
+        self._recent: dict[p.Node, GradientsRead] = {}  # since the last branch
+
+    def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
+        """Write that gradients are read."""
+        if name != "grad" or run.modules_called:
+            return
+        for option in [option for _, option in value.options] if isinstance(value, Either) else [value]:
+            if isinstance(option, (Params, ParameterValue, Tensor, Unknown)):
+                modules, whole = _owners(run, option)
+                event = run.emit(GradientsRead, node, name=run.text(node), modules=modules, whole=whole)
+                self._recent[node] = event
+
+    def branching(self, run: Run, node: p.If | p.Choice) -> None:
+        """Who only asks whether there is a gradient does not read it."""
+        for asked in _asked(node.test) if self._recent else ():
+            if asked in self._recent:
+                run.trace.replace(self._recent[asked], asked=True)
+        self._recent.clear()
+
+
+def _owners(run: Run, value: Params | ParameterValue | Tensor | Unknown) -> tuple[frozenset[int], bool]:
+    """The modules whose gradients these are, and whether these are all; none for a tensor that is no parameter."""
+    if isinstance(value, Params):
+        return value.modules, value.whole
+    if isinstance(value, ParameterValue):
+        return frozenset((value.id,)), True
+    if isinstance(value, Unknown):
+        return frozenset(n for n in value.holds if isinstance(run.objects.get(n), (Module, ParameterValue))), False
+    return frozenset(), True
+
+
+def _asked(test: p.Expr) -> Iterator[p.Node]:
+    """What a test asks for being there: by itself, or compared with None."""
+    if isinstance(test, p.Logic):
+        for part in test.operands:
+            yield from _asked(part)
+    elif isinstance(test, p.Compare):
+        if isinstance(test.right, p.Const) and test.right.value is None:
+            yield test.left
+    else:
+        yield test

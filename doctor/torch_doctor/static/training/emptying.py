@@ -1,0 +1,79 @@
+"""Holders that a loop empties now and then, which keep what they are given for some passes only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.values import Either, Fact, Instance, Mapping, Sequence, Tensor, Unknown, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Fields
+
+DEPTH = 3
+"""How deep a meter lies in a dict of an object."""
+
+
+def replaced(run: Run, fields: Fields, key: object, new: object) -> None:
+    """A variable, an attribute or an item gets another value: what it kept is gone where the new one has nothing of it."""
+    if not run.loop_depth or run.modules_called:
+        return
+    old = fields.get(key)
+    if old is None or old is new or not isinstance(old, Value):
+        return
+    options = _options(new) if isinstance(new, Value) else ()
+    for option in _options(old):
+        if not any(option is each for each in options):
+            for place in _keeping(option, fields, key, DEPTH):
+                if not (place == (fields.id, key) and isinstance(new, Value) and new.flow.retained):
+                    _note(run, place)
+
+
+def emptied(run: Run, holder: Sequence | Mapping) -> None:
+    """Something is taken out of a container."""
+    if run.loop_depth and not run.modules_called:
+        for place in _keeping(holder, holder.fields, "items", DEPTH):
+            _note(run, place)
+
+
+def is_emptied(run: Run, fields: Fields, key: object, carries: frozenset[int]) -> bool:
+    """Whether the loop that put these into the holder in earlier passes also empties it."""
+    emptied_in = run.state.fact(Fact.EMPTIED)
+    if not emptied_in or not carries:
+        return False
+    around = run.scope.iterations()
+    for earlier in run.trace.at(*carries):
+        loops = {scope.loop for scope in earlier.scope.iterations()}
+        common = next((scope.loop for scope in reversed(around) if scope.loop in loops), 0)
+        if common and (fields.id, key, common) not in emptied_in:
+            return False
+    return True
+
+
+def _options(value: Value) -> tuple[Value, ...]:
+    return tuple(option for _, option in value.options) if isinstance(value, Either) else (value,)
+
+
+def _keeping(value: Value, fields: Fields, key: object, depth: int) -> Iterator[tuple[int, object]]:
+    """Where a value, which lies there, keeps something."""
+    if isinstance(value, (Tensor, Unknown)):
+        if value.flow.retained:
+            yield fields.id, key
+    elif isinstance(value, Sequence):
+        if value.flow.retained:
+            yield value.fields.id, "items"
+    elif isinstance(value, (Mapping, Instance)) and depth:
+        for name, each in value.fields.items():
+            if isinstance(each, Value):
+                for option in _options(each):
+                    yield from _keeping(option, value.fields, name, depth - 1)
+
+
+def _note(run: Run, place: tuple[int, object]) -> None:
+    """All loops around empty the holder."""
+    found = frozenset((*place, scope.loop) for scope in run.scope.iterations())
+    known = run.state.fact(Fact.EMPTIED)
+    if not found <= known:
+        run.heap.set(run.state.facts, Fact.EMPTIED, known | found)

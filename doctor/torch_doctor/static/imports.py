@@ -113,7 +113,8 @@ class Imports:
         """The project file that `import module` means in the file `importer`; None when it is not the project's.
 
         A package is its `__init__.py`, or its folder where it has none. As when the script is run, its own folder comes
-        first, then the folders around it up to the project's root, and there `src` too. A file that edits `sys.path`, itself
+        first, then the folders around it up to the project's root, and there `src` too; a folder that has the name of a library
+        and no `__init__.py` is none. A file that edits `sys.path`, itself
         or by what it imports, sees one more folder nearby: the only one that has such a module.
         """
         key = (importer.parent, "." * level + module)
@@ -168,8 +169,9 @@ class Imports:
                 base = base.parent
             return self._at(base, parts)
         folder = importer.parent
+        known = parts[0] in sys.stdlib_module_names or parts[0] in _NEVER_THEIRS
         while True:
-            found = self._at(folder, parts)
+            found = None if known and self._is_only_a_folder(folder / parts[0]) else self._at(folder, parts)
             if found is not None and found != importer:
                 return found
             if folder in (root, folder.parent) or root not in folder.parents:
@@ -185,6 +187,10 @@ class Imports:
         if self._is_file(package):
             return package
         return path if parts and self._is_folder(path) else None
+
+    def _is_only_a_folder(self, path: Path) -> bool:
+        """Whether Python takes what is installed for it: a folder without an `__init__.py` is the last thing it looks for."""
+        return not self._is_file(path / "__init__.py") and not self._is_file(path.with_name(path.name + ".py"))
 
     def _is_file(self, path: Path) -> bool:
         if path not in self._files:

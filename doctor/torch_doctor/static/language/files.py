@@ -189,6 +189,8 @@ def _import_from(run: Run, node: p.ImportFrom) -> bool:
             if not isinstance(package, Namespace)
             else namespace_of(run, package, name)
         )
+        if isinstance(package, Package) and not node.level and isinstance(value, Unknown):
+            value = Lib(f"{node.module}.{name}")  # a folder alone has nothing but modules: another package is meant
         targets.bind_name(run, alias, value if isinstance(value, Value) else Unknown())
     return True
 

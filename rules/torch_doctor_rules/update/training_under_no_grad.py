@@ -124,6 +124,8 @@ class TrainingUnderNoGrad(Rule):
 def _unrecorded(trace: Trace, backward: Backward) -> Forward | None:
     """The first forward behind a loss, when autograd recorded none of them; what was cut by hand has its own rule."""
     loss = backward.loss
+    if backward.through == "assigned":
+        return None  # gradients that are worked out by hand need no graph
     if not accumulates(backward) or loss.cuts or not (loss.graph is False or loss.leaf is True):
         return None
     forwards = [event for event in trace.at(*sorted(loss.forwards)) if isinstance(event, Forward)]

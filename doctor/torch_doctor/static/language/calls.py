@@ -54,6 +54,7 @@ from torch_doctor.static.values import (
     join,
     plain_from,
 )
+from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -130,7 +131,9 @@ def _meant(run: Run, func: Value, call: Call) -> Value:
 
 
 def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
-    """A method of a number, a string or an array."""
+    """A method of a number, a string or an array, or anything that somebody put among the settings."""
+    if isinstance(func, Plain) and func.symbol[0] == "." and call.method not in CHANGING and _trains(call):
+        return opaque_calls.opaque(run, func, call)
     for value in call.values:
         opaque_calls.call_back(run, value, call.node)
     if call.method in REORDERING_METHODS:
@@ -141,6 +144,14 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     if isinstance(func, Plain):
         known = fitting.method(run, func, call) or pixels.method(func, call.method)
     return known or plain_from((func, *call.args))
+
+
+def _trains(call: Call) -> bool:
+    """Whether it is given what trains, or is trained on: a module, an optimizer, a loss, a batch."""
+    return any(
+        held((value,)) or (value.flow.forwards and value.flow.graph is not False) or value.flow.source is Source.LOADER
+        for value in call.values
+    )
 
 
 def _bound(run: Run, func: Bound, call: Call) -> Value:

@@ -55,8 +55,8 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         escaping.hand_over(run, call.name or library, holders, values, call.node)
         for value in values:
             call_back(run, value, call.node)
-    may_be_layer = isinstance(func, Unknown) and (run.modules_called or flows.forwards) and not harmless
-    if isinstance(func, (Unknown, Lib)) and flows.graph is False and run.grad is not False and (holds or may_be_layer):
+    may_be_layer = isinstance(func, (Unknown, Plain)) or (bool(library) and not escaping.neutral(func))
+    if flows.graph is False and run.grad is not False and (may_be_layer or (holds and library)):
         flows = replace(flows, graph=None)
     flows = flows.part(call.node)
     flows = operators.recorded(run, flows) if flows.graph is not False else flows

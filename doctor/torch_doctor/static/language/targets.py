@@ -186,6 +186,10 @@ def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node:
     return [one] * len(targets)
 
 
+GRADIENTS = ("grad", "_grad")
+"""The gradient of a parameter, and the name under which torch sets it unchecked."""
+
+
 def set_attribute(run: Run, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
     """Assign an attribute."""
     HOLDERS.get(value.__class__, _set_on_value)(run, value, name, new, node, target)
@@ -251,9 +255,9 @@ def _set_on_parameters(
             thing = run.objects.get(number)
             if thing is not None:
                 run.heap.set(thing.facts, Fact.FROZEN, frozen if whole else None)
-    elif name == "grad" and isinstance(new, Const) and new.value is None:
+    elif name in GRADIENTS and isinstance(new, Const) and new.value is None:
         run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
-    elif name == "grad":
+    elif name in GRADIENTS:
         run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
         run.emit(
             Backward,

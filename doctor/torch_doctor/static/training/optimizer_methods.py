@@ -29,6 +29,7 @@ from torch_doctor.static.values import (
     FunctionValue,
     Method,
     Optimizer,
+    Partial,
     Plain,
     Tensor,
     Tool,
@@ -53,9 +54,9 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
     if name == "step":
         closure = call.argument(0, "closure") or NOTHING
         called: Value = NOTHING
-        given = isinstance(closure, (FunctionValue, Bound))
+        given = isinstance(closure, (FunctionValue, Bound, Partial))
         if given:
-            called = run.call(closure, Call((), {}, call.node))
+            called = _evaluated_again(run, of, closure, call)
         gradients.stepped(run, of, call.node, call.receiver, closure=given)
         return called
     if name == "zero_grad":
@@ -77,6 +78,17 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
             gradients.backward(run, value, Call((), {}, call.node, run.text(call.node)), through=name)
         return NOTHING
     return opaque_calls.opaque(run, Method(of, name), call.renamed(call.receiver))
+
+
+def _evaluated_again(run: Run, of: Optimizer, closure: Value, call: Call) -> Value:
+    """What the closure of a step returns: torch's optimizers switch autograd on for it, and others may."""
+    grad = run.grad
+    if grad is not True:
+        run.set_grad(of.class_name, True if of.class_name.startswith("torch.") else None, call.node)
+    returned = run.call(closure, Call((), {}, call.node))
+    if grad is not True:
+        run.set_grad(of.class_name, grad, call.node, leave=True)
+    return returned
 
 
 def _scaled(run: Run, loss: Value) -> Value:

@@ -71,20 +71,18 @@ class Extraction:
         choose: Chooser,
         replace: Callable[[Extracted], Statement],
         *,
-        only_script: bool = False,
+        methods: bool = True,
     ) -> None:
+        self._methods = methods
         self._module = module
         self._choose = choose
         self._replace = replace
-        self._only_script = only_script
         self._scope = _Scope(set(), bool)
         self.done = False
 
     def run(self) -> cst.Module:
         """The module without the statements; the same one if none was chosen."""
-        entries: list[Statement] = list(self._module.body)
-        if not self._only_script:
-            entries = [self._definition(entry) for entry in entries]
+        entries = [self._definition(entry) for entry in self._module.body]
         script = [entry for entry in entries if not m.matches(entry, DEFINITION)]
         definitions = [entry for entry in entries if m.matches(entry, DEFINITION)]
         known = set(uses(definitions).bound) | set(uses([entry for entry in script if m.matches(entry, IMPORT)]).bound)
@@ -99,6 +97,8 @@ class Extraction:
             return node
         body = body_of(node.body) or []
         if isinstance(node, cst.ClassDef):
+            if not self._methods:
+                return node
             return node.with_changes(body=block([self._definition(entry) for entry in body], like=node.body))
         if m.findall(node, SUPER | m.Global() | m.Nonlocal()):
             return node
@@ -166,7 +166,7 @@ def with_definitions(module: cst.Module, definitions: Sequence[Statement]) -> cs
     return module.with_changes(body=[*body[: last + 1], *added, *body[last + 1 :]])
 
 
-def into_functions(module: cst.Module, choose: Chooser, *names: str, only_script: bool = False) -> cst.Module:
+def into_functions(module: cst.Module, choose: Chooser, *names: str) -> cst.Module:
     """The module with every chosen run of statements in a function of its own."""
     fresh, functions = FreshNames(module), []
 
@@ -175,7 +175,7 @@ def into_functions(module: cst.Module, choose: Chooser, *names: str, only_script
         functions.append(taken.function(name))
         return taken.call(f"{name}({', '.join(taken.needs)})")
 
-    extraction = Extraction(module, choose, replace, only_script=only_script)
+    extraction = Extraction(module, choose, replace)
     return with_definitions(rewritten, functions) if (rewritten := extraction.run()) is not module else module
 
 

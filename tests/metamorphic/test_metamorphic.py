@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.metamorphic.transformation import Transformation
 
-ONE_IN = 300
+ONE_IN = 400
 NAMES = [name_of(fixture) for fixture in fixtures()]
 SAMPLE = [(fixture, name) for fixture, names in sample(NAMES, transformations(), ONE_IN) for name in names]
 SOURCE = '''"""Two

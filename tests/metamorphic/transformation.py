@@ -27,6 +27,9 @@ class Kind(Enum):
     """A part of the program cannot be resolved any more: findings may vanish, and none is new."""
 
 
+FIRST_IN_A_FILE = {"TDR305": "the first such call of a model in a file stands for the others"}
+
+
 class Transformation(ABC):
     """A way to write the same program differently. The docstring of a subclass says what it does, and why that holds."""
 

@@ -18,12 +18,14 @@ from tests.metamorphic.extraction import (
     with_definitions,
 )
 from tests.metamorphic.names import FreshNames, uses
-from tests.metamorphic.transformation import Kind, ModuleTransformation
+from tests.metamorphic.transformation import FIRST_IN_A_FILE, Kind, ModuleTransformation
+from tests.metamorphic.transformations.modules import IntoTwoModules
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.metamorphic.names import Statement
+    from tests.metamorphic.project import Project
 
 NO_GRAD = m.With(
     items=[m.WithItem(m.Call(func=m.Attribute(attr=m.Name("no_grad") | m.Name("inference_mode"))), asname=None)]
@@ -35,10 +37,9 @@ class HelperTransformation(ModuleTransformation):
 
     kind: ClassVar[Kind] = Kind.KEPT
     names: ClassVar[tuple[str, ...]]
-    only_script: ClassVar[bool] = False
 
     def rewrite(self, module: cst.Module) -> cst.Module:
-        return into_functions(module, self.choose, *self.names, only_script=self.only_script)
+        return into_functions(module, self.choose, *self.names)
 
     @abstractmethod
     def choose(self, entries: Sequence[Statement]) -> tuple[int, int] | None:
@@ -54,10 +55,9 @@ def _training_loop(entries: Sequence[Statement]) -> tuple[int, int] | None:
 
 
 class IntoTrainFunction(HelperTransformation):
-    """The training loop of a script becomes `train(model, loader, optimizer, …)`, called with the objects."""
+    """The training loop becomes `train(model, loader, optimizer, …)`, called with the objects."""
 
     names = ("train", "train_model", "fit_model")
-    only_script = True
 
     def choose(self, entries: Sequence[Statement]) -> tuple[int, int] | None:
         return _training_loop(entries)
@@ -147,7 +147,7 @@ class NoGradAsDecorator(ModuleTransformation):
 
 
 class IntoTrainerClass(ModuleTransformation):
-    """The training loop of a script becomes a method of `Trainer`, whose `__init__` stores what it is given.
+    """The training loop becomes a method of `Trainer`, whose `__init__` stores what it is given.
 
     What the loop itself assigns stays local. It does not apply where an inner function means something else by one of the names.
     """
@@ -156,11 +156,10 @@ class IntoTrainerClass(ModuleTransformation):
 
     def rewrite(self, module: cst.Module) -> cst.Module:
         fresh = FreshNames(module)
-        name = fresh.of("Trainer", "LoopTrainer")
         classes: list[Statement] = []
 
         def replace(taken: Extracted) -> Statement:
-            found = uses(taken.statements)
+            name, found = fresh.of("Trainer", "LoopTrainer"), uses(taken.statements)
             stored = [need for need in taken.needs if need not in found.bound]
             given = [need for need in taken.needs if need in found.bound]
             if set(stored) & found.scoped:
@@ -177,8 +176,28 @@ class IntoTrainerClass(ModuleTransformation):
             classes.append(made.with_changes(body=block([*rest, function])))
             return taken.call(f"{name}({', '.join(stored)}).fit({', '.join(given)})")
 
-        rewritten = Extraction(module, _training_loop, replace, only_script=True).run()
+        rewritten = Extraction(module, _training_loop, replace, methods=False).run()
         return module if rewritten is module else with_definitions(rewritten, classes)
+
+
+class TrainInModule(IntoTrainFunction):
+    """As `IntoTrainFunction`, and then all functions and classes go into a module that the script imports."""
+
+    unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
+
+    def variants(self, project: Project) -> Iterator[Project]:
+        for rewritten in super().variants(project):
+            yield from IntoTwoModules().variants(rewritten)
+
+
+class TrainerInModule(IntoTrainerClass):
+    """As `IntoTrainerClass`, and then all functions and classes go into a module that the script imports."""
+
+    unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
+
+    def variants(self, project: Project) -> Iterator[Project]:
+        for rewritten in super().variants(project):
+            yield from IntoTwoModules().variants(rewritten)
 
 
 class _OfSelf(cst.CSTTransformer):

@@ -28,10 +28,10 @@ from tests.metamorphic.code import (
 )
 from tests.metamorphic.names import uses
 from tests.metamorphic.project import Project
-from tests.metamorphic.transformation import Kind, Transformation
+from tests.metamorphic.transformation import FIRST_IN_A_FILE, Kind, Transformation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tests.metamorphic.names import Statement
 
@@ -177,7 +177,7 @@ def _called_elsewhere(node: cst.CSTNode) -> cst.CSTNode:
 def _in_parentheses(node: cst.BaseExpression) -> cst.BaseExpression:
     """A generator expression, which must have its own beside other arguments."""
     if isinstance(node, cst.GeneratorExp) and not node.lpar:
-        return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+        return _parenthesized(node)
     return node
 
 
@@ -270,6 +270,8 @@ class HiddenDefinition(HidingTransformation):
     One that reads variables of the script is left: they are not passed in.
     """
 
+    unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
+
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         variables = uses([entry for entry in module.body if not m.matches(entry, IMPORT | DEFINITION)]).bound
         for node in module.body:
@@ -307,20 +309,26 @@ class PassedThrough(HidingTransformation):
         yield from parts.hidden_in(module)
 
 
+def _loops_with_names(module: cst.Module) -> Iterator[tuple[cst.For, list[str]]]:
+    """The loops of a module, each with the variables that it reads."""
+    functions = {node.name.value for node in every(module, cst.FunctionDef)}
+    defined = functions | {node.name.value for node in every(module, cst.ClassDef)}
+    imports = uses([entry for entry in module.body if m.matches(entry, IMPORT)]).bound
+    known = defined | set(imports) | set(dir(builtins))
+    for node in every(module, cst.For):
+        names = [name for name in uses([node]).exposed if name not in known]
+        if names and body_of(node.body):
+            yield node, names
+
+
 class HandedOver(HidingTransformation):
     """Each pass of a loop begins with `unseen_package.before_batch(...)`, which gets every name that the loop reads."""
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
-        functions = {node.name.value for node in every(module, cst.FunctionDef)}
-        defined = functions | {node.name.value for node in every(module, cst.ClassDef)}
-        imports = uses([entry for entry in module.body if m.matches(entry, IMPORT)]).bound
-        known = defined | set(imports) | set(dir(builtins))
         parts = _Parts()
-        for number, node in enumerate(every(module, cst.For)):
-            names = [name for name in uses([node]).exposed if name not in known]
-            if names and body_of(node.body):
-                added = statement(f"{PACKAGE}.before_batch({', '.join(names)})", origins(node))
-                parts.add(str(number), node, _begun_with(added))
+        for number, (node, names) in enumerate(_loops_with_names(module)):
+            added = statement(f"{PACKAGE}.before_batch({', '.join(names)})", origins(node))
+            parts.add(str(number), node, _begun_with(added))
         yield from parts.hidden_in(module)
 
 
@@ -330,6 +338,73 @@ def _begun_with(added: Statement) -> Change:
         return loop.with_changes(body=block([added, *(body_of(loop.body) or [])], like=loop.body))
 
     return change
+
+
+class AddedContextManager(HidingTransformation):
+    """The body of a loop stands under `with unseen_package.context(...)`, which gets every name that the loop reads."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for number, (node, names) in enumerate(_loops_with_names(module)):
+            under = statement(f"with {PACKAGE}.context({', '.join(names)}):\n    pass", origins(node))
+            parts.add(str(number), node, _all_under(cst.ensure_type(under, cst.With)))
+        yield from parts.hidden_in(module)
+
+
+def _all_under(under: cst.With) -> Change:
+    def change(node: cst.CSTNode) -> cst.CSTNode:
+        loop = cst.ensure_type(node, cst.For)
+        inner = under.with_changes(body=block(body_of(loop.body) or [], like=under.body))
+        return loop.with_changes(body=block([inner], like=loop.body))
+
+    return change
+
+
+class HiddenIterable(HidingTransformation):
+    """`for batch in loader` becomes `for batch in unseen_package.prefetch(loader)`."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for number, node in enumerate(every(module, cst.For)):
+            parts.add(str(number), node.iter, _given_to("prefetch"))
+        yield from parts.hidden_in(module)
+
+
+class HiddenCondition(HidingTransformation):
+    """`if done:` becomes `if unseen_package.check(done):`, and so with every condition."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for number, node in enumerate(every(module, cst.If)):
+            if not m.findall(node.test, m.Name("__name__") | m.Name("TYPE_CHECKING")):
+                parts.add(str(number), node.test, _given_to("check"))
+        yield from parts.hidden_in(module)
+
+
+class HiddenResult(HidingTransformation):
+    """`return loss` becomes `return unseen_package.checked(loss)`, which may return anything."""
+
+    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        parts = _Parts()
+        for number, node in enumerate(every(module, cst.Return)):
+            if node.value is not None:
+                parts.add(str(number), node.value, _given_to("checked"))
+        yield from parts.hidden_in(module)
+
+
+def _given_to(name: str) -> Change:
+    """The value as the argument of a function that cannot be found."""
+
+    def change(node: cst.CSTNode) -> cst.CSTNode:
+        value = cast("cst.BaseExpression", node)
+        bare = isinstance(value, cst.Tuple) and not value.lpar
+        return cst.Call(_unseen(name), [cst.Arg(_parenthesized(value) if bare else value)])
+
+    return change
+
+
+def _parenthesized(node: cst.BaseExpression) -> cst.BaseExpression:
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
 
 
 class HiddenSetting(HidingTransformation):

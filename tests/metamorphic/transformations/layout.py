@@ -111,3 +111,53 @@ class IntoUncalledFunction(ModuleTransformation):
     def rewrite(self, module: cst.Module) -> cst.Module:
         made = into_function(module, "experiment", "run_experiment")
         return module if made is None else made[0]
+
+
+class OutOfMain(ModuleTransformation):
+    """What stands in `main()` goes to the top level of the script, where it was called.
+
+    It does not apply where other functions would see its variables.
+    """
+
+    kind: ClassVar[Kind] = Kind.KEPT
+    unless: ClassVar[Mapping[str, str]] = {"TDR901": "it names the statement of the script that starts training"}
+
+    def rewrite(self, module: cst.Module) -> cst.Module:
+        called = _only_call(module)
+        body = None if called is None else body_of(called.body)
+        if called is None or body is None:
+            return module
+        found, rest = uses(body), [entry for entry in module.body[:-1] if entry is not called]
+        if found.leaves or found.declares or set(found.bound) & (uses(rest).late | set(uses(rest).bound)):
+            return module
+        begun = body[0].with_changes(leading_lines=called.leading_lines)
+        return module.with_changes(body=[*rest, begun, *body[1:]])
+
+
+class MainUncalled(ModuleTransformation):
+    """Nobody calls `main()` any more: somebody elsewhere does."""
+
+    kind: ClassVar[Kind] = Kind.KEPT
+    unless: ClassVar[Mapping[str, str]] = {"TDR901": "a file that only defines functions is no script that sets seeds"}
+
+    def rewrite(self, module: cst.Module) -> cst.Module:
+        return module if _only_call(module) is None else module.with_changes(body=module.body[:-1])
+
+
+def _only_call(module: cst.Module) -> cst.FunctionDef | None:
+    """The function of a script that is called without arguments at its end, and nowhere else."""
+    body = list(module.body)
+    while body and m.matches(body[-1], GUARD):
+        body = [*body[:-1], *(body_of(cst.ensure_type(body[-1], cst.If).body) or [])]
+    calling = m.SimpleStatementLine([m.Expr(m.Call(func=m.Name(), args=[]))])
+    if len(body) != len(module.body) or not m.matches(body[-1], calling):
+        return None
+    name = m.Name(cst.ensure_type(m.findall(body[-1], m.Name())[0], cst.Name).value)
+    functions = [
+        entry
+        for entry in body
+        if m.matches(entry, m.FunctionDef(name=name, decorators=[], params=m.Parameters(params=[])))
+    ]
+    if len(functions) != 1 or len(m.findall(module, name)) != 2:
+        return None
+    return cst.ensure_type(functions[0], cst.FunctionDef)

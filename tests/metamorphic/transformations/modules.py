@@ -11,10 +11,10 @@ import libcst.matchers as m
 from tests.metamorphic.code import IMPORT, statements
 from tests.metamorphic.names import read_at_definition, uses
 from tests.metamorphic.project import Project
-from tests.metamorphic.transformation import Kind, Transformation
+from tests.metamorphic.transformation import FIRST_IN_A_FILE, Kind, Transformation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.metamorphic.names import Statement
 
@@ -30,6 +30,7 @@ class IntoTwoModules(Transformation):
     """
 
     kind: ClassVar[Kind] = Kind.KEPT
+    unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
     files: ClassVar[tuple[str, ...]] = ("components",)
 
     def variants(self, project: Project) -> Iterator[Project]:

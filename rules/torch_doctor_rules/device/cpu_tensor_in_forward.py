@@ -68,8 +68,9 @@ class CpuTensorInForward(Rule):
     GPU it is the error of the operation itself.
 
     ## When it stays silent
-    For tensors without dimensions and index tensors, which may be on the CPU; for what is moved before it is used, also
-    behind a flag; for buffers and parameters; and for modules without parameters, which may belong to the data.
+    For tensors without dimensions, index tensors and lengths, which may be on the CPU; for what is moved before it is used,
+    also behind a flag; for buffers and parameters; for modules without parameters, which may belong to the data; and in
+    projects in which nothing names a device, or a framework that moves models.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.tables import words
+from torch_doctor.static.tables import placing, words
 from torch_doctor.static.training import devices, module_parts, places
 from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Value
 from torch_doctor.trace import DevicesMet, Owned
@@ -40,9 +40,22 @@ class Meetings(Knowledge):
         self.outer_arguments: Args = ()  # and with what
 
 
+def on_one_device(name: str, call: Call) -> Args:
+    """The arguments of a function of torch that have to be on one device."""
+    short = name.rpartition(".")[2]
+    if short in placing.FIRST_ALONE:
+        return call.args[:1] or call.values[:1]
+    free = placing.ON_THE_CPU.get(short, ())
+    places_free, names_free = {place for place, _ in free}, {name for _, name in free}
+    return (
+        *(value for place, value in enumerate(call.args) if place not in places_free),
+        *(value for name, value in call.keywords.items() if name not in names_free),
+    )
+
+
 def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) -> Origin:
     """Where a function of torch puts its result: of what it is given, or `made` there where it is told, or beside another."""
-    everything = call.values
+    everything = on_one_device(name, call)
     if not made:
         together(run, name, everything, call.node)
         return places.result(run, everything, scalar=scalar)
@@ -163,6 +176,8 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
         *(name.rpartition(".")[2] for name in sorted(places.DEFAULTS))
     ):
         return  # whoever uses the class has perhaps said where tensors are made
+    if not run.imports.mentioned(*placing.ASKING):
+        return  # nobody has a GPU in mind
     for birth in made.births:
         if birth not in run.of(Meetings).met_at:
             run.of(Meetings).met_at.add(birth)

@@ -11,7 +11,7 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.language import operators
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import with_facts
-from torch_doctor.static.tables import losses
+from torch_doctor.static.tables import losses, placing
 from torch_doctor.static.training import (
     cross_device,
     places,
@@ -50,8 +50,8 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
     if table.target is not None:
         target = call.argument(table.target, table.target_name) or Unknown()
     flow = operators.recorded(run, blend(value.flow for value in call.values))
-    plain_tensors.combined(run, name, (given, target), call.node)
-    if not name.endswith(("ctc_loss", "CTCLoss")):
+    if name.rpartition(".")[2] not in placing.ON_THE_CPU:
+        plain_tensors.combined(run, name, (given, target), call.node)
         cross_device.together(run, name, (given, target), call.node, loss=True)
     for observe in run.observers.lossed:
         observe(run, (given, target), call.node)

@@ -58,12 +58,6 @@ _ALWAYS_SIZED = frozenset(
 )
 _TO_OTHERS = frozenset({"to", "cuda", "cpu", "xpu", "mps", "type_as", "pin_memory", "share_memory_", "type"})
 """Methods after which a tensor is somewhere else, or may be."""
-_LIKE = "expand_as view_as reshape_as sum_to_size copy_ set_ index_put_"
-_SIZES = (
-    "pad view reshape expand repeat tile narrow split interpolate upsample roll unfold broadcast_to zeros ones full"
-)
-_FIRST_ALONE = frozenset(f"{_LIKE} {_SIZES}".split())
-"""Functions whose other tensors may be on another device, or are read as numbers: sizes and amounts."""
 _SHAPING = frozenset({"view", "reshape", "unsqueeze", "expand", "repeat", "unflatten", "broadcast_to", "tile"})
 _MOVERS = ("_apply", "to", "cuda", "__setattr__")
 """Methods of a module that decide what moves with it, and what is registered."""
@@ -112,8 +106,6 @@ def combined(run: Run, name: str, values: Iterable[Value], node: p.Node, *, scal
     values = tuple(values)
     if name == "cpu":
         return FRESH
-    if name.rpartition(".")[2] in _FIRST_ALONE:
-        values = values[:1]
     found: list[Origin] = []
     foreign = unsure = False
     beside = None

@@ -76,7 +76,8 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     _log_taken(run, name, first, leading, call)
     made = None
     if any(isinstance(v, (Tensor, Either, Sequence)) for v in call.values) and "device" not in call.keywords:
-        made = plain_tensors.combined(run, name, call.values, call.node, scalar=reduced)
+        together = cross_device.on_one_device(name, call)
+        made = plain_tensors.combined(run, name, together, call.node, scalar=reduced)
     place = cross_device.of_computed(run, name, call, made=known.source is not None, scalar=bool(scalar))
     kind, operation, site, still = _meaning(run, name, known, leading, call)
     vague = kind in (Kind.UNKNOWN, Kind.BATCH)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.library import library_family
-from torch_doctor.static.tables import functions, torch_functions
+from torch_doctor.static.tables import functions, placing, torch_functions
 from torch_doctor.static.training import (
     cuts,
     pixels,
@@ -17,6 +17,7 @@ from torch_doctor.static.training import (
     tensors,
 )
 from torch_doctor.static.values import (
+    FRESH,
     NOWHERE,
     PACKED,
     VOLATILE,
@@ -26,6 +27,7 @@ from torch_doctor.static.values import (
     Origin,
     Plain,
     Sequence,
+    Stream,
     Tensor,
     Unknown,
     Value,
@@ -46,6 +48,8 @@ def function(run: Run, name: str, call: Call) -> Value:
     result = call_function(run, name, torch_functions.FUNCTIONS[name], call.with_args(tuple(map(unpacked, call.args))))
     if name in functions.PACKS:
         return run.own(Sequence(PACKED, Content((result, Plain(), Plain(), Plain())), run.site(call.node)))
+    if name in placing.ANSWERS_ON_THE_CPU and isinstance(result, Stream):
+        return run.own(Sequence("tuple", Content((result.item, Tensor(origin=FRESH))), run.site(call.node)))
     if name == "torch.is_tensor" and call.args:
         narrowing.to_tensor(run, call.args[0], result, call.node)
     return result

@@ -28,6 +28,8 @@ ANYWHERE = frozenset(
 """Operations that take tensors of several devices, or that are not the script's computations."""
 FIRST = frozenset(("__getitem__", "index_select", "as_tensor", "tensor", "new_tensor"))
 """Operations whose result is where their first argument is."""
+NUMBERS_BESIDE = frozenset(("_pack_padded_sequence", "_pad_packed_sequence"))
+"""Operations whose second result is on the CPU wherever the first is: the lengths of sequences."""
 
 
 class Operations:
@@ -101,8 +103,8 @@ class Operations:
             place = self._born()
         else:
             place = next((place for place in where if place is not None), None) if None not in where else None
-        for tensor in made:
-            places.set(tensor, place)
+        for number, tensor in enumerate(made):
+            places.set(tensor, self._born() if number and name in NUMBERS_BESIDE else place)
 
     def _born(self) -> Place:
         """A tensor is made here, on the CPU."""

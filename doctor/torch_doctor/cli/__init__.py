@@ -64,7 +64,7 @@ def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
     gc.freeze()
     gc.set_threshold(
-        250_000, 20, 100
+        1_000_000, 20, 100
     )  # syntax trees and events are many objects and no cycles: collecting finds nothing
     sys.exit(run(sys.argv[1:]))
 

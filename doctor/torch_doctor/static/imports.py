@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import defaultdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -13,7 +15,6 @@ from torch_doctor.trace import Dependencies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from torch_doctor.sources.project import Project
 
@@ -33,7 +34,7 @@ class _Reached:
 
     def __init__(self, path: Path) -> None:
         self.read = {path}
-        self.absent: set[Path] = set()
+        self.absent: set[str] = set()
         self.lookups = 0
         self.names = frozenset((str(path),)), frozenset[str]()
 
@@ -45,13 +46,13 @@ class Imports:
         self._project = project
         self._units: dict[Path, Unit | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
-        self._files: dict[Path, bool] = {}
+        self._files: dict[str, bool] = {}
         self._mentioned: dict[tuple[str, ...], bool] = {}
         self._edits: dict[Path, bool] = {}
         self._homes: dict[str, set[Path]] | None = None
         self._looked: dict[Path, set[tuple[Path, str]]] = defaultdict(set)  # what each file imports
-        self._absent: dict[tuple[Path, str], set[Path]] = defaultdict(set)  # where that was looked for, and is not
-        self._looking: set[Path] = set()
+        self._absent: dict[tuple[Path, str], set[str]] = defaultdict(set)  # where that was looked for, and is not
+        self._looking: set[str] = set()
         self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._asked: set[str] = set()
@@ -79,7 +80,8 @@ class Imports:
             if found is not None and found not in reached.read:
                 reached.read.add(found)
                 waiting.extend(self._looked[found])
-        reached.names = frozenset(map(str, reached.read)), frozenset(map(str, reached.absent - reached.read))
+        read = frozenset(map(str, reached.read))
+        reached.names = read, frozenset(reached.absent - read)
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""
@@ -180,28 +182,37 @@ class Imports:
         return self._at(root / "src", parts)
 
     def _at(self, base: Path, parts: list[str]) -> Path | None:
-        path = base.joinpath(*parts)
-        if parts and self._is_file(path.with_name(path.name + ".py")):
-            return path.with_name(path.name + ".py")
-        package = path / "__init__.py"
+        path = _under(base, *parts)
+        package = _under(path, "__init__.py")
+        if parts and self._is_file(f"{path}.py"):
+            return Path(f"{path}.py")
         if self._is_file(package):
-            return package
-        return path if parts and self._is_folder(path) else None
+            return Path(package)
+        return Path(path) if parts and self._is_folder(path) else None
 
     def _is_only_a_folder(self, path: Path) -> bool:
         """Whether Python takes what is installed for it: a folder without an `__init__.py` is the last thing it looks for."""
-        return not self._is_file(path / "__init__.py") and not self._is_file(path.with_name(path.name + ".py"))
+        return not self._is_file(_under(path, "__init__.py")) and not self._is_file(f"{path}.py")
 
-    def _is_file(self, path: Path) -> bool:
-        if path not in self._files:
-            self._files[path] = path.is_file() and self._project.root in path.parents
-        if not self._files[path]:
-            self._looking.add(path)
-        return self._files[path]
+    def _is_file(self, name: str) -> bool:
+        there = self._files.get(name)
+        if there is None:
+            path = Path(name)
+            there = path.is_file() and self._project.root in path.parents
+            self._files[name] = there
+        if not there:
+            self._looking.add(name)
+        return there
 
-    def _is_folder(self, path: Path) -> bool:
-        if path not in self._files:
-            self._files[path] = (
-                path.is_dir() and self._project.root in path.parents and next(path.glob("*.py"), None) is not None
-            )
-        return self._files[path]
+    def _is_folder(self, name: str) -> bool:
+        there = self._files.get(name)
+        if there is None:
+            path = Path(name)
+            there = path.is_dir() and self._project.root in path.parents and next(path.glob("*.py"), None) is not None
+            self._files[name] = there
+        return there
+
+
+def _under(base: Path | str, *parts: str) -> str:
+    """A path as text: thousands of places are looked at, and few are there."""
+    return os.path.join(base, *parts)  # noqa: PTH118 - a `Path` is slow to make and to compare

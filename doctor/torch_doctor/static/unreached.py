@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.unit import Unit
 
 _LAST = frozenset(name.rpartition(".")[2] for name in training.LOADS)
+_NAMED = re.compile(rf"\b(?:{'|'.join(sorted(_LAST))})\b")
 
 
 def reads(unit: Unit) -> list[p.Call]:
@@ -26,7 +28,7 @@ def reads(unit: Unit) -> list[p.Call]:
     Not where a test of a version decides: the other way is for the torch that is safe. Nor in a file that reads from memory.
     """
     text = unit.source.text
-    if not any(name in text for name in _LAST) or "torch" not in text or "BytesIO" in text:
+    if "torch" not in text or "BytesIO" in text or not _NAMED.search(text):
         return []
     names, by_version, calls = set(_LAST), set[p.Node](), list[p.Call]()
     for node in walk(unit.program.body):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.program.node import Node
@@ -18,19 +17,34 @@ def walk(*roots: object) -> Iterator[Node]:
     while waiting:
         thing = waiting.pop()
         if isinstance(thing, (tuple, list)):
-            waiting.extend(thing)
+            waiting += thing
             continue
-        if isinstance(thing, Node):
+        slots = _SLOTS[thing.__class__]
+        if slots:
+            if isinstance(thing, Node):
+                yield thing
+            for slot in slots:
+                part = getattr(thing, slot, None)
+                if part is not None and part != ():
+                    waiting.append(part)
+        elif isinstance(thing, Node):
             yield thing
-        waiting.extend([getattr(thing, slot, None) for slot in _slots(type(thing))])  # type: ignore[arg-type]  # a class is hashable
 
 
-@cache
-def _slots(cls: type) -> tuple[str, ...]:
+class _Slots(dict[type, tuple[str, ...]]):
     """The attributes of a class of the program in which nodes may lie; none of any other class."""
-    if not cls.__module__.startswith(_HERE):
-        return ()
-    return tuple(slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ()) if slot not in _NO_NODES)
+
+    def __missing__(self, cls: type) -> tuple[str, ...]:
+        slots: tuple[str, ...] = ()
+        if cls.__module__.startswith(_HERE):
+            slots = tuple(
+                slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ()) if slot not in _NO_NODES
+            )
+        self[cls] = slots
+        return slots
+
+
+_SLOTS = _Slots()
 
 
 def asks_version(test: Node) -> bool:

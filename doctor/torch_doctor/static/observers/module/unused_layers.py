@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -148,7 +149,7 @@ def _methods(cls: ClassValue) -> Iterator[p.Function]:
             yield from (item.function for item in each.node.body if isinstance(item, p.Define))
 
 
-def _is_named(run: Run, cls: ClassValue, name: str, imported: set[str]) -> bool:
+def _is_named(run: Run, cls: ClassValue, name: str, imported: frozenset[str]) -> bool:
     """Whether anything in the project but the class's own methods takes the attribute, or may."""
     text = cls.unit.source.text
     if re.search(rf"['\"]{re.escape(name)}[.'\"]|[\])]\s*\.{re.escape(name)}\b", text):
@@ -171,20 +172,20 @@ def _by_heirs(cls: ClassValue, name: str) -> bool:
     return any(name in function.uses.get("self", ()) for function in methods)
 
 
-def _read(function: p.Function, names: AbstractSet[str], imported: set[str]) -> set[str]:
+def _read(function: p.Function, names: AbstractSet[str], imported: frozenset[str]) -> set[str]:
     """Which attributes of these names a function reads, of anything but what is imported."""
     if not any(names & used for used in function.uses.values()):
         return set()
+    return {name for name, root in _reads(function) if name in names and root not in imported}
+
+
+@lru_cache(maxsize=256)
+def _reads(function: p.Function) -> frozenset[tuple[str, str]]:
+    """The attributes that a function reads, each with the name that its chain begins with."""
     nodes = list(walk(function.body))
     stored = {id(target) for node in nodes if isinstance(node, p.Assign) for target in _flat(node.targets)}
-    return {
-        node.name
-        for node in nodes
-        if isinstance(node, p.Attribute)
-        and node.name in names
-        and id(node) not in stored
-        and _root(node) not in imported
-    }
+    attributes = (node for node in nodes if isinstance(node, p.Attribute) and id(node) not in stored)
+    return frozenset((node.name, _root(node)) for node in attributes)
 
 
 def _root(node: p.Expr) -> str:
@@ -201,14 +202,17 @@ def _flat(targets: Iterable[p.Expr]) -> Iterator[p.Expr]:
             yield from _flat(target.items)
 
 
-def _imported(text: str) -> set[str]:
+@lru_cache(maxsize=256)
+def _imported(text: str) -> frozenset[str]:
     """The names that a file's imports bind."""
     parts = [part for names in _IMPORT.findall(text) for part in names.split(",") if part.strip()]
-    return {part.split()[-1].split(".")[0] for part in parts}
+    return frozenset(part.split()[-1].split(".")[0] for part in parts)
 
 
-def _in_text(text: str, name: str, imported: set[str], *, heirs: bool) -> bool:
+def _in_text(text: str, name: str, imported: frozenset[str], *, heirs: bool) -> bool:
     """Whether a text takes the attribute of something that is not imported; of `self` only where `heirs` are in it."""
+    if f".{name}" not in text:
+        return False
     for match in re.finditer(rf"([\w.]*)\.{re.escape(name)}\b", text):
         chain = match[1]
         if (heirs or chain != "self") and chain.split(".")[0] not in imported:

@@ -38,7 +38,7 @@ JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "
 def _assign(run: Run, node: p.Assign) -> bool:
     before = len(run.trace.events)
     value = run.evaluate(node.value)
-    if run.of(loading.Reports).reports:
+    if isinstance(value, Plain):
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
         opaque_calls.dropped(run, before, node.value)

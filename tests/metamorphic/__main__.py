@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections import Counter, defaultdict
+from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING
 from tests.marks import fixtures, name_of
 from tests.metamorphic.checking import check
 from tests.metamorphic.known import lines_of, read_known, sample, write_known
+from tests.metamorphic.table import table
 from tests.metamorphic.transformation import Kind, transformations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from tests.metamorphic.checking import Outcome
     from tests.metamorphic.known import Pair
-    from tests.metamorphic.transformation import Transformation
-
-Results = dict["Pair", "Outcome"]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return compare_with_known(results, update=options.update)
 
 
-def run(wanted: Sequence[tuple[str, list[str]]], processes: int) -> Results:
+def run(wanted: Sequence[tuple[str, list[str]]], processes: int) -> dict[Pair, Outcome]:
     """Check fixtures under transformations, several fixtures at once."""
     if processes == 1:
         return dict(chain.from_iterable(checked(*each) for each in wanted))
@@ -71,7 +69,7 @@ def checked(name: str, wanted: Sequence[str]) -> list[tuple[Pair, Outcome]]:
     return [((name, transformation.name), check(name, transformation)) for transformation in chosen]
 
 
-def print_details(results: Results, *, source: bool) -> None:
+def print_details(results: dict[Pair, Outcome], *, source: bool) -> None:
     for (fixture, name), outcome in results.items():
         for broken in outcome.breaks:
             print(f"=== {fixture} {name}", broken, sep="\n")
@@ -79,33 +77,7 @@ def print_details(results: Results, *, source: bool) -> None:
                 print(f"--- {path}", broken.rewritten.code(path), sep="\n")
 
 
-def table(results: Results, chosen: Sequence[Transformation]) -> Iterable[str]:
-    """Rules by transformations: how many fixtures break the promise, of how many to which it applies."""
-    applied: Counter[Pair] = Counter()
-    broken: Counter[Pair] = Counter()
-    for (fixture, name), outcome in results.items():
-        rule = fixture.partition("/")[0]
-        applied[rule, name] += outcome.applies
-        broken[rule, name] += not outcome.holds
-    rules = sorted({rule for rule, _ in applied})
-    width = max(len(transformation.name) for transformation in chosen)
-    for transformation in chosen:
-        name = transformation.name
-        cells = [f"{rule} {broken[rule, name]}/{applied[rule, name]}" for rule in rules if broken[rule, name]]
-        yield f"{name:{width}}  {_share(broken, applied, [(rule, name) for rule in rules])}  {', '.join(cells)}"
-    yield ""
-    for kind in Kind:
-        pairs = [(rule, one.name) for rule in rules for one in chosen if one.kind is kind]
-        yield f"{kind.value:{width}}  {_share(broken, applied, pairs)}"
-
-
-def _share(broken: Counter[Pair], applied: Counter[Pair], pairs: Iterable[Pair]) -> str:
-    pairs = list(pairs)
-    count, of = sum(broken[pair] for pair in pairs), sum(applied[pair] for pair in pairs)
-    return f"{of - count:5} of {of:5} hold" + (f" ({100 * (of - count) / of:5.1f} %)" if of else " " * 10)
-
-
-def compare_with_known(results: Results, *, update: bool) -> int:
+def compare_with_known(results: dict[Pair, Outcome], *, update: bool) -> int:
     """Print what is not as the list says; 1 if there is anything."""
     known = read_known()
     broken = {pair for pair, outcome in results.items() if not outcome.holds}

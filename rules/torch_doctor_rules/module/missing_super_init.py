@@ -123,7 +123,7 @@ class MissingSuperInit(Rule):
             trail.append(Step(built.early_member, "the first layer or parameter is assigned here"))
         return self.finding(
             init,
-            message(text, name=built.class_name, method=built.misspelt),
+            message(text, name=built.init_class or built.class_name, method=built.misspelt),
             help="name it `__init__`" if built.misspelt else "call `super().__init__()` first",
             trail=trail,
         )

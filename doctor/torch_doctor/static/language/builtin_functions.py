@@ -63,6 +63,12 @@ def is_instance(run: Run, _: str, call: Call) -> Value | None:
     return narrowing.asked(run, call.args[0], call.args[1], call.node)
 
 
+@library("torch.is_tensor")
+def is_tensor(run: Run, _: str, call: Call) -> Value | None:
+    """`torch.is_tensor(value)`, which is `isinstance(value, torch.Tensor)`."""
+    return narrowing.asked(run, call.args[0], Lib("torch.Tensor"), call.node) if call.args else None
+
+
 @library("builtins.getattr", "builtins.hasattr")
 def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     """`getattr(thing, name)` and `hasattr(thing, name)`."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.training import autocasting, escaping, roles
+from torch_doctor.static.training import autocasting, escaping, module_classes, roles
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
@@ -159,10 +159,16 @@ def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Va
     frame.on_yield = on_yield
     if function.owner is not None and call.args and function.style != "static":
         frame.self = call.args[0]
-    if function.node.name == "__init__" and isinstance(frame.self, Module):
+    if function.node.name == "__init__" and isinstance(frame.self, Module) and _may_be_mistaken(frame.self, function):
         run.heap.set(frame.self.facts, Fact.CONSTRUCTOR, function)
     _bind_parameters(run, frame, function, call)
     return frame
+
+
+def _may_be_mistaken(module: Module, constructor: FunctionValue) -> bool:
+    """Whether a constructor has to see to the base's: that of a class which is no module itself only where no other does."""
+    owner = constructor.owner
+    return module.fact(Fact.CONSTRUCTOR) is None or (owner is not None and module_classes.is_surely_module(owner))
 
 
 def _may_initialise(run: Run) -> None:

@@ -58,6 +58,10 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
     modes.lost_sight(run, whole)
+    for module in run.building:
+        opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()
+        if module.id in held(values) or (opaque and module.id in whole):
+            run.heap.set(module.facts, Fact.INITIALISED, value=True)  # its base's constructor ran there, perhaps
     if optimizers or modules or forwards or retained or scalers or reached_loaders:
         run.emit(
             Escaped,

@@ -90,10 +90,10 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
     early: tuple[Site, FunctionValue] | None = module.fact(Fact.EARLY)
     initialised: Tri = module.fact(Fact.INITIALISED)
     mistaken: FunctionValue | None = None
-    if early is not None:
-        mistaken = early[1]
-    elif initialised is False:
+    if initialised is False:
         mistaken = module.fact(Fact.CONSTRUCTOR)
+    if early is not None and mistaken is None:
+        mistaken = early[1]
     misspelt = misspelt_constructor(run, cls) if mistaken is None else None
     mistaken = mistaken or misspelt
     run.emit(
@@ -108,6 +108,7 @@ def _report_built(run: Run, module: Module, cls: ClassValue, node: p.Node) -> No
         recurrent=any(part.layer in layers.RECURRENT for part in inside.parts),
         base_initialised=initialised,
         early_member=None if early is None else early[0],
+        init_class="" if mistaken is None or mistaken is misspelt or mistaken.owner is None else mistaken.owner.name,
         misspelt="" if misspelt is None else misspelt.node.name,
     )
     mode_methods.mode_methods(run, cls, node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.tables import layers
 from torch_doctor.static.training import modes, module_parts
 from torch_doctor.static.values import (
     Content,
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
 
 def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: p.Node) -> None:
     """Assign an attribute of a module: what is a module, parameter or list of these becomes part of it."""
+    before = module.fields.get(name)
     run.heap.set(module.fields, name, new)
+    if isinstance(new, Module) and module.layer in layers.CONTAINERS and name != "__dict__":
+        _set_in_list(run, module, before, new)
     if name == "__dict__":
         run.heap.set(module.facts, Fact.INITIALISED, value=True)  # it takes the state of another module
     site = run.site(node)
@@ -43,6 +47,16 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
     if isinstance(new, (Sequence, Mapping)):
         held = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
         run.heap.set(module.facts, Fact.HELD, held)
+
+
+def _set_in_list(run: Run, module: Module, before: object, new: Module) -> None:
+    """An attribute of a list of modules is an element of it: it takes the place of what had its name, or is the last one."""
+    content = module_parts.listed(module) or Content()
+    if len(content.items) >= module_parts.PARTS:
+        return
+    items = tuple(new if item is before else item for item in content.items)
+    added = items if new in items else (*items, new)
+    run.heap.set(module.facts, Fact.LISTED, Content(added, content.rest))
 
 
 def _wraps_one(node: p.Node) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from torch_doctor.static.flow import blend
-from torch_doctor.static.language import narrowing
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import functions, placing, torch_functions
 from torch_doctor.static.training import (
@@ -50,8 +49,6 @@ def function(run: Run, name: str, call: Call) -> Value:
         return run.own(Sequence(PACKED, Content((result, Plain(), Plain(), Plain())), run.site(call.node)))
     if name in placing.ANSWERS_ON_THE_CPU and isinstance(result, Stream):
         return run.own(Sequence("tuple", Content((result.item, Tensor(origin=FRESH))), run.site(call.node)))
-    if name == "torch.is_tensor" and call.args:
-        narrowing.to_tensor(run, call.args[0], result, call.node)
     return result
 
 

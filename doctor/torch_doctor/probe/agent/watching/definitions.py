@@ -36,6 +36,21 @@ def init_site(cls: type, recorder: Recorder) -> int | None:
     return None
 
 
+def broken_init(cls: type, recorder: Recorder) -> tuple[int | None, str]:
+    """The place and class of the constructor that should have called the one of its base, of a module that has no registries.
+
+    That is the first, from the heir to its bases, that calls no `__init__` at all; else the last one.
+    """
+    found: type | None = None
+    for each in cls.__mro__:
+        code = getattr(vars(each).get("__init__"), "__code__", None)
+        if code is not None and recorder.sites.is_users(code.co_filename):
+            found = each
+            if "__init__" not in code.co_names:
+                break
+    return (None, "") if found is None else (init_site(found, recorder), found.__name__)
+
+
 def misspelt_init(cls: type, recorder: Recorder) -> tuple[str, int | None]:
     """The name and place of the method that a project's class means as its `__init__`, where that is misspelt.
 

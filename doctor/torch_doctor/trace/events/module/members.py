@@ -20,7 +20,7 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     it behaves differently in training (dropout, batch norm). `parameters`: it owns parameters that can be trained.
     `base_initialised`: `nn.Module.__init__` ran; `early_member` is the first submodule or parameter that was assigned
     before it did. `misspelt` is the name of the method that was meant as `__init__` and that nobody calls; `init_site` is then
-    its `def`, and that of the class that makes the mistake when the class is inherited. `recurrent`: a layer in it goes
+    its `def`, and `init_class` has it: the class that makes the mistake, where another inherits it. `recurrent`: a layer in it goes
     through a sequence step by step (RNN, LSTM, GRU).
     """
 
@@ -34,6 +34,7 @@ class ModuleBuilt(Event, frozen=True, kw_only=True):
     base_initialised: Tri = True
     early_member: Site | None = None
     misspelt: str = ""
+    init_class: str = ""
 
     def introduce(self, names: Names) -> None:
         names.built(self.module, self.class_name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from ..definitions import class_site, init_site, misspelt_init
+from ..definitions import broken_init, class_site, init_site, misspelt_init
 from ..naming import class_name
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ class Watcher:
             called_later = file is not None and _calls_base(
                 file.text, code.co_firstlineno, places[id(constructors[-1])]
             )
+        initialiser, owner = (initialiser, "") if called_later else broken_init(type(module), recorder)
         misspelt, meant = misspelt_init(type(module), recorder)
         site = here.site
         if outside:
@@ -79,6 +80,7 @@ class Watcher:
             class_name=class_name(type(module), recorder),
             class_site=class_site(type(module), recorder),
             init_site=meant if misspelt else initialiser,
+            init_class="" if misspelt else owner,
             misspelt=misspelt,
             base_initialised=called_later,
             early_member=early,

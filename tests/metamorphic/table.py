@@ -22,7 +22,7 @@ def table(results: Mapping[Pair, Outcome], chosen: Sequence[Transformation]) -> 
     """
     count = _Count(results)
     rules = sorted({rule for rule, _ in count.applied})
-    width = max(len(one.name) for one in chosen).rstrip()
+    width = max(len(one.name) for one in chosen)
     for number, one in enumerate(chosen, start=1):
         codes = ", ".join(f"{code} {times}" for code, times in count.codes[one.name].most_common())
         yield f"{number:3} {one.name:{width}} {count.share((rule, one.name) for rule in rules)}  {codes}".rstrip()

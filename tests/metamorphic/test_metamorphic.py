@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.marks import FIXTURES, fixtures, name_of
+from tests.metamorphic.__main__ import main
 from tests.metamorphic.checking import check
 from tests.metamorphic.known import read_known, sample
 from tests.metamorphic.project import NotRewritableError, Origin, read
@@ -80,6 +81,14 @@ def test_an_unchanged_fixture_is_written_as_it_was() -> None:
             continue
         for path, module in project.modules.items():
             assert project.code(path).encode(module.encoding) == (FIXTURES / name).parent.joinpath(path).read_bytes()
+
+
+def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["TDR101/bad_module_level.py", "-t", "into-main", "-t", "added-decorator", "-n", "1"])
+    out = capsys.readouterr().out
+    assert "1 added-decorator     0 of     0 hold" in out
+    assert "2 into-main           1 of     1 hold (100.0 %)" in out
+    assert "\nTDR101        .\n" in out
 
 
 def test_an_origin_is_written_as_a_mark() -> None:

@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 def uses(trace: Trace) -> Iterator[OutdatedUsed]:
     """The uses that are meant for every version of torch, whose successor every torch that the project allows has."""
-    allowed = trace.torch()
     for used in trace.of(OutdatedUsed):
         kinds = ((trace.branches[branch].kind, arm) for branch, arm in used.guards)
         if any(kind is BranchKind.VERSION or (kind is BranchKind.RAISED and arm) for kind, arm in kinds):
             continue
+        allowed = trace.torch()  # only here: the files that pin versions are read for it
         if allowed == ANY or used.since <= allowed.oldest:
             yield used
 

@@ -55,14 +55,15 @@ class UnusedLayers(Observer):
         held: dict[str, tuple[Site, Module]] = module.fact(Fact.ASSIGNED)
         if not isinstance(module, Module) or not held or cls is None or not _only_forward(cls):
             return
-        if any(_hands_self_over(run, function, cls.unit) for function in _methods(cls)):
-            return
         layers_held = {
             name: at for name, at in held.items() if module.fields.get(name) is at[1] and _is_layer(run, at[1])
         }
         imported = _imported(cls.unit.source.text)
         read = {name for function in _methods(cls) for name in _read(function, layers_held.keys(), imported)}
-        nameless = [name for name in layers_held if name not in read and not _is_named(run, cls, name, imported)]
+        unread = [name for name in layers_held if name not in read]
+        if not unread or any(_hands_self_over(run, function, cls.unit) for function in _methods(cls)):
+            return
+        nameless = [name for name in unread if not _is_named(run, cls, name, imported)]
         if len(nameless) == len(layers_held):
             return  # a sketch, or a holder of layers that somebody else runs
         for name in nameless:

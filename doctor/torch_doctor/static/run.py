@@ -132,7 +132,8 @@ class Run(Positioned, Knowing):
 
     def attribute(self, value: Value, name: str, node: p.Node) -> Value:
         """Take an attribute."""
-        value = self.resolve(value)
+        if isinstance(value, Either):
+            value = self.resolve(value)
         for observe in self.observers.read:
             observe(self, value, name, node)
         handler = dispatch.ATTRIBUTES.get(value.__class__, dispatch.ATTRIBUTES[Value])
@@ -141,10 +142,11 @@ class Run(Positioned, Knowing):
 
     def call(self, func: Value, call: Call) -> Value:
         """Call a value."""
-        func = self.resolve(func)
+        if isinstance(func, Either):
+            func = self.resolve(func)
         for observe in self.observers.invoked:
             observe(self, func, call)
-        func = self.resolve(dispatch.VERBS["meant"](self, func, call))
+        func = dispatch.VERBS["meant"](self, func, call)
         result: Value = dispatch.CALLS.get(func.__class__, dispatch.CALLS[Value])(self, func, call)
         return result
 

@@ -70,7 +70,9 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     call = _call(run, node)
     for observe in run.observers.calling:
         observe(run, func, call)
-    result = run.resolve(run.call(func, call))
+    result = run.call(func, call)
+    if isinstance(result, Either):
+        result = run.resolve(result)
     for observe in run.observers.called:
         observe(run, func, call, result)
     return result
@@ -87,7 +89,8 @@ def _call(run: Run, node: p.Call) -> Call:
             else:
                 args.append(Spread(content))
         else:
-            args.append(run.resolve(run.evaluate(argument)))
+            value = run.evaluate(argument)
+            args.append(run.resolve(value) if isinstance(value, Either) else value)
     keywords: Keywords = {}
     for name, expression in node.keywords:
         value = run.resolve(run.evaluate(expression))

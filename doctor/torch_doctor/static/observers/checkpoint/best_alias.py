@@ -21,7 +21,7 @@ class BestAliases(Observer):
 
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """A module gets another name, where the branch around notes a record."""
-        if not (run.loop_depth and isinstance(value, Module) and isinstance(node.value, (p.Name, p.Attribute))):
+        if not (isinstance(value, Module) and run.loop_depth and isinstance(node.value, (p.Name, p.Attribute))):
             return
         if len(node.targets) == 1 and not run.modules_called and _notes_a_record(run):
             run.emit(StateTaken, node, module=value.id, name=run.text(node.value), alias=run.text(node.targets[0]))

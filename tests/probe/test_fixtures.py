@@ -96,9 +96,11 @@ ENDS_EARLY = {
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
     "TDR302/ok_base_of_a_library.py": "No module named 'sklearn'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
+    "TDR310/ok_helper_of_a_model_zoo.py": "No module named 'timm'",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
     "TDR706/ok_own_transforms_in_compose.py": "No module named 'torchvision'",
+    "TDR706/ok_project_transform_of_library_dataset.py": "No module named 'torchvision'",
     "TDR706/ok_vision.py": "No module named 'torchvision'",
     "TDR707/ok_each_sample_alone.py": "No module named 'sklearn'",
     "TDR707/ok_fitted_on_training_rows.py": "No module named 'sklearn'",

@@ -75,7 +75,8 @@ class MissingEvalMode(Rule):
 
     ## When it stays silent
     For models without dropout or batch norm, in a mode that is not known, for Monte-Carlo dropout and recalibration
-    (nobody takes the output), for smoke forwards on random input, and for passes that may go backward.
+    (nobody takes the output), for smoke forwards on random input, for passes that may go backward, and
+    in tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval

@@ -72,7 +72,7 @@ class MissingNoGrad(Rule):
 
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
-    goes into a training loss (teachers) or is dropped, when the model is frozen, and for smoke forwards.
+    goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards and in tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html

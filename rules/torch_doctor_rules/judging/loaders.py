@@ -22,6 +22,7 @@ from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.testing import in_a_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +117,12 @@ class Loaders:
             update.backward for update in self.trace.view(EvaluationUpdates).found()
         }  # TDR112: it was to evaluate
         for backward in self.trace.of(Backward):
-            if fills(backward) and backward not in mistaken and self._steps_beside(backward):
+            if (
+                fills(backward)
+                and backward not in mistaken
+                and self._steps_beside(backward)
+                and not in_a_test(backward)
+            ):
                 for loader in self._behind(backward):
                     found.setdefault(loader, []).append(backward)
         return found
@@ -153,6 +159,7 @@ class Loaders:
             and not self.passes.goes_backward(forward)
             and self.passes.training_of(forward)
             and not self.passes.beside(forward)
+            and not in_a_test(forward)
         ]
         for forward in (*self.passes.evaluations(), *surely):
             loader = forward.inputs.loader

@@ -23,6 +23,7 @@ from torch_doctor.trace import (
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.testing import in_a_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,6 +60,7 @@ class Passes:
                 and not self._feeds_unseen_loss(forward)
                 and not self._is_unresolved(forward)
                 and not self._cut_off(forward)
+                and not in_a_test(forward)
             ):
                 yield forward
 

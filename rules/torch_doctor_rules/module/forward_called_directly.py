@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import ForwardByName, ModuleBuilt, ScopeKind, Trace, claims
+from torch_doctor.trace import ForwardByName, ModuleBuilt, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class ForwardCalledDirectly(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first such call of each model in each file."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
-        running = (event for event in trace.of(ForwardByName) if not event.within and not _in_a_test(event))
+        running = (event for event in trace.of(ForwardByName) if not event.within and not in_a_test(event))
         first: dict[tuple[str, int], ForwardByName] = {}
         for event in sorted(running, key=lambda event: (event.site.cell or 0, event.site.row, event.site.column)):
             first.setdefault((event.site.path, event.module), event)
@@ -112,10 +113,3 @@ class ForwardCalledDirectly(Rule):
             return
         if often := counted(trace, finding.site, SO_MEANT):
             yield fact(f"called {count(often, 'time')}, where calling it is no other way", often, "calls")
-
-
-def _in_a_test(event: ForwardByName) -> bool:
-    """Whether a test calls it, as pytest and unittest name tests: there, `forward` itself is what is tested."""
-    file = event.site.path.replace("\\", "/").rpartition("/")[2]
-    is_test_file = file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py"
-    return is_test_file and any(scope.kind is ScopeKind.CALL for scope in event.scope.chain())

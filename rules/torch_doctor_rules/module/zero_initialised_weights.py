@@ -9,6 +9,7 @@ from torch_doctor.trace import ConstantWeights, ModuleBuilt, Owned, Stepped, Tra
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class ZeroInitialisedWeights(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every layer with constant weights whose units stay identical."""
-        wrong = [event for event in trace.of(ConstantWeights) if event.identical]
+        wrong = [event for event in trace.of(ConstantWeights) if event.identical and not in_a_test(event)]
         for event in first_per_site(event for event in wrong if _is_trained(trace, event)):
             value = "the same number" if event.value is None else f"{event.value:g}"
             trail = [] if event.built_at is None else [Step(event.built_at, "a hidden layer, followed by another such")]

@@ -8,6 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, GaveUp, Owned, RunAsScript, Seeded, Stepped
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.testing import is_test_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +57,7 @@ class NoSeed(Rule):
 
     ## When it stays silent
     Where anything is seeded at all, also by a function of another library, where a framework owns the loop, and for
-    functions that nobody in sight calls.
+    functions that nobody in sight calls, and in tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/randomness.html
@@ -75,6 +76,7 @@ class NoSeed(Rule):
         if (
             loop is None
             or trace.begins_outside
+            or any(is_test_file(event.site) for event in trace.of(RunAsScript))
             or any(isinstance(event, (Seeded, Owned, GaveUp)) for event in trace.events)
         ):
             return

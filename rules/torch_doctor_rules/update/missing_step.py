@@ -9,6 +9,7 @@ from torch_doctor.trace import Backward, Clipped, GradientsRead, OptimizerBuilt,
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class MissingStep(Rule):
     ## When it stays silent
     When the optimizer is built, or may be stepped, out of sight; when another optimizer or an update by hand moves the
     same parameters; outside loops; where the script reads the gradients, of parameters or of inputs, to compare them, to
-    print them or to draw a saliency map.
+    print them or to draw a saliency map; in tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -94,6 +95,7 @@ class MissingStep(Rule):
                     and trace.together(backward, optimizer)
                     and not _may_ever_move(gradients, optimizer, waiting)
                     and not _are_read(gradients, backward, waiting)
+                    and not in_a_test(backward)
                 ):
                     yield self._report(optimizer, name, backward)
                     break

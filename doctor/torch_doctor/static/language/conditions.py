@@ -11,7 +11,7 @@ from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import narrowing
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import cross_device, cuts, places, plain_tensors, sums
+from torch_doctor.static.training import cross_device, cuts, drawing, places, plain_tensors, sums
 from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
@@ -219,6 +219,8 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
     first = _is_first(left) if isinstance(right, Const) and right.value in (0, 1) else None
     if first is not None and (op, right.value) in _FIRST_PASS:  # type: ignore[attr-defined]  # a constant, see above
         return Const(first is _FIRST_PASS[op, right.value]), negated  # type: ignore[attr-defined]
+    if (outcome := drawing.compared(run, op, left, right)) is not None:
+        return Const(outcome), negated
     if op in ("is", "==") and isinstance(right, Const) and right.value is None and _never_none(left):
         return Const(value=False), negated
     if op in ("is", "==") and isinstance(left, Lib) and isinstance(right, Lib):

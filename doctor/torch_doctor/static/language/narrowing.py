@@ -26,8 +26,10 @@ from torch_doctor.static.values import (
     compound,
     either,
     fresh_symbol,
+    held,
     symbol_of,
 )
+from torch_doctor.static.values.joining import MAX_OPTIONS
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -70,6 +72,8 @@ def to_tensor(run: Run, value: Value, outcome: Value, node: p.Node) -> None:
         yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
         options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
         tensors = tuple((facts | yes, option) for facts, option in options)
+        if len(tensors) >= MAX_OPTIONS:  # the number must stay apart
+            tensors = ((yes, Unknown(value.flow, held((value,)))),)
         run.heap.set(holder.fields, argument.id, either((*tensors, (no, Plain()))))
 
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from torch_doctor.static.libraries.library import UNSURE, Library, LibraryModel, Package, members
 
+_HELPERS = frozenset(("layers", "features", "helpers", "hub", "registry"))
+"""Modules of `timm.models` whose functions build no model; so do those whose names begin with `_`."""
+_ASKING = ("is_", "list_", "load_", "get_", "register_", "checkpoint", "named_", "model_", "group_")
+
 
 def _built(rest: str) -> LibraryModel | None:
     owner, _, last = rest.rpartition(".")
-    return UNSURE if owner.startswith("models") and last.islower() else None
+    package, *inner = owner.split(".")
+    if package != "models" or any(part in _HELPERS or part.startswith("_") for part in inner):
+        return None
+    return UNSURE if last.islower() and not last.startswith(_ASKING) else None
 
 
 LIBRARY = Library(

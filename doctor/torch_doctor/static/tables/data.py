@@ -86,6 +86,20 @@ _DRAWING = (
 _NO_DRAW = ("random.seed", "random.Random", *libraries.every(lambda library: library.no_drawing))
 
 
+BETWEEN = frozenset(("uniform", "randint", "triangular"))
+"""Functions that draw between two bounds."""
+
+AROUND = frozenset(("gauss", "normal", "normalvariate"))
+"""Functions that draw around a number, as far as the second argument says."""
+
+CHANCES = frozenset(
+    words(
+        "random.random random.uniform numpy.random.random numpy.random.random_sample numpy.random.rand numpy.random.uniform"
+    )
+)
+"""Functions that draw a number between 0 and 1, unless their arguments ask for something else."""
+
+
 @functools.lru_cache(maxsize=4096)
 def draws(name: str) -> bool:
     """Whether calling this function of a library draws random numbers."""

@@ -36,7 +36,7 @@ def augments(run: Run, value: Tool | Instance) -> Trail:
     applied = list(_applied(run, value)) if isinstance(value, Instance) else _given(value)
     found: dict[int, tuple[object, str]] = {}
     for transform in applied:
-        seen = isinstance(run.resolve(transform), Instance)  # it was called, and drew random numbers
+        seen = isinstance(value, Instance) and isinstance(run.resolve(transform), Instance)  # it was called, and drew
         for thing, name in _random_in(run, transform, seen=seen):
             if thing.born is not None:
                 found.setdefault(thing.id, (thing.born, name))
@@ -102,10 +102,14 @@ def _draws(run: Run, value: Instance) -> bool:
         return False
     before = run.of(drawing.Drawing).calls
     with run.aside(STEPS):
+        applied: tuple[int, list[Value]] = (run.fork_depth, [])
         try:
-            invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
+            with run.of(Applied).override(transforms=applied):
+                invocation.enter(run, found[0], Call((value, Unknown()), {}, found[0].node))
         except OutOfBudget:
             return False
-        drew = run.of(drawing.Drawing).calls > before
+        drew = run.of(drawing.Drawing).calls > before or any(
+            any(_random_in(run, each, seen=True)) for each in applied[1]
+        )
     run.of(drawing.Drawing).calls = before
     return drew

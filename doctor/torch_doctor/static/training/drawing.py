@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data
-from torch_doctor.static.values import Call, Fact, Instance, Plain, fresh_symbol, latest
-from torch_doctor.trace import Reordered
+from torch_doctor.static.values import Call, Fact, Instance, Plain, Tensor, Value, constant, fresh_symbol, latest
+from torch_doctor.trace import Kind, Reordered
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -19,7 +19,7 @@ class Drawing(Knowledge):
     """How often random numbers were drawn."""
 
     def __init__(self) -> None:
-        self.calls = 0  # calls that draw random numbers
+        self.calls = 0  # calls that draw random numbers which may matter
         self.reorders = 0  # and those that draw many, or reorder
 
 
@@ -34,15 +34,66 @@ def generator(run: Run, _: str, call: Call) -> Plain:
     return Plain((GENERATOR, run.site(call.node), latest(), fresh_symbol(), run.text(call.node)))
 
 
+DRAWN = "drawn"
+"""Begins the symbol of a random number between 0 and 1."""
+
+
 @library_family(data.draws, stage=Stage.NOTE)
 def drawn(run: Run, name: str, call: Call) -> None:
     """Note that a library's function draws random numbers, and whether it puts something in random order."""
+    if _always_one(name.rpartition(".")[2], call):
+        return
     drawing = run.of(Drawing)
     drawing.calls += 1
     if not name.startswith("random."):  # which gives one number at a time, and no rows
         drawing.reorders += 1
     if name in data.REORDERING:
         reordered(run, call.node)
+
+
+def _always_one(name: str, call: Call) -> bool:
+    """Whether what is drawn is one number each time, by its bounds or its spread."""
+    first, second = (constant(call.args[i]) if len(call.args) > i else None for i in (0, 1))
+    if name in data.BETWEEN:
+        return first is not None and first == second
+    return name in data.AROUND and second is not None and second == 0
+
+
+@library_family(data.CHANCES)
+def chance(_: Run, __: str, call: Call) -> Plain | None:
+    """A number between 0 and 1; None where it is an array of them."""
+    bounds = [constant(value) for value in call.args]
+    return Plain((DRAWN, fresh_symbol())) if bounds in ([], [0, 1]) and not call.keywords else None
+
+
+def compared(run: Run, op: str, left: Value, right: Value) -> bool | None:
+    """The outcome of a comparison of a random number between 0 and 1 with what none of them reaches; else None.
+
+    Such a number has been drawn for nothing.
+    """
+    if op not in _SMALLER:
+        return None
+    limit, smaller = constant(right), _SMALLER[op]
+    if _between_0_and_1(right):
+        left, limit, smaller = right, constant(left), not smaller
+    if not _between_0_and_1(left) or not isinstance(limit, (int, float)) or 0 < limit < 1:
+        return None
+    run.of(Drawing).calls -= 1
+    return smaller is (limit >= 1)
+
+
+_SMALLER = {"<": True, "<=": True, ">": False, ">=": False}
+
+
+def _between_0_and_1(value: Value) -> bool:
+    if isinstance(value, Plain):
+        return bool(value.symbol[0] == DRAWN)
+    return isinstance(value, Tensor) and value.kind is Kind.NOISE and value.origin.operation == "torch.rand"
+
+
+def read(value: Value | None) -> Plain | None:
+    """The number that is read from a tensor, where it is one between 0 and 1 that was drawn; else None."""
+    return Plain((DRAWN, fresh_symbol())) if value is not None and _between_0_and_1(value) else None
 
 
 def reordered(run: Run, node: p.Node) -> None:

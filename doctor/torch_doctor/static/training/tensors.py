@@ -16,6 +16,7 @@ from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.training import (
     cross_device,
     cuts,
+    drawing,
     fitting,
     plain_tensors,
     sums,
@@ -113,6 +114,8 @@ def method(run: Run, of: Value, name: str, known: functions.Function, call: Call
 def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     """A number, a size or an array that is read from tensors."""
     flow = sums.through(name, blend(value.flow for value in call.values), first)
+    if name == "item" and (number := drawing.read(first)) is not None:
+        return number
     read = cuts.cut(run, flow, first, name, call.node) if name in functions.READING else EMPTY
     return containers.size_of(call) if name == "size" else plain_from([], flow=read)
 

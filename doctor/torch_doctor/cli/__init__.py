@@ -66,7 +66,9 @@ def main() -> NoReturn:
     gc.set_threshold(
         1_000_000, 20, 100
     )  # syntax trees and events are many objects and no cycles: collecting finds nothing
-    sys.exit(run(sys.argv[1:]))
+    status = run(sys.argv[1:])
+    gc.freeze()  # the interpreter searches all objects for cycles before it ends
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -6,7 +6,9 @@ until the mark is mended.
 
 from __future__ import annotations
 
+import keyword
 import os
+import re
 import shutil
 import tempfile
 from collections import defaultdict
@@ -48,7 +50,12 @@ def scanned(fixture: Path) -> Report:
 @pytest.mark.parametrize("fixture", fixtures(), ids=name_of)
 def test_what_is_marked_is_reported_and_nothing_else(fixture: Path) -> None:
     report = scanned(fixture)
-    wrong = [*_marks_not_met(fixture, report), *_name_that_misleads(fixture), *_manners_missing(report)]
+    wrong = [
+        *_marks_not_met(fixture, report),
+        *_name_that_misleads(fixture),
+        *_manners_missing(report),
+        *_names_made_up(fixture, report),
+    ]
     found = [f"{finding.site} {finding.code} {finding.message}" for finding in report.findings]
     assert not wrong, "\n".join([*wrong, "", "found:", *found])
 
@@ -104,6 +111,35 @@ def _manners_missing(report: Report) -> Iterator[str]:
             source = report.sources.get(step.site.path)
             if source is None or source.row_of(step.site) not in source.row_range(step.site):
                 yield f"{told}: the trail leads to {step.site}, which is not there"
+
+
+IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
+WORDS = """
+torch nn functional optim amp cuda distributed backends cudnn torchvision transforms v2 np random copy Module F
+backward step zero_grad no_grad inference_mode autograd grad requires_grad requires_grad_ unscale_ clip_grad_norm_
+train eval training forward super __init__ item detach to cpu float long bool squeeze argmax mean sum clone
+NLLLoss CrossEntropyLoss BCEWithLogitsLoss logsigmoid log_softmax softmax sigmoid reduction batchmean dim
+ModuleList ModuleDict ParameterList ParameterDict Parameter register_buffer Dropout inplace
+state_dict load_state_dict deepcopy load save map_location weights_only set_epoch
+shuffle drop_last num_workers pin_memory non_blocking persistent_workers worker_init_fn
+default_rng initial_seed manual_seed from_numpy tensor ToDtype float32 scale bfloat16 GradScaler
+synchronize get_rank isfinite device schedule benchmark deterministic
+"""
+TORCH = frozenset(WORDS.split())
+"""What messages and remedies may name although the script does not: the API of torch, and modules of which it is part."""
+API = {"TDR807", "TDR813"}
+"""Rules that name successors, of which there is a table."""
+
+
+def _names_made_up(fixture: Path, report: Report) -> Iterator[str]:
+    """Names in backticks that are neither the script's nor torch's."""
+    files = [path for path in fixture.rglob("*") if path.is_file()] if fixture.is_dir() else [fixture]
+    known = TORCH.union(*(IDENTIFIER.findall(path.read_text(errors="replace")) for path in files))
+    for finding in report.findings:
+        for quoted in re.findall(r"`([^`]*)`", f"{finding.message} {finding.help}" * (finding.code not in API)):
+            words = {word for part in re.split(r"\w*…\w*", quoted) for word in IDENTIFIER.findall(part)}
+            if unknown := sorted(word for word in words - known if not keyword.iskeyword(word)):
+                yield f"{finding.site} {finding.code} names {', '.join(unknown)} in `{quoted}`, which the script does not"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from torch_doctor_rules.judging.wording import ROOM, message, owner
+import pytest
+
+from torch_doctor_rules.judging.wording import ROOM, message, named, number_of, owner, sentence
 
 
 def test_short_names_stay_as_they_are() -> None:
@@ -26,3 +28,24 @@ def test_the_owner_of_a_method() -> None:
     assert owner("loss.backward()", "backward", "loss") == "loss"
     assert owner("self.optimizer", "step", "optimizer") == "self.optimizer"
     assert owner("", "step", "optimizer") == "optimizer"
+
+
+def test_what_the_source_gives_no_name_stands_without_backticks() -> None:
+    text = "`{loss}.backward()` runs, and `{loss}` has a graph, as `{other}` does"
+    assert message(text, loss=owner("", "backward", "the loss"), other="kl") == (
+        "`backward()` of the loss runs, and the loss has a graph, as `kl` does"
+    )
+    assert sentence("call `{name}.step()`", name=named("opt", "the optimizer")) == "call `opt.step()`"
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("loss", "add the number: `loss.item()`"),
+        ("self.losses[0]", "add the number: `self.losses[0].item()`"),
+        ("loss * n", "add the number, which `.item()` gives"),
+        (named("", "a loss"), "add the number, which `.item()` gives"),
+    ],
+)
+def test_a_method_is_put_behind_a_name_and_behind_nothing_else(name: str, remedy: str) -> None:
+    assert number_of("add the number", name) == remedy

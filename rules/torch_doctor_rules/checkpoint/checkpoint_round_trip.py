@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import RoundTripped, Saved, Trace
 from torch_doctor_rules.judging.evidence import fact, short
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,7 +90,7 @@ class CheckpointRoundTrip(Rule):
                 text = "`{lost}` of `{name}` is not saved: what is loaded answers otherwise"
                 yield self.finding(
                     trip.site,
-                    message(text, lost=trip.lost[0], name=trip.name or "the model"),
+                    message(text, lost=trip.lost[0], name=named(trip.name, "the model")),
                     help=f'register it: `self.register_buffer("{trip.lost[0].rpartition(".")[2]}", …)`',
                 )
 

@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ class LoadResultMisused(Rule):
             text, advice = self._said(event)
             yield self.finding(
                 event.site,
-                message(text, name=event.name or "the model", path=event.path, example=event.example),
+                message(text, name=named(event.name, "the model"), path=event.path, example=event.example),
                 help=advice,
                 trail=[Step(event.fails_at, "the result is used here")] if event.fails_at is not None else (),
             )

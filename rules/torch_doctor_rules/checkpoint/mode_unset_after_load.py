@@ -12,7 +12,7 @@ from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,12 +101,12 @@ class ModeUnsetAfterLoad(Rule):
                 return
 
     def _report(self, load: Loaded, forward: Forward) -> Finding:
-        name = load.name or "the model"
+        name = named(load.name, "the model")
         text = "`{name}` is loaded and never put into evaluation mode: dropout and batch norm spoil its answers"
         return self.finding(
             load.site,
             message(text, name=name),
-            help=f"call `{name}.eval()` after the load",
+            help=sentence("call `{name}.eval()` after the load", name=name),
             trail=[Step(forward.site, "it answers in training mode here")],
         )
 

@@ -99,7 +99,7 @@ class DatasetOnDevice(Rule):
                 yield self.finding(
                     moved.site,
                     message(text, name=moved.class_name),
-                    help="return rows on the CPU, and move each batch in the training loop: `x = x.to(device)`",
+                    help="return rows on the CPU, and move each batch in the training loop",
                     trail=[] if moved.loader_site is None else [Step(moved.loader_site, note)],
                 )
 

@@ -99,7 +99,7 @@ class SamplerEpochNotSet(Rule):
                 yield self.finding(
                     epochs.site,
                     message(text, name=loaders.name(loader)),
-                    help="call `sampler.set_epoch(epoch)` at the beginning of every epoch",
+                    help="give the sampler the number of the epoch, with `.set_epoch(...)`, at the beginning of every epoch",
                     trail=[Step(loader.site, "the loader with the distributed sampler is built here")],
                 )
 

@@ -116,7 +116,7 @@ class BackwardInAutocast(Rule):
             backward.site,
             message(
                 "`{name}.backward()` runs inside of autocast, which is for the forward pass only",
-                name=owner(backward.name, "backward", "loss"),
+                name=owner(backward.name, "backward", "the loss"),
             ),
             help="end the autocast block before the backward pass",
             trail=(Step(around.site, "autocast begins here"),),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import DevicesAgreed, DevicesMet, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +85,8 @@ class BatchOnOtherDevice(Rule):
                 text = "`{operation}` gets one tensor on the GPU and one on the CPU, and fails there"
             yield self.finding(
                 site,
-                message(text, name=met.name or "the model", operation=met.operation),
-                help="move model, inputs and labels to the same device: `x, y = x.to(device), y.to(device)`",
+                message(text, name=named(met.name, "the model"), operation=met.operation),
+                help="move model, inputs and labels to the same device, each with `.to(...)`",
                 trail=list(_trail(met, site)),
             )
 

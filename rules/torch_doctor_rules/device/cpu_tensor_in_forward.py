@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import DevicesMet, Trace
 from torch_doctor_rules.judging.evidence import count, fact
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,11 +88,12 @@ class CpuTensorInForward(Rule):
         """Every place that makes tensors during a forward which then meet others on the GPU."""
         for met in _met(trace):
             if met.since is not None:
-                text = "this tensor is on the CPU; `{name}` fails on a GPU where {operation} combines it"
+                beside = f"with `device={met.beside}.device`" if met.beside else "on the device of what it meets"
+                text = "this tensor is on the CPU; `{name}` fails on a GPU where `{operation}` combines it"
                 yield self.finding(
                     met.since,
-                    message(text, name=met.name or "forward", operation=f"`{met.operation}`"),
-                    help="build it with `device=x.device`, or register it as a buffer",
+                    message(text, name=named(met.name, "the model"), operation=met.operation),
+                    help=f"build it {beside}, or register it as a buffer",
                     trail=[Step(met.site, "here it meets a tensor on the GPU")],
                 )
 

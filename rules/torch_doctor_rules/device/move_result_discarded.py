@@ -82,7 +82,7 @@ class MoveResultDiscarded(Rule):
                 yield self.finding(
                     lost.site,
                     message("`{name}` does not move in place: the copy on the GPU is dropped", name=lost.name),
-                    help=f"assign the result: `{lost.name} = {lost.name}.to(device)`",
+                    help=f"assign the result to `{lost.name}`",
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

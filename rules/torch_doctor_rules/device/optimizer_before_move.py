@@ -9,7 +9,7 @@ from torch_doctor.trace import Moved, OptimizerBuilt, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.moves import Moves
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,7 +112,7 @@ class OptimizerBeforeMove(Rule):
     def _report(self, event: Moved | Wrapped, built: OptimizerBuilt) -> Finding:
         return self.finding(
             event.site,
-            message("`{name}` is moved after the optimizer took its parameters", name=event.name or "model"),
+            message("`{name}` is moved after the optimizer took its parameters", name=named(event.name, "the model")),
             help="move the model first, then build the optimizer",
             trail=(Step(built.site, "the optimizer takes the parameters here"),),
         )

@@ -108,7 +108,7 @@ class HiddenStateNotDetached(Rule):
         return self.finding(
             forward.site,
             message(text, name=forward.name),
-            help="detach the state before the next batch: `state = state.detach()`",
+            help="`.detach()` the state before the next batch",
             trail=[Step(later.site, "the next batch's backward pass goes through it again")],
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, reached, retained
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -88,7 +88,7 @@ class LossAccumulatedWithGraph(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every running sum over batches that never goes backward."""
         for kept in retained(trace, Retention.ACCUMULATED):
-            name = kept.value.name or "loss"
+            name = named(kept.value.name, "a loss")
             yield self.finding(
                 kept.site,
                 message(
@@ -96,7 +96,7 @@ class LossAccumulatedWithGraph(Rule):
                     holder=kept.holder,
                     value=name,
                 ),
-                help=f"add `{name}.item()`",
+                help=number_of("add the number", name),
                 trail=growth(trace, kept),
             )
 

@@ -9,7 +9,7 @@ from torch_doctor.trace import Logged, Retention, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.retained_graphs import retained
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named, number_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,13 +92,13 @@ class RawTensorLogged(Rule):
         for event in first_per_site(raw):
             if any(kept.site in reported for kept in trace.at(*event.value.retained)):
                 continue
-            value = event.value.name or "loss"
+            value = named(event.value.name, "a tensor")
             does = "keeps it" if event.keeps else "needs a number"
             begins = [forward.site for forward in trace.at(*sorted(event.value.graph_forwards)[-1:])]
             yield self.finding(
                 event.site,
                 message("`{value}` goes with its graph to `{sink}`, which " + does, value=value, sink=event.name),
-                help=f"log the number: `{value}.item()`",
+                help=number_of("log the number", value),
                 trail=[Step(site, "the graph begins here") for site in begins],
             )
 

@@ -39,7 +39,7 @@ class Misfit(NamedTuple):
 
 ROW = Misfit(
     "`{loss}` takes class indices of shape [B] and gets targets of shape [B, 1]: it raises an error",
-    "take the dimension away: `target.squeeze(1)`",
+    "take the dimension away with `.squeeze(1)`",
 )
 FLOAT = Misfit(
     "`{loss}` takes class indices as int64 and gets floats: it raises an error",
@@ -51,11 +51,11 @@ SHORT = Misfit(
 )
 ONE_HOT = Misfit(
     "`{loss}` gets integers of the scores' shape: it takes class indices, or floats",
-    "give it the class indices (`target.argmax(1)`), or convert the one-hot rows with `.float()`",
+    "give it the class indices (`.argmax(1)`), or convert the one-hot rows with `.float()`",
 )
 INTEGERS = Misfit(
     "`{loss}` takes floating targets and gets integers: it raises an error",
-    "convert the targets: `target.float()`",
+    "convert the targets with `.float()`",
 )
 OUT_OF_RANGE = Misfit(
     "`{loss}` gets a label that is no class of its scores: it raises an error",

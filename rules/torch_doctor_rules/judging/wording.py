@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -20,9 +23,20 @@ COUNT = len(" (999 more)")
 """The room that is left for a count of the other findings of one cause."""
 
 
+class Phrase(str):
+    """Words for something that the source gives no name: they stand where its name would, and not in backticks."""
+
+    __slots__ = ()
+
+
 def message(template: str, **names: str) -> str:
     """The template with the names filled in, the longest of them cut until the whole has room."""
     return _filled(template, names, ROOM)
+
+
+def sentence(template: str, **names: str) -> str:
+    """The template with the names filled in, as long as they are: a remedy, or a note."""
+    return _filled(template, names, sys.maxsize)
 
 
 def countable(template: str, **names: str) -> str:
@@ -36,9 +50,12 @@ def counted(finding: Finding, others: int) -> Finding:
 
 
 def _filled(template: str, names: dict[str, str], room: int) -> str:
+    phrases = [key for key, name in names.items() if isinstance(name, Phrase)]
+    for key in phrases:
+        template = _PLACE.sub(partial(_unquoted, key=key), template)
     names = {key: _plain(name) for key, name in names.items()}
     while len(text := template.format(**names)) > room:
-        longest = max(names, key=lambda key: len(names[key]), default="")
+        longest = max((key for key in names if key not in phrases), key=lambda key: len(names[key]), default="")
         if not longest or len(names[longest]) <= SHORTEST:
             return text[: room - 1] + "…"
         uses = max(1, template.count("{" + longest + "}"))
@@ -47,9 +64,39 @@ def _filled(template: str, names: dict[str, str], room: int) -> str:
     return text
 
 
+_PLACE = re.compile(r"`\{(\w+)\}(?:\.([^`]*))?`")
+_PATH = re.compile(r"[A-Za-z_]\w*(\.\w+|\[[^][]*\])*$")
+
+
+def _unquoted(place: re.Match[str], key: str) -> str:
+    """A place for a name that gets a phrase: `` `{loss}.backward()` `` becomes `` `backward()` of {loss} ``."""
+    if place[1] != key:
+        return place[0]
+    return f"`{place[2]}` of {{{key}}}" if place[2] else f"{{{key}}}"
+
+
+def named(name: str, otherwise: str) -> str:
+    """The name; `otherwise` says what it is, where the source gives it none."""
+    return name or Phrase(otherwise)
+
+
+def is_path(name: str) -> bool:
+    """Whether an expression is a name, or an attribute or an item of one, so that a method can be put behind it."""
+    return _PATH.match(name) is not None
+
+
+def number_of(what: str, name: str) -> str:
+    """What to do with the number in a tensor of this name."""
+    return (
+        f"{what}: `{name}.item()`"
+        if is_path(name) and not isinstance(name, Phrase)
+        else f"{what}, which `.item()` gives"
+    )
+
+
 def owner(name: str, method: str, otherwise: str) -> str:
     """Whose method it is: `loss` for `loss.backward()`; `otherwise` where the source gives it no name."""
-    return _plain(name).removesuffix("()").removesuffix(f".{method}") or otherwise
+    return named(_plain(name).removesuffix("()").removesuffix(f".{method}"), otherwise)
 
 
 def _plain(name: str) -> str:

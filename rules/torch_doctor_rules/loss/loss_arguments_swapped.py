@@ -9,7 +9,7 @@ from torch_doctor.trace import Forward, LossCalled, Trace
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import swapped
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,7 +85,7 @@ class LossArgumentsSwapped(Rule):
             text = "`{loss}` gets its target first: `{first}` is taken for the prediction"
             yield self.finding(
                 loss.site,
-                message(text, loss=loss.name, first=loss.input.name or "the data"),
+                message(text, loss=loss.name, first=named(loss.input.name, "the data")),
                 help="swap the arguments: the prediction comes first, then the target",
                 trail=self._trail(trace, loss),
             )

@@ -122,7 +122,7 @@ def _one_learns(left: TensorFact, right: TensorFact) -> bool:
 
 def _help(first: TensorFact) -> str:
     column = first.shape is not None and len(first.shape) > 1
-    return f"give both one shape: `.squeeze(1)` on the {'first' if column else 'second'}, `[B, 1]`, makes it `[B]`"
+    return f"give both one shape: `.squeeze(1)` on the {'first' if column else 'second'}, makes a row of the column"
 
 
 def _crossed(left: TensorFact, right: TensorFact) -> bool:

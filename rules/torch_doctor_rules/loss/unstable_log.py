@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LogTaken, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, numbers, short
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +104,7 @@ class UnstableLog(Rule):
                 log.site,
                 message(
                     "`{name}` comes out of " + maker + " and can be 0: its logarithm is then -inf",
-                    name=log.input.name or "it",
+                    name=named(log.input.name, "it"),
                 ),
                 help=remedy,
                 trail=[] if operation_at in (None, log.site) else [Step(operation_at, f"{maker} is applied here")],

@@ -87,7 +87,7 @@ class ParameterNotALeaf(Rule):
             yield self.finding(
                 event.site,
                 message("`{name}` is moved after it was made: no parameter, never trained", name=f"self.{event.name}"),
-                help="move the tensor first, `nn.Parameter(tensor.to(device))`, or move the module as a whole",
+                help="move the tensor before `nn.Parameter` gets it, or move the module as a whole",
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -96,7 +96,7 @@ class SharedLayerObject(Rule):
             yield self.finding(
                 event.site,
                 message(text, name=event.class_name.rpartition(".")[2]),
-                help="build one in each pass: `[Layer(...) for _ in range(n)]`",
+                help=f"build one in each pass: `[{event.class_name.rpartition('.')[2]}(...) for ...]`",
                 trail=[step for step in trail if not same_place(step.site, event.site)],
             )
 

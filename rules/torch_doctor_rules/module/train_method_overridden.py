@@ -91,9 +91,9 @@ class TrainMethodOverridden(Rule):
         """Every such method of a module that is built."""
         for event in first_per_site(e for e in trace.of(ModeMethod) if _wrong(e)):
             if event.needs:
-                text = "`{name}` needs `{first}`: `model.{method}()` fails and sets no mode"
+                text = "`{name}` needs `{first}`: `{method}()` of the model fails and sets no mode"
             elif event.trains:
-                text = "`{name}` trains: `model.{method}()` no longer sets the mode"
+                text = "`{name}` trains: `{method}()` of the model no longer sets the mode"
             else:
                 text = "`{name}` sets no mode: dropout and batch norm stay as they are"
             named = f"{event.class_name}.{event.method}"
@@ -101,7 +101,7 @@ class TrainMethodOverridden(Rule):
             yield self.finding(
                 event.site,
                 message(text, name=named, first=first, method=event.method),
-                help="give the method another name, such as `fit` or `evaluate`",
+                help="give the method a name that `nn.Module` does not use",
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -8,7 +8,7 @@ from torch_doctor.rule import Finding, Level, Rule
 from torch_doctor.trace import Backward, Escaped, FiniteChecked, GaveUp, LoopKind, Owned, ScalerBuilt, SettingSet
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.loaders import Loaders
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,9 @@ class NoFiniteCheck(Rule):
                     message(
                         "nothing looks whether `{name}` is finite: after one NaN the run is lost", name=backward.name
                     ),
-                    help="stop, or skip the step, unless `torch.isfinite(loss)`",
+                    help=sentence(
+                        "stop, or skip the step, unless `{name}` is finite (`torch.isfinite`)", name=backward.name
+                    ),
                 )
                 return
 

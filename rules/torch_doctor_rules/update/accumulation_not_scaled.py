@@ -114,8 +114,8 @@ class AccumulationNotScaled(Rule):
             )
 
     def _report(self, window: Window) -> Finding:
-        loss = owner(window.backward.name, "backward", "loss")
-        optimizer = owner(window.step.name, "step", "optimizer")
+        loss = owner(window.backward.name, "backward", "the loss")
+        optimizer = owner(window.step.name, "step", "the optimizer")
         text = "`{loss}` of each micro-batch is not divided: `{optimizer}` applies a sum instead of a mean"
         return self.finding(
             window.backward.site,

@@ -114,11 +114,11 @@ class AccumulationTailDropped(Rule):
         return [tail for tail in Tails(trace).seen() if same_place(finding.trail[-1].site, tail.window.step.site)]
 
     def _report(self, tail: Tail) -> Finding:
-        optimizer = owner(tail.window.step.name, "step", "optimizer")
+        optimizer = owner(tail.window.step.name, "step", "the optimizer")
         return self.finding(
             tail.guard,
             message("batches after the last full window are never applied by `{optimizer}`", optimizer=optimizer),
-            help="step at the last batch too: `or i + 1 == len(loader)`, or once more after the loop",
+            help="step at the last batch too, or once more after the loop",
             trail=(
                 Step(tail.window.backward.site, "every batch adds its gradients here"),
                 Step(tail.window.step.site, "only full windows are applied"),

@@ -122,8 +122,8 @@ class AmpOrder(Rule):
         yield fact(text, sum(calls), "calls")
 
     def _report(self, found: Broken) -> Finding:
-        loss = owner(found.backward.name, "backward", "loss")
-        optimizer = owner(found.step.name, "step", "optimizer")
+        loss = owner(found.backward.name, "backward", "the loss")
+        optimizer = owner(found.step.name, "step", "the optimizer")
         text, remedy = TEXTS.get(found.how, OTHERWISE)
         places = {found.backward.site: "the gradients are computed here", found.step.site: "they are applied here"}
         return self.finding(

@@ -9,7 +9,7 @@ from torch_doctor.trace import Clipped
 from torch_doctor_rules.judging.clipping import AFTER, BEFORE, Clipping
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,20 +103,20 @@ class ClipMisplaced(Rule):
 
     def _report(self, found: Misplaced) -> Finding:
         clip, how, backward, step = found
-        optimizer = owner(step.name, "step", "optimizer")
+        optimizer = owner(step.name, "step", "the optimizer")
         text = {
             BEFORE: "gradients are clipped before `{loss}.backward()` fills them: the update is not clipped",
             AFTER: "gradients are clipped after `{optimizer}.step()` has applied them: the update is not clipped",
         }.get(how, "gradients are clipped for every micro-batch, and `{optimizer}` steps only once for several")
         names = {
             name: value
-            for name, value in (("loss", owner(backward.name, "backward", "loss")), ("optimizer", optimizer))
+            for name, value in (("loss", owner(backward.name, "backward", "the loss")), ("optimizer", optimizer))
             if "{" + name + "}" in text
         }
         return self.finding(
             clip.site,
             message(text, **names),
-            help=f"clip after the backward pass, right before `{optimizer}` steps",
+            help=sentence("clip after the backward pass, right before `{name}` steps", name=optimizer),
             trail=sorted(
                 (
                     Step(backward.site, "the gradients are computed here"),

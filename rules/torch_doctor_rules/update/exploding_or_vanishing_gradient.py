@@ -92,7 +92,7 @@ class ExplodingOrVanishingGradient(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every line whose gradients explode or vanish."""
         for course in _courses(trace):
-            loss = owner(course.backward.name, "backward", "loss")
+            loss = owner(course.backward.name, "backward", "the loss")
             if course.explodes:
                 text = "gradients of `{loss}` explode: each update throws the weights farther"
                 remedy = (

@@ -104,12 +104,12 @@ class GradClearedBeforeStep(Rule):
         return found
 
     def _report(self, wasted: Wasted) -> Finding:
-        optimizer = owner(wasted.step.name, "step", "optimizer")
+        optimizer = owner(wasted.step.name, "step", "the optimizer")
         return self.finding(
             wasted.cleared.site,
             message(
                 "the gradients of `{loss}` are cleared before `{optimizer}.step()` applies them",
-                loss=owner(wasted.backward.name, "backward", "loss"),
+                loss=owner(wasted.backward.name, "backward", "the loss"),
                 optimizer=optimizer,
             ),
             help="clear the gradients after the step, or before the backward pass",

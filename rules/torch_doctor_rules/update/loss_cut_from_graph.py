@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.graph_cuts import Cut, Cuts, refused
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,12 +106,15 @@ class LossCutFromGraph(Rule):
             yield Evidence("`backward()` refuses a loss without a graph", 1, "losses", site)
 
     def _report(self, cut: Cut) -> Finding:
-        name = owner(cut.loss, "backward", "loss")
+        name = owner(cut.loss, "backward", "the loss")
         effect = "`backward()` raises" if cut.raises else "`backward()` reaches no parameter"
         text = "`{how}` cuts the graph of `{name}`: " if cut.how else "`{name}` is rebuilt without its graph: "
         return self.finding(
             cut.site,
             message(text + effect, name=name, how=cut.how),
             help="compute the loss from the model's output with functions of torch alone",
-            trail=(Step(cut.site, "the graph is lost here"), Step(cut.backward, f"`{name}` goes backward here")),
+            trail=(
+                Step(cut.site, "the graph is lost here"),
+                Step(cut.backward, sentence("`{name}` goes backward here", name=name)),
+            ),
         )

@@ -121,7 +121,7 @@ class MissingBackward(Rule):
         text = "`{optimizer}.step()` has nothing to apply: no `backward()` ever fills its gradients"
         return self.finding(
             step.site,
-            message(text, optimizer=owner(step.name, "step", "optimizer")),
+            message(text, optimizer=owner(step.name, "step", "the optimizer")),
             help="call `backward()` on the loss before the step",
             trail=(
                 Step(forward.site, "the forward pass runs here"),

@@ -10,7 +10,7 @@ from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.testing import in_a_test
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,14 +130,14 @@ class MissingStep(Rule):
         return optimizer.name or next((e.name for e in trace.of(ZeroGrad) if e.target == optimizer.optimizer), "")
 
     def _report(self, optimizer: OptimizerBuilt, name: str, backward: Backward) -> Finding:
-        loss = owner(backward.name, "backward", "loss")
-        name = name or "optimizer"
+        loss = owner(backward.name, "backward", "the loss")
+        name = named(name, "the optimizer")
         return self.finding(
             backward.site,
             message("`{name}` never steps: the gradients of `{loss}` change no parameter", name=name, loss=loss),
-            help=f"call `{name}.step()` after the backward pass",
+            help=sentence("call `{name}.step()` after the backward pass", name=name),
             trail=(
-                Step(optimizer.site, f"`{name}` takes the parameters here, and is never stepped"),
+                Step(optimizer.site, sentence("`{name}` takes the parameters here, and is never stepped", name=name)),
                 Step(backward.site, "their gradients are computed here"),
             ),
         )

@@ -10,7 +10,7 @@ from torch_doctor.trace import Backward, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import THOUSAND, at, count, fact, numbers
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,12 +133,13 @@ class MissingZeroGrad(Rule):
                     yield step, stale
 
     def _report(self, step: Stepped, again: Backward) -> Finding:
-        clear = f"call `{owner(step.name, 'step', 'optimizer')}.zero_grad()` before the backward pass of every step"
+        optimizer = owner(step.name, "step", "the optimizer")
+        clear = sentence("call `{name}.zero_grad()` before the backward pass of every step", name=optimizer)
         return self.finding(
             again.site,
             message(
                 "the gradients of `{loss}` are added to those of earlier steps, which nobody clears",
-                loss=owner(again.name, "backward", "loss"),
+                loss=owner(again.name, "backward", "the loss"),
             ),
             help="set the gradients to None after every update" if step.manual else clear,
             trail=(

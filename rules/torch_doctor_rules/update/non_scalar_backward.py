@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Measured
 
 REFUSED = claims.REFUSED_LOSS_SIZE
-HELP = "reduce it first: `loss.mean()`, or `loss.sum()` over what is counted"
+HELP = "reduce it first, with `.mean()`, or with `.sum()` over what is counted"
 
 
 class NonScalarBackward(Rule):
@@ -107,7 +107,7 @@ class NonScalarBackward(Rule):
             yield fact(text, len(passes), "backward passes", passes[0])
 
     def _report(self, backward: Backward) -> Finding:
-        name = owner(backward.name, "backward", "loss")
+        name = owner(backward.name, "backward", "the loss")
         text = "`{name}` has one number per sample: `backward()` raises, it starts from a single one"
         operation_at = backward.loss.operation_at
         trail = [] if operation_at is None else [Step(operation_at, "the loss keeps a number for every sample here")]

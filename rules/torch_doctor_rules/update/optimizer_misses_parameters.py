@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.missed_parameters import missing
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,13 +96,13 @@ class OptimizerMissesParameters(Rule):
 
     def _report(self, trace: Trace, built: OptimizerBuilt, missed: Site) -> Finding:
         steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)
-        name = built.name or owner(next(steps, ""), "step", "optimizer")
+        name = built.name or owner(next(steps, ""), "step", "the optimizer")
         return self.finding(
             built.site,
             message("`{name}` does not have the parameters that are trained: they are never updated", name=name),
             help="build the optimizer when the model is complete, from the model that is trained",
             trail=(
-                Step(built.site, f"`{name}` takes its parameters here"),
+                Step(built.site, sentence("`{name}` takes its parameters here", name=name)),
                 Step(missed, "what is trained, and not among them, is put to use here"),
             ),
         )

@@ -112,10 +112,10 @@ class OptimizerRebuiltInLoop(Rule):
         built, used, scope = found
         what = "optimizer" if isinstance(built, OptimizerBuilt) else "scheduler"
         lost = "momentum and step counts are lost" if what == "optimizer" else "it never leaves its first rate"
-        name = owner(used.name, "step", what)
+        name = owner(used.name, "step", "")
         return self.finding(
             built.site,
-            message("the {what} `{name}` is built anew in every pass of the loop: " + lost, what=what, name=name),
+            message(f"the {what}{' `{name}`' * bool(name)} is built anew in every pass of the loop: {lost}", name=name),
             help=f"build the {what} before the loop",
             trail=(
                 Step(scope.site, "every pass of this loop builds one"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import OptimizerBuilt, ParameterSeen, Trace
 from torch_doctor_rules.judging.evidence import count, fact
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import message, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,7 +96,7 @@ class ParameterNeverUpdated(Rule):
                     text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
                 yield self.finding(
                     optimizer.site,
-                    message(text, name=optimizer.name or "the optimizer"),
+                    message(text, name=named(optimizer.name, "the optimizer")),
                     help="give it the parameters of the model that trains, after that is built, loaded and moved",
                 )
 

@@ -8,7 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import GradFlagSet, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,5 +111,6 @@ def _is_meant(event: GradFlagSet) -> bool:
 def _remedy(event: GradFlagSet) -> str:
     if event.of == "module":
         value = "" if event.value is None else str(event.value)
-        return f"call `{owner(event.name, event.attribute, 'module')}.requires_grad_({value})`, which sets it on every parameter"
+        module = owner(event.name, event.attribute, "the module")
+        return sentence(f"call `{{module}}.requires_grad_({value})`, which sets it on every parameter", module=module)
     return "the attribute is called `requires_grad`"

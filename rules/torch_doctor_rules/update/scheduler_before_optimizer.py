@@ -111,8 +111,8 @@ class SchedulerBeforeOptimizer(Rule):
     def _report(self, built: SchedulerBuilt | None, moved: SchedulerStepped, step: Stepped) -> Finding:
         text = "`{scheduler}.step()` runs before `{optimizer}.step()`: the first learning rate is skipped"
         names = {
-            "scheduler": owner(moved.name, "step", "scheduler"),
-            "optimizer": owner(step.name, "step", "optimizer"),
+            "scheduler": owner(moved.name, "step", "the scheduler"),
+            "optimizer": owner(step.name, "step", "the optimizer"),
         }
         return self.finding(
             moved.site,

@@ -9,7 +9,7 @@ from torch_doctor.trace import SchedulerStepped
 from torch_doctor_rules.judging.evidence import at, count, fact, short
 from torch_doctor_rules.judging.schedules import Schedules
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message, owner
+from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -131,11 +131,12 @@ class SchedulerInterval(Rule):
         text = f"`{{scheduler}}` steps every {what}, but `{{length}}` counts {other}"
         if moved.stale:
             text = "`{scheduler}` steps every batch with one score: its patience counts batches"
-        name = owner(moved.step.name, "step", "scheduler")
+        name = owner(moved.step.name, "step", "the scheduler")
+        when = "epoch, after its batches" if moved.every else "batch, after the update"
         return self.finding(
             moved.step.site,
             message(text, scheduler=name, length=moved.length.words()),
-            help=f"call `{name}.step()` once per {'epoch, after its batches' if moved.every else 'batch, after the update'}",
+            help=sentence(f"call `{{name}}.step()` once per {when}", name=name),
             trail=[
                 Step(moved.built.site, "the schedule is built here"),
                 Step(moved.step.site, f"it steps every {what}"),

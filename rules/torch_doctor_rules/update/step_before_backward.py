@@ -116,7 +116,7 @@ class StepBeforeBackward(Rule):
         text = "`{name}.step()` runs before this batch's `backward()`: it applies stale or no gradients"
         return self.finding(
             step.site,
-            message(text, name=owner(step.name, "step", "optimizer")),
+            message(text, name=owner(step.name, "step", "the optimizer")),
             help="step after the backward pass of the same batch",
             trail=(
                 Step(step.site, "the parameters are updated here"),

@@ -115,9 +115,9 @@ class UpdateInEvaluation(Rule):
         return [forward for forward in forwards if any(_follows(trace, forward, mode) for mode in switches)]
 
     def _report(self, update: EvaluationUpdate) -> Finding:
-        step = owner(update.step.name, "step", "optimizer")
+        step = owner(update.step.name, "step", "the optimizer")
         if update.backward is not None:
-            loss = owner(update.backward.name, "backward", "loss")
+            loss = owner(update.backward.name, "backward", "the loss")
             text = message(
                 "`{loss}` of the evaluation goes backward and `{step}` steps: held-out data trains",
                 loss=loss,

@@ -8,6 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import opaque_calls, operators, targets
 from torch_doctor.static.training import (
+    construction,
     container_methods,
     keeping,
     loading,
@@ -20,6 +21,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Number,
+    Optimizer,
     Plain,
     Sequence,
     Tensor,
@@ -45,6 +47,8 @@ def _assign(run: Run, node: p.Assign) -> bool:
     for observe in run.observers.assigned:
         observe(run, node, value)
     for target in node.targets:
+        if isinstance(value, Optimizer) and isinstance(target, (p.Name, p.Attribute)):
+            construction.called(run, value, run.text(target))
         named = roles.named(run, value, target, node.value)
         if isinstance(target, p.Name) and isinstance(named, Tensor) and named.origin.operation in JOINS:
             named = _concatenated(run, node, target, named)
@@ -88,7 +92,8 @@ def _augment(run: Run, node: p.Augment) -> bool:
             carries = old.flow.retained
             bounded = targets.is_emptied(run, node.target, carries)
             holder = run.text(node.target)
-            retained = keeping.keep(run, value, Retention.ACCUMULATED, holder, carries, node, bounded=bounded)
+            name = run.text(node.value)
+            retained = keeping.keep(run, value, Retention.ACCUMULATED, holder, carries, node, name, bounded=bounded)
             result = operators.operate(run, node.op, (old, retained), node)
     targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
     return True

@@ -72,6 +72,13 @@ def make_optimizer(
     return made
 
 
+def called(run: Run, optimizer: Optimizer, name: str) -> None:
+    """An optimizer gets a name: the event of its construction tells the first."""
+    for built in run.trace.of(OptimizerBuilt):
+        if built.optimizer == optimizer.id and not built.name:
+            run.trace.replace(built, name=name)
+
+
 @library_family({*training.OPTIMIZER_FACTORIES, *wrappers.AVERAGED}, stage=Stage.ADAPTER)
 def made_from_model(run: Run, name: str, call: Call) -> Value:
     """Construct what a library makes of a whole model: an optimizer, or an averaged copy."""

@@ -47,7 +47,8 @@ def sequence_method(run: Run, of: Sequence, name: str, call: Call) -> Value:
 def _append(run: Run, of: Sequence, call: Call) -> Value:
     if not call.args:
         return Plain()
-    append_item(run, of, call.args[-1], call.node, call.receiver)
+    name = run.text_of_argument(call.node, len(call.args) - 1)
+    append_item(run, of, call.args[-1], call.node, call.receiver, name)
     return NOTHING
 
 
@@ -80,12 +81,14 @@ def _copy(run: Run, of: Sequence, call: Call) -> Value:
     return run.own(Sequence(of.kind, of.content, run.site(call.node), run.frame.what))
 
 
-def append_item(run: Run, of: Sequence, value: Value, node: p.Node, receiver: str) -> None:
+def append_item(  # noqa: PLR0913 - what is put, and where
+    run: Run, of: Sequence, value: Value, node: p.Node, receiver: str, name: str = ""
+) -> None:
     """Put an item at a sequence's end."""
     content = of.content
     carries = blend(item.flow for item in content.all()).retained
     bounded = of.bounded or emptying.is_emptied(run, of.fields, "items", carries)
-    retained = keeping.keep_item(run, value, carries, node, receiver, bounded=bounded)
+    retained = keeping.keep_item(run, value, carries, node, receiver, name, bounded=bounded)
     site = run.site(node)
     if site not in of.fact(Fact.FILLED):
         run.heap.set(of.facts, Fact.FILLED, (*of.fact(Fact.FILLED), site))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import placing, words
 from torch_doctor.static.training import devices, module_parts, places
-from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Value
+from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Tensor, Unknown, Value
 from torch_doctor.trace import DevicesMet, Owned
 
 if TYPE_CHECKING:
@@ -193,7 +193,20 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
                 since=birth,
                 inside=True,
                 name=root.cls.name if root.cls is not None else root.name,
+                beside=_input_of(run, birth),
             )
+
+
+def _input_of(run: Run, site: Site) -> str:
+    """The name of a tensor that the function under way was given, where this place lies in it."""
+    function = run.stack[-1] if run.stack else None
+    inside = None if function is None else function.unit.site(function.node.at)
+    if function is None or inside is None or inside[:1] + inside[5:] != site[:1] + site[5:]:
+        return ""
+    if not inside.row <= site.row <= inside.end_row:
+        return ""
+    names = (parameter.name for parameter in function.node.parameters)
+    return next((name for name in names if isinstance(run.frame.fields.get(name), (Tensor, Unknown))), "")
 
 
 def _has_parameters(run: Run, module: Module) -> bool:

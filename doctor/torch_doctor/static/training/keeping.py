@@ -39,10 +39,11 @@ def keep(
     holder: str,
     carries: frozenset[int],
     node: p.Node,
+    name: str = "",
     *,
     bounded: bool = False,
 ) -> Value:
-    """Write that a value is kept, and return it marked as such."""
+    """Write that a value is kept, which is called `name` there, and return it marked as such."""
     flow = value.flow
     if flow.graph is False or run.modules_called:
         return value
@@ -50,7 +51,9 @@ def keep(
         return value  # nothing says that it is a tensor
     value = gone_backward(run, value)
     flow = value.flow
-    event = run.emit(Retained, node, value=run.fact(value), how=how, holder=holder, carries=carries, bounded=bounded)
+    event = run.emit(
+        Retained, node, value=run.fact(value, name), how=how, holder=holder, carries=carries, bounded=bounded
+    )
     if flow.graph is None and flow.forwards:
         run.of(Undecided).retained.append((event, flow))
     retained = frozenset((*flow.retained, *carries, event.index))
@@ -99,10 +102,12 @@ def reflow(run: Run, value: Value, flow: Flow) -> Value:
     return Unknown(flow, value.holds if isinstance(value, Unknown) else frozenset())
 
 
-def keep_item(run: Run, value: Value, carries: frozenset[int], node: p.Node, receiver: str, *, bounded: bool) -> Value:
+def keep_item(  # noqa: PLR0913 - what is kept, and where
+    run: Run, value: Value, carries: frozenset[int], node: p.Node, receiver: str, name: str = "", *, bounded: bool
+) -> Value:
     """A value on its way into a container."""
     if isinstance(value, (Tensor, Unknown)):
-        return keep(run, value, Retention.APPENDED, receiver, carries, node, bounded=bounded)
+        return keep(run, value, Retention.APPENDED, receiver, carries, node, name, bounded=bounded)
     if isinstance(value, Sequence) and value.flow.graph is not False:
         items = tuple(keep_item(run, item, carries, node, receiver, bounded=bounded) for item in value.content.items)
         return run.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))

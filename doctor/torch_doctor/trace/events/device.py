@@ -56,8 +56,9 @@ class DevicesMet(Event, frozen=True, kw_only=True):
     known), which came there at `since`: `how` says "made" (by a function that makes tensors), "batch" (a loader gave
     it), "parameter" or "moved" (the script wants it there). `inside`: it was made while a module was called. `given`: the
     module that was called at `forward_site` as `name` got it. `lost`: it was moved to the GPU before, and the result was
-    dropped. `moved_at` is where the other one went to the GPU, where that is known. `proof` is what torch says to the same
-    operation on tensors of these devices ("": nobody asked it).
+    dropped. `moved_at` is where the other one went to the GPU, where that is known. `beside` is the name of an input of the
+    function that made it, "" where there is none. `proof` is what torch says to the same operation on tensors of these
+    devices ("": nobody asked it).
     """
 
     operation: str
@@ -72,6 +73,7 @@ class DevicesMet(Event, frozen=True, kw_only=True):
     forward_site: Site | None = None
     name: str = ""
     moved_at: Site | None = None
+    beside: str = ""
 
     def words(self, _: Names, /) -> str:
         numbers = f"{self.elements} numbers" if self.elements else "a tensor" if self.how != "parameter" else "weights"

@@ -84,6 +84,8 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
     """Take an attribute of something that is not known, or of a sort that has none."""
     if isinstance(value, Unknown):
         known = functions.ATTRIBUTES.get(name)
+        if name == "requires_grad" and value.flow.forwards and value.flow.graph is run.grad is False:
+            return Const(value=False)
         if known is not None and known.result == "plain":
             read = Making(name, (value,)) if name in ("dtype", "device") else None
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is

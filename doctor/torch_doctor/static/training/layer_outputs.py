@@ -11,6 +11,7 @@ from torch_doctor.static.language import operators
 from torch_doctor.static.measuring import making
 from torch_doctor.static.training import cross_device, pixels, places, plain_tensors
 from torch_doctor.static.values import (
+    NOWHERE,
     PACKED,
     Call,
     Content,
@@ -52,7 +53,7 @@ def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
         plain_tensors.combined(run, "", (*values, Params(frozenset((module.id,)))), call.node)
         cross_device.into_layer(run, module, first, call.node)
         own = module.fact(Fact.ORIGIN)
-        place = own if places.is_away(run, own) else place
+        place = own if places.is_away(run, own) or own is NOWHERE else place  # who moved it may have moved its input
         pixels.met(run, module.layer, first)
     else:
         place = plain_tensors.combined(run, "", values, call.node) or place

@@ -154,7 +154,9 @@ def _of_means(accumulation: Accumulation, window: Window) -> bool:
 def _changed(accumulation: Accumulation, backward: Backward, step: Stepped) -> bool:
     """Whether the gradients may be normalised between the backward pass and the step."""
     return any(
-        isinstance(event, (GaveUp, Escaped)) or (isinstance(event, Clipped) and event.manual)
+        isinstance(event, GaveUp)
+        or (isinstance(event, Escaped) and (event.optimizers or event.modules or event.forwards))
+        or (isinstance(event, Clipped) and event.manual)
         for event in accumulation.trace.between(backward, step, Clipped, Escaped, GaveUp)
         if accumulation.trace.together(event, step)
     )

@@ -147,7 +147,10 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
         for event in gradients.trace.of(Backward)
     ) or any(
         gradients.may_have_touched(event, modules)
-        or (isinstance(event, Escaped) and (step.optimizer in event.optimizers or event.forwards & alike))
+        or (
+            isinstance(event, Escaped)
+            and (step.optimizer in event.optimizers or (event.forwards | event.outputs) & alike)
+        )
         or (isinstance(event, ZeroGrad) and not event.target and gradients.may_concern(event, modules))
         for event in gradients.trace.events
     )

@@ -51,6 +51,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     losses = [value for value in values if optimizers or _may_go_backward(value)]
     losses += [value for value in _attributes(holders) if optimizers or _may_be_loss(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
+    outputs = frozenset[int]().union(*(value.flow.forwards for value in values if value.flow.graph is not False))
     retained = frozenset[int]().union(*(value.flow.retained for value in values))
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
@@ -62,7 +63,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()
         if module.id in held(values) or (opaque and module.id in whole):
             run.heap.set(module.facts, Fact.INITIALISED, value=True)  # its base's constructor ran there, perhaps
-    if optimizers or modules or forwards or retained or scalers or reached_loaders:
+    if optimizers or modules or forwards or retained or scalers or reached_loaders or outputs:
         run.emit(
             Escaped,
             node,
@@ -73,6 +74,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             retained=retained,
             scalers=scalers,
             loaders=reached_loaders,
+            outputs=outputs,
         )
 
 

@@ -4,18 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.training import devices
-from torch_doctor.static.values import Autocast, Call, Const, Either, Value
+from torch_doctor.static.values import Autocast, Call, Const, Either, Plain, Unknown, Value
 from torch_doctor.trace import AutocastEntered, AutocastExited
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol
     from torch_doctor.trace import Site, Tri
 
 DEFAULTS = {"cuda": "float16", "cpu": "bfloat16", "xpu": "float16", "mps": "float16"}
 """What autocast computes in where it is not told (https://docs.pytorch.org/docs/stable/amp.html)."""
 STATE = "autocast"
+
+
+class Tests(Knowledge):
+    """What decides whether autocast is on, where a test does."""
+
+    def __init__(self) -> None:
+        self.deciding: dict[int, Symbol] = {}  # by the event with which it began
 
 
 def context(name: str, call: Call, born: Site) -> Autocast:
@@ -26,8 +35,11 @@ def context(name: str, call: Call, born: Site) -> Autocast:
     dtype = call.argument(1, "dtype")
     default = dtype is None or (isinstance(dtype, Const) and dtype.value is None)
     computes = DEFAULTS.get(device, "") if default and not is_open else devices.dtype_of(dtype)
-    enabled = None if is_open else call.flag("enabled", position=0 if older else 2, default=True)
-    return Autocast(born, device, computes, enabled=enabled)
+    position = 0 if older else 2
+    enabled = None if is_open else call.flag("enabled", position=position, default=True)
+    flag = call.argument(position, "enabled")
+    test = flag.symbol if isinstance(flag, (Plain, Unknown)) else None
+    return Autocast(born, device, computes, enabled=enabled, test=test)
 
 
 def chosen(value: Value) -> Autocast | None:
@@ -46,6 +58,8 @@ def enter(run: Run, made: Autocast) -> object:
     fields = {"device": made.device, "dtype": made.dtype, "enabled": enabled, "within": within}
     event = run.emit(AutocastEntered, made.born, **fields)
     run.heap.set(run.state.fields, STATE, event.index)
+    if made.test is not None:
+        run.of(Tests).deciding[event.index] = made.test
     return before
 
 
@@ -56,6 +70,12 @@ def leave(run: Run, before: object, node: p.Node) -> None:
 
 
 def current(run: Run) -> int | None:
-    """The number of the event with which the autocast began that holds now; None where there is none."""
+    """The number of the event with which the autocast began that holds now; None where there is none, or a test says it is off."""
     found = run.state.fields.get(STATE)
-    return found if isinstance(found, int) else None
+    if not isinstance(found, int):
+        return None
+    symbol, on = run.of(Tests).deciding.get(found), True
+    while symbol is not None and symbol[0] == "not":
+        symbol, on = symbol[1], not on
+    decided = None if symbol is None else run.decided(symbol)
+    return None if decided is not None and decided is not on else found

@@ -11,6 +11,7 @@ from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
     from torch_doctor.static.values.shapes import Making, Meta
+    from torch_doctor.static.values.symbols import Symbol
     from torch_doctor.trace import Site, Tri
 
 _KEPT: Any = object()
@@ -132,13 +133,14 @@ class Context(Value):
 class Autocast(Value):
     """An autocast for a type of device in a dtype ("" where they are not known); `enabled` None when that is not known.
 
-    `born` is where it was made.
+    `born` is where it was made, and `test` what decides then whether it is on.
     """
 
-    __slots__ = ("born", "device", "dtype", "enabled")
+    __slots__ = ("born", "device", "dtype", "enabled", "test")
 
-    def __init__(self, born: Site, device: str, dtype: str, *, enabled: Tri) -> None:
+    def __init__(self, born: Site, device: str, dtype: str, *, enabled: Tri, test: Symbol | None = None) -> None:
         self.born = born
         self.device = device
         self.dtype = dtype
         self.enabled = enabled
+        self.test = test

@@ -82,7 +82,7 @@ class EvalDropsLast(Rule):
         """Every loader that only evaluates and surely drops its last batch."""
         loaders = trace.view(Loaders)
         for loader, forward in loaders.evaluating():
-            if loader.drop_last is True and loader.batch != 1:
+            if loader.drop_last is True and loader.batch != 1 and not (loader.batch is None and loader.unseen):
                 yield self.finding(
                     loader.site,
                     message(

@@ -44,6 +44,8 @@ class Tails:
             if guard is None or guard.every is None or loader is None:
                 continue
             length, rest, _ = guard.every
+            if loader.batches is None and loader.unseen:
+                continue
             left = (loader.batches - rest) % length if length and loader.batches is not None else None
             if length != 1 and left != 0 and not self._stepped_elsewhere(window, guard.site):
                 yield Tail(window, loader, guard.site, length, left or 0)

@@ -97,7 +97,7 @@ class BatchMeans:
         if dataset is not None and dataset.iterable:
             return False
         if loader.rows is None:
-            return not self.trace.observed
+            return not (self.trace.observed or loader.unseen)
         return loader.batch is not None and loader.rows > loader.batch and loader.rows % loader.batch != 0
 
     def _added(self, average: Averaged) -> Summed | None:

@@ -44,7 +44,8 @@ class Scaling:
         self.trace = trace
         self.clipping = trace.view(Clipping)
         self._off = {event.scaler for event in trace.of(ScalerBuilt) if event.enabled is False}
-        self.steps = [step for step in trace.of(Stepped) if step.scaled and step.scaler not in self._off]
+        self._perhaps_off = self._off | {event.scaler for event in trace.of(ScalerBuilt) if event.unseen}
+        self.steps = [step for step in trace.of(Stepped) if step.scaled and step.scaler not in self._perhaps_off]
         self._filling = self.clipping.gradients.filling
 
     @property
@@ -113,7 +114,7 @@ class Scaling:
 
     @property
     def _all_off(self) -> bool:
-        return bool(self._off) and len(self._off) == len(self.trace.of(ScalerBuilt))
+        return bool(self._perhaps_off) and len(self._perhaps_off) == len(self.trace.of(ScalerBuilt))
 
     def _may_be_unscaled(self, backward: Backward, event: Event, step: Stepped) -> bool:
         """Whether the gradients may be unscaled between the backward pass and the event, or changed by hand."""

@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Content,
     Either,
     Fact,
+    Lib,
     Module,
     Optimizer,
     Sequence,
@@ -151,7 +152,8 @@ def scaler_built(run: Run, name: str, call: Call) -> Tool:
     """Construct a gradient scaler."""
     scaler: Tool = run.own(Tool(run.site(call.node), name))
     run.of(presence.Scalers).any = True
-    run.emit(ScalerBuilt, call.node, scaler=scaler.id, enabled=call.flag("enabled", default=True))
+    unseen = isinstance(call.argument(len(call.args), "enabled"), (Lib, Unknown))
+    run.emit(ScalerBuilt, call.node, scaler=scaler.id, enabled=call.flag("enabled", default=True), unseen=unseen)
     return scaler
 
 

@@ -29,6 +29,7 @@ from torch_doctor.static.values import (
     Spread,
     Tensor,
     Tool,
+    Unknown,
     Value,
 )
 from torch_doctor.trace import EpochSet, LoaderBuilt, RowMoved, Tri
@@ -79,6 +80,7 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         pinned=_said(given.get("pin_memory"), default=None if parameters is None or open_ or own else False),
         persistent=_said(given.get("persistent_workers"), default=None if parameters is None or open_ else False),
         places=_places(run, dataset, given.get("collate_fn")),
+        unseen=isinstance(size, (Lib, Unknown)) or _unseen(run, dataset),
     )
     _moves(run, loader, dataset, call.node)
     for observe in run.observers.built:
@@ -137,6 +139,16 @@ def _said(value: Value | None, *, default: Tri) -> Tri:
     if value is None:
         return default
     return bool(value.value) if isinstance(value, Const) else None
+
+
+def _unseen(run: Run, dataset: Value | None) -> bool:
+    """Whether a dataset comes from code out of sight, or the tensors or the dataset in it do."""
+    if dataset is None:
+        return False
+    dataset = run.resolve(dataset)
+    if isinstance(dataset, Tool) and (dataset.name == TENSORS or dataset.name in PARTS):
+        return any(_unseen(run, given) for given in dataset.args)
+    return isinstance(dataset, (Lib, Unknown))
 
 
 def _sampled(given: Keywords, *, open_: bool) -> Tri:

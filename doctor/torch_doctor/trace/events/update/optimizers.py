@@ -73,10 +73,11 @@ class Stepped(Event, frozen=True, kw_only=True):
 
 
 class ScalerBuilt(Event, frozen=True, kw_only=True):
-    """A gradient scaler was constructed."""
+    """A gradient scaler was constructed; `unseen`: what switches it is out of sight."""
 
     scaler: int
     enabled: Tri = None
+    unseen: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"build a gradient scaler{' (switched off)' if self.enabled is False else ''}"

@@ -47,6 +47,11 @@ def test_a_trace_comes_back_with_the_versions_of_its_project() -> None:
     assert back.torch() == Versions((2, 0), (2, 4))
 
 
+def test_a_trace_comes_back_with_the_files_that_its_project_saves() -> None:
+    back = again(Trace("predict.py", saved=lambda: frozenset({"best-*.pt"})))
+    assert back.saved() == {"best-*.pt"}
+
+
 @some_files
 def test_a_program_comes_back_node_by_node(fixture: Path) -> None:
     text = fixture.read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.static import entry_points, giving_up, unreached
+from torch_doctor.static import entry_points, giving_up, saves, unreached
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import (
     LEAST_STEPS,
@@ -172,6 +172,7 @@ class _Witness:
             begins_outside=outside,
             first=self._last.next,
             torch=functools.partial(self._project.torch, folder),
+            saved=functools.partial(saves.saved, self._project, folder),
         )
         return self._last
 

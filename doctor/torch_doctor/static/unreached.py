@@ -48,15 +48,15 @@ def read(run: Run, calls: list[p.Call]) -> None:
     for call in calls:
         function = run.evaluate(call.func)
         if isinstance(function, Lib) and canonical(function.name) in training.LOADS:
-            checkpoints.loaded(run, canonical(function.name), Call(_args(call), _keywords(run, call), call))
+            checkpoints.loaded(run, canonical(function.name), Call(_args(run, call), _keywords(run, call), call))
 
 
 def _called(call: p.Call) -> str:
     return call.func.name if isinstance(call.func, p.Attribute) else getattr(call.func, "id", "")
 
 
-def _args(call: p.Call) -> Args:
-    return tuple(Unknown() for _ in call.args)
+def _args(run: Run, call: p.Call) -> Args:
+    return tuple(run.evaluate(value) if isinstance(value, p.Const) else Unknown() for value in call.args)
 
 
 def _keywords(run: Run, call: p.Call) -> Keywords:

@@ -47,6 +47,7 @@ class Trace:
     on from one run of a witness to its next, so that a value which an earlier run left names no event of this one.
     `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
     last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
+    `saved` gives patterns of the names of the files that any script of the project saves, in the same way.
     `reports_in`: the files in which findings of this run are reported, None for all. A script that nobody asked about is run
     to learn how it calls the functions of others; what is wrong with itself is not told. `depends`: what the static witness
     looked at, so that a result can be remembered for as long as that stays as it is.
@@ -60,15 +61,20 @@ class Trace:
     run: Run | None = None
     ranks: tuple[Trace, ...] = ()
     torch: Callable[[], Versions] = Versions
+    saved: Callable[[], frozenset[str]] = frozenset
     reports_in: frozenset[str] | None = None
     depends: Dependencies | None = None
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
     _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Which versions are allowed is read before it is stored: the project that knows them stays behind."""
+        """What the project says is read before it is stored: the project that knows it stays behind."""
         state = {each.name: getattr(self, each.name) for each in fields(self)}
-        return state | {"torch": functools.partial(Versions, *self.torch()), "_views": {}}
+        known = {
+            "torch": functools.partial(Versions, *self.torch()),
+            "saved": functools.partial(frozenset, self.saved()),
+        }
+        return state | known | {"_views": {}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for name, value in state.items():

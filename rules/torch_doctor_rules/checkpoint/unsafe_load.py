@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor.trace import ANY, Saved
-from torch_doctor_rules.judging.checkpoint_files import read
+from torch_doctor.trace import ANY, Loaded, Saved
+from torch_doctor_rules.judging.checkpoint_files import is_own, read
+from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Loaded, Trace, Version, Versions
+    from torch_doctor.trace import Trace, Version, Versions
 
 LIMITED: Version = (1, 13)
 """Since this version `torch.load` takes `weights_only`."""
@@ -68,7 +69,8 @@ class UnsafeLoad(Rule):
     ## When it stays silent
     Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
     `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
-    1.13); when the argument is a variable; for files that the same script wrote; and after the first call for one path.
+    1.13); when the argument is a variable; for files that the same script wrote, or a script beside it under such a name; in
+    tests; after a load with limits that failed; and after the first call for one path.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
@@ -84,6 +86,7 @@ class UnsafeLoad(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file from outside that is read without limits."""
         written = {saved.file for saved in trace.of(Saved)} - {""}
+        tried = [loaded for loaded in trace.of(Loaded) if loaded.weights_only]
         for loaded in read(trace):
             if loaded.weights_only is False:
                 text = "`weights_only=False` unpickles whatever `{name}` holds: it can run code"
@@ -91,12 +94,26 @@ class UnsafeLoad(Rule):
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
-            if loaded.file not in written:
+            if loaded.file in written or in_a_test(loaded) or _after_safe_one(loaded, tried):
+                continue
+            if not is_own(trace, loaded):
                 about = message(text, name=loaded.name)
                 yield self.finding(loaded.site, about, help=self._help(loaded), cause=loaded.file)
 
     def _help(self, loaded: Loaded) -> str:
         return "set `weights_only=True`" if loaded.weights_only is False else "add `weights_only=True`"
+
+
+def _after_safe_one(loaded: Loaded, tried: list[Loaded]) -> bool:
+    """Whether the file is unpickled on purpose: only after a load with limits has failed."""
+    return any(
+        safe.file == loaded.file
+        and safe.name == loaded.name
+        and safe.index < loaded.index
+        and safe.guards < loaded.guards
+        and safe.scope is loaded.scope
+        for safe in tried
+    )
 
 
 def _unlimited(allowed: Versions) -> bool:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
+import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Loaded, Saved
@@ -17,3 +20,12 @@ def read(trace: Trace) -> Iterator[Loaded]:
     """The calls that read a file, each place once; a copy through memory is no file."""
     written = {event.buffer for event in trace.of(Saved) if event.buffer}
     return first_per_site(event for event in trace.of(Loaded) if not event.module and event.buffer not in written)
+
+
+def is_own(trace: Trace, loaded: Loaded) -> bool:
+    """Whether a script of the project saves files of this name: then the file is its work, and nobody else's."""
+    name = posixpath.basename(_UNKNOWN.sub("*", loaded.file))
+    return any(fnmatchcase(name, pattern) for pattern in trace.saved()) if name.strip("*") else False
+
+
+_UNKNOWN = re.compile(r"\{.*\}")

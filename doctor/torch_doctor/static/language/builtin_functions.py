@@ -30,6 +30,7 @@ from torch_doctor.static.values import (
     UnknownName,
     Value,
     plain_from,
+    texts,
 )
 from torch_doctor.static.values.shapes import number
 from torch_doctor.trace import (
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-_PLAIN = "id vars globals locals dir input open repr format any all hash callable"
+_PLAIN = "id vars globals locals dir input repr format any all hash callable"
 """Functions whose result says nothing of what trains."""
 _CONVERTED = {"int": "int64", "float": "floating"}
 """What a tensor makes of numbers that these return."""
@@ -121,6 +122,8 @@ def converted(run: Run, name: str, call: Call) -> Value:
             return Plain()
     if name == "bool" and isinstance(first, Plain):
         return first
+    if name == "str" and isinstance(first, (Plain, Unknown)):
+        return texts.made((first,)) or Plain()
     size = number((_CONVERTED[name],)) if name in _CONVERTED else None
     if name == "int" and isinstance(first, Plain):
         return plain_from((first,), first.symbol, size=size)

@@ -19,11 +19,11 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
-    compound,
     hashable,
     held,
     join,
     summary,
+    texts,
 )
 
 if TYPE_CHECKING:
@@ -78,9 +78,8 @@ def _text(run: Run, node: p.Text) -> Value:
     if not all(isinstance(value, (Const, Plain)) for value in values):
         for observe in run.observers.shown:
             observe(run, tuple(values), node)
-    if values and all(isinstance(value, Plain) for value in values):
-        return Plain(compound("text", node.at, *(value.symbol for value in values if isinstance(value, Plain))))
-    return Plain()
+    between = iter(values)
+    return texts.made([next(between) if part is None else Const(part) for part in node.layout]) or Plain()
 
 
 def _star(run: Run, node: p.Star) -> Value:

@@ -33,6 +33,7 @@ from torch_doctor.static.values import (
     plain_from,
     summary,
     symbol_of,
+    texts,
 )
 from torch_doctor.static.values.shapes import number
 from torch_doctor.trace import Kind
@@ -52,6 +53,8 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
+_JOINS = {"+": "", "/": "/"}
+"""The operators that join texts, and what they put between them: folders and files are divided by a slash."""
 _LARGE = 1_000_000
 _LONG = 10_000
 
@@ -71,6 +74,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         if sequence is not None:
             return sequence
     if all(isinstance(value, (Const, Plain)) for value in operands):
+        if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
+            return text
         size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain

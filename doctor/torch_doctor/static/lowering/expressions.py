@@ -118,7 +118,8 @@ def _text(low: Lowering, node: ast.JoinedStr) -> p.Expr:
     outer, low.fixed = low.fixed, at
     parts = tuple(low.expr(part.value) for part in node.values if isinstance(part, ast.FormattedValue))
     low.fixed = outer
-    return p.Text(at, parts)
+    layout = tuple(str(part.value) if isinstance(part, ast.Constant) else None for part in node.values)
+    return p.Text(at, parts, layout)
 
 
 def _star(low: Lowering, node: ast.Starred) -> p.Expr:

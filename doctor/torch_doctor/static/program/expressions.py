@@ -170,13 +170,14 @@ class Comprehension(Expr):
 
 
 class Text(Expr):
-    """An f-string: the expressions inside it."""
+    """An f-string: the expressions inside it. `layout` is the text between them, with None in the place of each."""
 
-    __slots__ = ("parts",)
+    __slots__ = ("layout", "parts")
 
-    def __init__(self, at: At, parts: tuple[Expr, ...]) -> None:
+    def __init__(self, at: At, parts: tuple[Expr, ...], layout: tuple[str | None, ...]) -> None:
         self.at = at
         self.parts = parts
+        self.layout = layout
 
 
 class Star(Expr):

@@ -59,7 +59,7 @@ def saved(run: Run, name: str, call: Call) -> Value:
         scheduler=_state_in(value, SCHEDULER_STATE),
         scaler=_state_in(value, SCALER_STATE),
         shared=paths.shared(run, call.node, position + 1, "f"),
-        file=paths.spelled(run, call.node, position + 1, "f"),
+        file=paths.spelled(run, call, position + 1, "f"),
     )
     return NOTHING
 
@@ -77,7 +77,7 @@ def loaded(run: Run, _: str, call: Call) -> None:
         buffer=_buffer((*call.args, call.keywords.get("f"))),
         weights_only=None if only is None else conditions.truth_of(run, only),
         by_default=only is None and not is_open,
-        file=paths.spelled(run, call.node, 0, "f"),
+        file=paths.spelled(run, call, 0, "f"),
         mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,
     )
 

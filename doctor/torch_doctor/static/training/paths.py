@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.library import library
 from torch_doctor.static.program.walking import tells_processes_apart, walk
-from torch_doctor.static.values import Const, Lib, Plain
+from torch_doctor.static.values import Const, Lib, Plain, Unknown, texts
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call
     from torch_doctor.trace import Tri
 
 JOINS = frozenset(
@@ -36,10 +38,15 @@ def shared(run: Run, node: p.Node, position: int, *names: str) -> Tri:
     return True if all(isinstance(value, (Const, Lib)) or _counts(value) for value in named) else None
 
 
-def spelled(run: Run, node: p.Node, position: int, *names: str) -> str:
+def spelled(run: Run, call: Call, position: int, name: str) -> str:
     """Text that is equal for two calls whose path is the same; "" where what the path is made of is not known."""
-    found = _given(node, position, *names)
-    return "" if found is None else _of(run, found)
+    value = run.resolve(call.argument(position, name) or Unknown())
+    node = _given(call.node, position, name)
+    if isinstance(value, Unknown) and isinstance(node, p.Name):
+        holder = run.frame.holder(node.id)
+        return node.id if holder is not None and holder.fields is run.frame.globals.fields else ""
+    found = texts.parts(value)
+    return "" if found is None else texts.path(found)
 
 
 def _given(node: p.Node, position: int, *names: str) -> p.Expr | None:
@@ -54,28 +61,16 @@ def _given(node: p.Node, position: int, *names: str) -> p.Expr | None:
     return None if isinstance(found, p.Star) else found
 
 
-def _of(run: Run, path: p.Expr) -> str:
-    """Text for what a path is: its value, or what it is made of."""
-    if isinstance(path, (p.Const, p.Name, p.Attribute)):
-        value = run.resolve(run.evaluate(path))
-        if isinstance(value, Const):
-            return repr(value.value)
-        if isinstance(value, Plain):
-            return str(value.symbol)
-        holder = run.frame.holder(path.id) if isinstance(path, p.Name) else None
-        is_global = holder is not None and holder.fields is run.frame.globals.fields
-        return path.id if is_global and isinstance(path, p.Name) else ""
-    if isinstance(path, p.Text):
-        made, parts = run.text(path), path.parts
-    elif isinstance(path, p.Operation):
-        made, parts = path.op, path.operands
-    elif isinstance(path, p.Call) and not path.keywords:
-        function = run.evaluate(path.func)
-        made, parts = function.name if isinstance(function, Lib) and function.name in JOINS else "", path.args
-    else:
-        return ""
-    known = [_of(run, part) for part in parts]
-    return f"{made}({', '.join(known)})" if made and all(known) else ""
+@library("os.path.join", "pathlib.Path", "pathlib.PurePath", "pathlib.PosixPath")
+def joined(_: Run, __: str, call: Call) -> Plain | None:
+    """A path of several parts."""
+    return None if call.keywords or not call.args else texts.made(call.args, between="/")
+
+
+@library("builtins.open", "os.path.abspath", "os.path.expanduser", "os.path.realpath", "os.fspath")
+def same(_: Run, __: str, call: Call) -> Plain:
+    """The same path in other words, or the file there."""
+    return texts.made(call.args[:1]) or Plain()
 
 
 def _counts(value: object) -> bool:

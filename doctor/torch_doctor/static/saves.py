@@ -1,0 +1,101 @@
+"""The files that the scripts of a project save, as their source spells them: a script reads what another has written."""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+from itertools import islice
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from torch_doctor.static.tables import training
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from torch_doctor.sources.project import Project
+
+ANY = "*"
+"""What is not known of a name."""
+MOST = 4
+"""Texts that one name may stand for."""
+_SAVES = {name.rpartition(".")[2]: position + 1 for name, position in training.SAVES.items()}
+_JOINS = frozenset(("join", "joinpath"))
+_SAME = frozenset(("Path", "str", "open", "expanduser", "abspath"))
+
+
+_found: WeakKeyDictionary[Project, dict[Path, frozenset[str]]] = WeakKeyDictionary()
+
+
+def saved(project: Project, folder: Path) -> frozenset[str]:
+    """Patterns of the names of the files that scripts save in the folder, in those around it and in those within it."""
+    if project not in _found:
+        paths = project.mentions(sorted(_SAVES), project.python_files())
+        _found[project] = {path: frozenset(_saved_in(project, path)) for path in paths}
+    near = (names for path, names in _found[project].items() if _is_near(path.parent, folder))
+    return frozenset[str]().union(*near)
+
+
+def _is_near(folder: Path, other: Path) -> bool:
+    return folder in (other, *other.parents) or other in folder.parents
+
+
+def _saved_in(project: Project, path: Path) -> Iterator[str]:
+    tree = project.tree(path) if project.matters(path) else None
+    if tree is None:
+        return
+    names: dict[str, list[ast.expr]] = {}
+    calls: list[ast.expr] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    names.setdefault(target.id, []).append(node.value)
+        elif isinstance(node, ast.Call) and (position := _SAVES.get(_last(node.func))) is not None:
+            named = [keyword.value for keyword in node.keywords if keyword.arg == "f"]
+            calls += node.args[position : position + 1] or named
+    for given in calls:
+        for text in islice(_texts(given, names), MOST):
+            name = posixpath.basename(text)
+            if name.partition(".")[0].strip(ANY):  # what is only an ending says nothing
+                yield name
+
+
+def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> Iterator[str]:
+    """What a path may be, with `*` for what is not known."""
+    inner = node.value if isinstance(node, ast.FormattedValue) else node
+    if isinstance(inner, ast.Constant):
+        yield str(inner.value)
+    elif isinstance(inner, ast.Name) and depth and inner.id in names:
+        for value in names[inner.id][:MOST]:
+            yield from islice(_texts(value, names, depth - 1), MOST)
+    elif isinstance(inner, ast.JoinedStr):
+        yield _one(inner.values, names, depth)
+    elif isinstance(inner, ast.BinOp) and isinstance(inner.op, (ast.Add, ast.Div)):
+        yield _one((inner.left, inner.right), names, depth, "/" if isinstance(inner.op, ast.Div) else "")
+    elif isinstance(inner, ast.Call) and _last(inner.func) in _JOINS:
+        yield _one(inner.args, names, depth, "/")
+    elif isinstance(inner, ast.Call) and _last(inner.func) in _SAME and inner.args:
+        yield from _texts(inner.args[0], names, depth)
+    elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "format":
+        for text in _texts(inner.func.value, names, depth):
+            yield _blank(text, "{", "}")
+    else:
+        yield ANY
+
+
+def _one(
+    parts: list[ast.expr] | tuple[ast.expr, ...], names: dict[str, list[ast.expr]], depth: int, between: str = ""
+) -> str:
+    return between.join(next(_texts(part, names, depth), ANY) for part in parts)
+
+
+def _blank(text: str, begins: str, ends: str) -> str:
+    """A text in which something else stands in the place of each field."""
+    first, *others = text.split(begins)
+    return first + "".join(ANY + other.partition(ends)[2] for other in others)
+
+
+def _last(func: ast.expr) -> str:
+    return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""

@@ -164,15 +164,14 @@ class _Witness:
 
     def _trace(self, unit: Unit, *, outside: bool) -> Trace:
         """A trace whose numbers go on where the last one's ended."""
-        folder = unit.source.path.parent
         self._running = unit.source.path
         self._imports.begin()
         self._last = Trace(
             unit.source.display,
             begins_outside=outside,
             first=self._last.next,
-            torch=functools.partial(self._project.torch, folder),
-            saved=functools.partial(saves.saved, self._project, folder),
+            torch=functools.partial(self._project.torch, self._running.parent),
+            saved=functools.partial(saves.saved, self._project, self._running.parent),
         )
         return self._last
 

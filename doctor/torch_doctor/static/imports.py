@@ -104,6 +104,11 @@ class Imports:
             if source is not None:
                 yield source.text
 
+    def mentioned_by(self, script: Path, *names: str) -> bool:
+        """Whether a script, or a file that it has imported by now, contains one of the identifiers."""
+        read = sorted(self.dependencies(script).read)
+        return bool(self._project.mentions(names, map(Path, read)))
+
     def mentioned(self, *names: str) -> bool:
         """Whether any file of the project contains one of the identifiers."""
         self._asked.update(names)

@@ -69,8 +69,8 @@ class CpuTensorInForward(Rule):
 
     ## When it stays silent
     For tensors without dimensions, index tensors and lengths, which may be on the CPU; for what is moved before it is used,
-    also behind a flag; for buffers and parameters; for modules without parameters, which may belong to the data; and in
-    projects in which nothing names a device, or a framework that moves models.
+    also behind a flag; for buffers and parameters; for modules without parameters, which may belong to the data; and where
+    neither the script nor what it imports names a device, or a framework that moves models.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html

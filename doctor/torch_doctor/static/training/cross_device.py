@@ -176,8 +176,8 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
         *(name.rpartition(".")[2] for name in sorted(places.DEFAULTS))
     ):
         return  # whoever uses the class has perhaps said where tensors are made
-    if not run.imports.mentioned(*placing.ASKING):
-        return  # nobody has a GPU in mind
+    if not _asks_for_a_gpu(run):
+        return
     for birth in made.births:
         if birth not in run.of(Meetings).met_at:
             run.of(Meetings).met_at.add(birth)
@@ -195,6 +195,13 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
                 name=root.cls.name if root.cls is not None else root.name,
                 beside=_input_of(run, birth),
             )
+
+
+def _asks_for_a_gpu(run: Run) -> bool:
+    """Whether somebody has a GPU in mind: the script and what it imports; where callers are out of sight, the project."""
+    if run.trace.begins_outside:
+        return run.imports.mentioned(*placing.ASKING)
+    return run.imports.mentioned_by(run.main.source.path, *placing.ASKING)
 
 
 def _input_of(run: Run, site: Site) -> str:

@@ -56,6 +56,7 @@ class Imports:
         self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._asked: set[str] = set()
+        self.sources: dict[tuple[tuple[Path, ...], str], tuple[list[Path], list[Path]]] = {}  # of names, by the files
 
     def begin(self) -> None:
         """A run begins: what it asks of the project from here on is its own question."""
@@ -95,6 +96,11 @@ class Imports:
                 except RecursionError:
                     self._units[path] = None
         return self._units[path]
+
+    def text(self, path: Path) -> str:
+        """The text of a project file; none where it cannot be read."""
+        source = self._project.read(path)
+        return "" if source is None else source.text
 
     def texts(self, name: str, besides: Path) -> Iterator[str]:
         """The texts of the project's other files that contain an identifier."""

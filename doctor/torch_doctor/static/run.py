@@ -208,11 +208,7 @@ class Run(Positioned, Knowing):
         if not isinstance(value, Either):
             return value
         assumed = self.assumed
-        options = [
-            (facts, option)
-            for facts, option in value.options
-            if all(assumed.get(symbol, arm) is arm for symbol, arm in facts)
-        ]
+        options = [each for each in value.options if all(assumed.get(symbol, arm) is arm for symbol, arm in each[0])]
         if len(options) == 1:
             return options[0][1]
         if len(options) == len(value.options) or not options:

@@ -23,14 +23,10 @@ from torch_doctor.static.budget import (
     steps_for,
 )
 from torch_doctor.static.imports import Imports
+from torch_doctor.static.language import files
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
-from torch_doctor.static.values import (
-    ClassValue,
-    FunctionValue,
-    Namespace,
-    Value,
-)
+from torch_doctor.static.values import ClassValue, FunctionValue, Namespace, Value
 from torch_doctor.trace import GaveUp, Loaded, ModuleBuilt, Trace
 
 if TYPE_CHECKING:
@@ -141,7 +137,7 @@ class _Witness:
         if self._imported(path) and "__name__" not in unit.source.text:
             return  # the importing script's run had all of it
         with self._executing(unit) as executor:
-            self._guarded(executor, executor.run)
+            self._guarded(executor, functools.partial(files.execute_main, executor))
         yield executor.trace
 
     def _imported(self, path: Path) -> Namespace | None:

@@ -12,10 +12,17 @@ if TYPE_CHECKING:
     from torch_doctor.static.program import At, Program
 
 
-class Unit:
-    """One file of the project, lowered; `takes_whole` are its imports of all that a module has."""
+LARGE = 20
+"""Parts that a package imports at its top from which on they are executed only when they are needed."""
 
-    __slots__ = ("_sites", "_texts", "program", "source", "takes_whole")
+
+class Unit:
+    """One file of the project, lowered; `takes_whole` are its imports of all that a module has.
+
+    `defers` are the imports that only bind names, where it is the `__init__.py` of a large package.
+    """
+
+    __slots__ = ("_sites", "_texts", "defers", "program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
@@ -25,6 +32,10 @@ class Unit:
         self.takes_whole = tuple(
             node for node in program.body if isinstance(node, ImportFrom) and any(name == "*" for name, _ in node.names)
         )
+
+        parts = [node for node in program.body if isinstance(node, ImportFrom) and node.level]
+        large = source.path.name == "__init__.py" and len(parts) >= LARGE
+        self.defers = frozenset(parts if large else ())
 
     def site(self, at: At) -> Site:
         """The site of a node: notebooks count rows in each cell."""

@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.language import deferring
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import (
     Bound,
     Call,
     ClassValue,
-    Content,
     FunctionValue,
-    Mapping,
     Partial,
-    Sequence,
-    Unknown,
-    join,
 )
 
 if TYPE_CHECKING:
@@ -62,9 +58,5 @@ def _open_tables(run: Run, decorator: FunctionValue) -> None:
     for name in {node.id for node in walk(decorator.node) if isinstance(node, p.Name)}:
         holder = decorator.closure.holder(name)
         table = holder.fields.get(name) if holder is not None else None
-        if isinstance(table, Mapping):
-            rest = table.fields.get("rest")
-            if rest is None or type(rest) is not Unknown:
-                run.heap.set(table.fields, "rest", Unknown() if rest is None else join(rest, Unknown()))
-        elif isinstance(table, Sequence) and table.content.rest is None:
-            run.heap.set(table.fields, "items", Content(table.content.items, Unknown()))
+        if table is not None:
+            deferring.open_table(run, table)

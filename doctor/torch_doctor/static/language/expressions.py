@@ -12,6 +12,7 @@ from torch_doctor.static.values import (
     NOTHING,
     Const,
     Content,
+    Deferred,
     Either,
     Lib,
     Mapping,
@@ -41,6 +42,8 @@ def _name(run: Run, node: p.Name) -> Value:
     holder = run.position.frame.holder(name)
     if holder is not None:
         value: Value = holder.fields[name]
+        if value.__class__ is Deferred:
+            value = files.global_of(run, run.frame.globals, name)
         value = run.resolve(value) if isinstance(value, Either) else value
         if isinstance(value, (Lib, Either)):
             for observe in run.observers.named:
@@ -50,6 +53,9 @@ def _name(run: Run, node: p.Name) -> Value:
         return Const(files.module_name(run))
     if name in _BUILTINS:
         return Lib(f"builtins.{name}")
+    taken = files.from_stars(run, run.frame.globals, name)
+    if taken is not None:
+        return taken
     below = files.import_in_another_cell(run, name)
     if below is not None:
         run.block((below,))

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
-from torch_doctor.static.language import targets
+from torch_doctor.static.language import deferring, targets
 from torch_doctor.static.tables import frameworks, torch_functions
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.training import optimizer_of, scheduler_of
 from torch_doctor.static.values import (
+    Deferred,
     Fact,
     Lib,
     Namespace,
@@ -46,6 +47,23 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
     if unit is None or run.position.importing >= _IMPORT_DEPTH:
         return None
     namespace = Namespace(unit)
+    _execute_to_stay(run, unit, namespace)
+    return namespace
+
+
+def execute_main(run: Run) -> None:
+    """Execute a file as a script; a part of a large package, as those do that import it, and for all of them."""
+    unit, path = run.main, run.main.source.path
+    around = run.imports.unit(path.with_name("__init__.py")) if "__name__" not in unit.source.text else None
+    if around is not None and around.defers and around is not unit:
+        _execute_to_stay(run, unit, run.home)
+    else:
+        run.run()
+
+
+def _execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
+    """Execute the top level of a file once for all runs."""
+    path = unit.source.path
     run.units[path] = namespace
     grad, log = run.grad, run.heap.aside()
     steps = run.steps_left
@@ -64,7 +82,6 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
         run.steps_left = steps
         run.heap.set(run.state.fields, "grad", grad)
         run.heap.back(log)
-    return namespace
 
 
 def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
@@ -88,20 +105,64 @@ def execute_top(run: Run, unit: Unit, namespace: Namespace) -> None:
         left -= before - max(run.steps_left, 0)
         if not goes_on:
             break
+    deferring.open_tables(run, unit, namespace)
     run.heap.set(namespace.facts, Fact.EXECUTED, whole)
 
 
 def namespace_of(run: Run, value: Namespace, name: str) -> Any:  # noqa: ANN401 - a value or nothing
     """A name of a project file: its global, or the file of that name in its package."""
     found = value.fields.get(name)
+    if isinstance(found, Deferred):
+        return global_of(run, value, name)
     if found is not None:
         return run.resolve(found) if isinstance(found, Value) else found
-    path = value.unit.source.path
-    if path.name == "__init__.py":
-        inner = run.imports.find(path, name, level=1)
-        if inner is not None:
-            return imported(run, inner)
+    gives, may_give = deferring.sources(run, value, name)
+    return _of_first(run, gives, name) or _part(run, value, name) or _of_first(run, may_give, name)
+
+
+def global_of(run: Run, namespace: Namespace, name: str) -> Value:
+    """A file's global that is there; a deferred one is imported now, to stay."""
+    value: Value = namespace.fields[name]
+    if not isinstance(value, Deferred):
+        return value
+    if value.path == namespace.unit.source.path:  # `from . import part`
+        found = _part(run, namespace, value.name)
+    else:
+        package = imported(run, value.path)
+        found = namespace_of(run, package, value.name) if isinstance(package, Namespace) else None
+    result = found if isinstance(found, Value) else Unknown()
+    log = run.heap.aside()
+    run.heap.set(namespace.fields, name, result)
+    run.heap.back(log)
+    return result
+
+
+def from_stars(run: Run, namespace: Namespace, name: str) -> Value | None:
+    """A global that only a deferred `from part import *` can have brought."""
+    gives, may_give = deferring.sources(run, namespace, name)
+    return _of_first(run, [*gives, *may_give], name)
+
+
+def _of_first(run: Run, paths: list[Path], name: str) -> Value | None:
+    """What the first of these files that has the name gives."""
+    under_way = run.of(deferring.Searches).under_way
+    for path in paths:
+        namespace = namespace_at(run, path) if (path, name) not in under_way else None
+        if namespace is None:
+            continue
+        under_way.add((path, name))
+        found = namespace_of(run, namespace, name)
+        under_way.discard((path, name))
+        if isinstance(found, Value):
+            return found
     return None
+
+
+def _part(run: Run, namespace: Namespace, name: str) -> Value | None:
+    """The file of a name in a package."""
+    path = namespace.unit.source.path
+    inner = run.imports.find(path, name, level=1) if path.name == "__init__.py" else None
+    return None if inner is None else imported(run, inner)
 
 
 def imported(run: Run, path: Path) -> Value:
@@ -172,6 +233,9 @@ def _import_from(run: Run, node: p.ImportFrom) -> bool:
         if not node.level and any(name == "*" for name, _ in node.names):
             _all_of_library(run, node.module)
         return True
+    if deferring.binds_only(run, node, found):
+        deferring.bind(run, node, found)
+        return True
     package: Value | None = None
     for name, alias in node.names:
         if not node.level and canonical(f"{node.module}.{name}") in frameworks.DECLARED:
@@ -183,6 +247,8 @@ def _import_from(run: Run, node: p.ImportFrom) -> bool:
                 for key, value in list(package.fields.items()):
                     if isinstance(key, str) and not key.startswith("_"):
                         targets.bind_name(run, key, value)
+                if package.fact(Fact.STARS) and run.frame.fields is run.frame.globals.fields:
+                    deferring.add_star(run, found)
             continue
         value = (
             run.attribute(package, name, node)

@@ -12,6 +12,7 @@ from torch_doctor.static.values.modules import Instance, Module, ParameterValue
 from torch_doctor.static.values.objects import (
     ANY_NAME,
     NEWEST,
+    Deferred,
     Distribution,
     Fields,
     Loader,
@@ -108,6 +109,7 @@ __all__ = [
     "Const",
     "Content",
     "Context",
+    "Deferred",
     "Distribution",
     "Either",
     "Fact",

@@ -128,6 +128,8 @@ class Fact(Enum):
 
     EXECUTED = "executed", False, _agreed
     """Whether all of a file's top level was executed."""
+    STARS = "stars", (), _first
+    """The paths of the files of which it imports all, where they are executed when a name is looked for."""
     DATACLASS = "dataclass", False, _either
     """Whether a decorator writes the constructor of a class."""
 

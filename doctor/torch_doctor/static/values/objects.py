@@ -149,6 +149,16 @@ class Namespace(Object):
         return whole
 
 
+class Deferred(Value):
+    """A name that a large package imports from a file at `path`, which is executed when the name is used."""
+
+    __slots__ = ("name", "path")
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.path = path
+        self.name = name
+
+
 class Package(Value):
     """A folder of the project without an `__init__.py`."""
 

@@ -1,0 +1,100 @@
+"""Large packages: what their `__init__.py` imports is executed when a name of it is used, and not before."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.language import targets
+from torch_doctor.static.values import Content, Deferred, Fact, Mapping, Sequence, Unknown, join, reachable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.unit import Unit
+    from torch_doctor.static.values import Namespace, Value
+
+_ALL = re.compile(r"^__all__\s*=\s*[\[(]", re.MULTILINE)
+_STAR = re.compile(r"^from\s+\S+\s+import\s+\*", re.MULTILINE)
+
+
+class Searches(Knowledge):
+    """The names that are being looked for: files may take all of each other."""
+
+    def __init__(self) -> None:
+        self.under_way: set[tuple[Path, str]] = set()
+
+
+def binds_only(run: Run, node: p.ImportFrom, found: Path) -> bool:
+    """Whether an import is one of many of a large package, and need not be executed now."""
+    return node in run.frame.unit.defers and found.suffix == ".py"
+
+
+def bind(run: Run, node: p.ImportFrom, found: Path) -> None:
+    """Bind the names of such an import; a star binds whatever is looked for and not there."""
+    for name, alias in node.names:
+        if name == "*":
+            add_star(run, found)
+        else:
+            targets.bind_name(run, alias, Deferred(found, name))
+
+
+def add_star(run: Run, found: Path) -> None:
+    """Look for names of the current file in that one, too."""
+    facts = run.frame.globals.facts
+    stars = run.frame.globals.fact(Fact.STARS)
+    if found not in stars:
+        run.heap.set(facts, Fact.STARS, (*stars, found))
+
+
+def sources(run: Run, namespace: Namespace, name: str) -> tuple[list[Path], list[Path]]:
+    """The files of which all was imported that define a name, and those that may have imported it; the last one first."""
+    stars: tuple[Path, ...] = () if name.startswith("_") else namespace.fact(Fact.STARS)
+    if not stars:
+        return [], []
+    known = run.imports.sources
+    if (stars, name) not in known:
+        texts = [(path, run.imports.text(path)) for path in reversed(stars)]
+        gives = [path for path, text in texts if _defines(text, name)]
+        known[stars, name] = gives, [path for path, text in texts if path not in gives and _may_give(text, name)]
+    return known[stars, name]
+
+
+def _defines(text: str, name: str) -> bool:
+    defined = re.search(rf"^(?:(?:async\s+)?def\s+|class\s+)?{re.escape(name)}\b\s*[:=(]", text, re.MULTILINE)
+    return defined is not None and _is_public(text, name)
+
+
+def _may_give(text: str, name: str) -> bool:
+    """Whether a file's text mentions the name; where it imports all of others, they may give it."""
+    mentioned = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None and _is_public(text, name)
+    return mentioned or _STAR.search(text) is not None
+
+
+def _is_public(text: str, name: str) -> bool:
+    """Whether a file that lists what it gives lists this name."""
+    return _ALL.search(text) is None or f'"{name}"' in text or f"'{name}'" in text
+
+
+def open_tables(run: Run, unit: Unit, namespace: Namespace) -> None:
+    """Within a large package, empty tables of a file are filled by files that are not executed: they hold anything."""
+    folders = unit.source.path.parents
+    units = (run.units.get(folder / "__init__.py") for folder in folders)
+    if any(package is not None and package.unit.defers for package in units):
+        values = [value for value in namespace.fields.values() if not isinstance(value, Deferred)]
+        for value in reachable(values):
+            if isinstance(value, (Mapping, Sequence)):
+                open_table(run, value, empty=True)
+
+
+def open_table(run: Run, table: Value, *, empty: bool = False) -> None:
+    """Let a dict or list hold what nobody knows, too; with `empty`, only one that holds nothing."""
+    if isinstance(table, Mapping):
+        rest = table.fields.get("rest")
+        if (not empty or not table.fields) and (rest is None or type(rest) is not Unknown):
+            run.heap.set(table.fields, "rest", Unknown() if rest is None else join(rest, Unknown()))
+    elif isinstance(table, Sequence) and table.content.rest is None and not (empty and table.content.items):
+        run.heap.set(table.fields, "items", Content(table.content.items, Unknown()))

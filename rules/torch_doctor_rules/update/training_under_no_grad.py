@@ -84,7 +84,7 @@ class TrainingUnderNoGrad(Rule):
         losses = (
             (backward.site, forward)
             for backward in trace.of(Backward)
-            if (forward := _unrecorded(trace, backward)) is not None
+            if (forward := _unrecorded(trace, backward)) is not None and not _asks_first(trace, backward)
         )
         yield from first_per_site(self._report(trace, forward, site) for site, forward in losses)
         last = last_trainable(trace)
@@ -119,6 +119,11 @@ class TrainingUnderNoGrad(Rule):
             help="call it where autograd is on, outside of `no_grad()`",
             trail=trail,
         )
+
+
+def _asks_first(trace: Trace, backward: Backward) -> bool:
+    """Whether a test that nobody can follow leads to a call of `backward` that elsewhere has a graph: it may ask for that."""
+    return bool(backward.guards) and any(other.loss.graph is True for other in at(trace, backward.site, Backward))
 
 
 def _unrecorded(trace: Trace, backward: Backward) -> Forward | None:

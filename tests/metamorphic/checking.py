@@ -95,12 +95,13 @@ def check(name: str, transformation: Transformation) -> Outcome:
     if project is None:
         return Outcome(0, (), frozenset())
     before = said_before(name)
-    breaks, variants = [], 0
-    for rewritten in transformation.variants(project):
-        variants += 1
-        if broken := _compared(before, rewritten, transformation):
-            breaks.append(broken)
-    return Outcome(variants, tuple(breaks), frozenset(finding.code for finding in before))
+    try:
+        forms = list(transformation.variants(project))
+    except Exception as error:
+        message = f"{transformation.name} fails at {name}"
+        raise RuntimeError(message) from error
+    breaks = [broken for rewritten in forms if (broken := _compared(before, rewritten, transformation))]
+    return Outcome(len(forms), tuple(breaks), frozenset(finding.code for finding in before))
 
 
 def _compared(before: tuple[Reported, ...], rewritten: Project, transformation: Transformation) -> Break | None:

@@ -150,7 +150,7 @@ def _only_call(module: cst.Module) -> cst.FunctionDef | None:
     while body and m.matches(body[-1], GUARD):
         body = [*body[:-1], *(body_of(cst.ensure_type(body[-1], cst.If).body) or [])]
     calling = m.SimpleStatementLine([m.Expr(m.Call(func=m.Name(), args=[]))])
-    if len(body) != len(module.body) or not m.matches(body[-1], calling):
+    if not body or len(body) != len(module.body) or not m.matches(body[-1], calling):
         return None
     name = m.Name(cst.ensure_type(m.findall(body[-1], m.Name())[0], cst.Name).value)
     functions = [

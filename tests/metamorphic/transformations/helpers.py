@@ -153,6 +153,7 @@ class IntoTrainerClass(ModuleTransformation):
     """
 
     kind: ClassVar[Kind] = Kind.KEPT
+    unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
 
     def rewrite(self, module: cst.Module) -> cst.Module:
         fresh = FreshNames(module)
@@ -192,8 +193,6 @@ class TrainInModule(IntoTrainFunction):
 
 class TrainerInModule(IntoTrainerClass):
     """As `IntoTrainerClass`, and then all functions and classes go into a module that the script imports."""
-
-    unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
 
     def variants(self, project: Project) -> Iterator[Project]:
         for rewritten in super().variants(project):

@@ -48,3 +48,6 @@ ASKING: tuple[str, ...] = (
 )
 """Identifiers of which a project has at least one when it may ever run on a GPU: devices, and frameworks that move
 models by themselves."""
+
+TRAINING: tuple[str, ...] = ("backward", "step", "fit")
+"""Identifiers of which a file has at least one when it trains, or hands a model to somebody who does."""

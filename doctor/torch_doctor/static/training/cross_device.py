@@ -198,10 +198,14 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
 
 
 def _asks_for_a_gpu(run: Run) -> bool:
-    """Whether somebody has a GPU in mind: the script and what it imports; where callers are out of sight, the project."""
-    if run.trace.begins_outside:
+    """Whether somebody has a GPU in mind: a script that trains, or what it imports.
+
+    Where callers are out of sight, and for a file that only shows what its modules do, it is anybody in the project.
+    """
+    script = run.main.source.path
+    if run.trace.begins_outside or not run.imports.mentioned_by(script, *placing.TRAINING):
         return run.imports.mentioned(*placing.ASKING)
-    return run.imports.mentioned_by(run.main.source.path, *placing.ASKING)
+    return run.imports.mentioned_by(script, *placing.ASKING)
 
 
 def _input_of(run: Run, site: Site) -> str:

@@ -25,22 +25,23 @@ _NAMED = re.compile(rf"\b(?:{'|'.join(sorted(_LAST))})\b")
 def reads(unit: Unit) -> list[p.Call]:
     """The calls of a file that may read a checkpoint, wherever they stand.
 
-    Not where a test of a version decides: the other way is for the torch that is safe. Nor in a file that reads from memory.
+    Not where a test of a version decides: the other way is for the torch that is safe. Nor after a read with limits that
+    failed, nor in a file that reads from memory.
     """
     text = unit.source.text
     if "torch" not in text or "BytesIO" in text or not _NAMED.search(text):
         return []
-    names, by_version, calls = set(_LAST), set[p.Node](), list[p.Call]()
+    names, aside, calls = set(_LAST), set[p.Node](), list[p.Call]()
     for node in walk(unit.program.body):
         if isinstance(node, p.If) and asks_version(node.test):
-            by_version.update(walk(node.body, node.other))
+            aside.update(walk(node.body, node.other))
+        elif isinstance(node, p.Try) and any(_has_limits(each) for each in walk(node.body)):
+            aside.update(walk(*(handler.body for handler in node.handlers)))
         elif isinstance(node, p.ImportFrom):
             names.update(alias for name, alias in node.names if canonical(f"{node.module}.{name}") in training.LOADS)
         elif isinstance(node, p.Call):
             calls.append(node)
-    return sorted(
-        (call for call in calls if _called(call) in names and call not in by_version), key=lambda call: call.at
-    )
+    return sorted((call for call in calls if _called(call) in names and call not in aside), key=lambda call: call.at)
 
 
 def read(run: Run, calls: list[p.Call]) -> None:
@@ -49,6 +50,13 @@ def read(run: Run, calls: list[p.Call]) -> None:
         function = run.evaluate(call.func)
         if isinstance(function, Lib) and canonical(function.name) in training.LOADS:
             checkpoints.loaded(run, canonical(function.name), Call(_args(run, call), _keywords(run, call), call))
+
+
+def _has_limits(node: p.Node) -> bool:
+    """Whether a call says that only tensors and plain containers are read."""
+    return isinstance(node, p.Call) and any(
+        name == "weights_only" and isinstance(given, p.Const) and given.value is True for name, given in node.keywords
+    )
 
 
 def _called(call: p.Call) -> str:

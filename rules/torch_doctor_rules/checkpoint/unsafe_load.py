@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import ANY, Loaded, Saved
 from torch_doctor_rules.judging.checkpoint_files import is_own, read
-from torch_doctor_rules.judging.testing import in_a_test
+from torch_doctor_rules.judging.testing import is_test_file
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class UnsafeLoad(Rule):
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
-            if loaded.file in written or in_a_test(loaded) or _after_safe_one(loaded, tried):
+            if loaded.file in written or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
                 continue
             if not is_own(trace, loaded):
                 about = message(text, name=loaded.name)

@@ -11,7 +11,7 @@ from torch_doctor_rules.judging.wording import countable, counted
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import OutdatedUsed, Trace
 
 
 class OutdatedApi(Rule):
@@ -74,14 +74,22 @@ class OutdatedApi(Rule):
                 continue
             gone = is_gone(trace, used)
             since = spelled(used.gone if gone else used.warns)
-            text = "`{name}` is gone since torch {since}" if gone else "`{name}` warns since torch {since}"
+            does = "does nothing" if used.idle else "is gone" if gone else "warns"
+            text = "`{name}` " + does + " since torch {since}"
             yield self.finding(
                 used.site,
                 countable(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
-                help=f"use `{used.instead}`, which is there since torch {spelled(used.since)}",
+                help=_help(used),
                 cause=cause(used),
             )
 
     def first_of(self, finding: Finding, others: int) -> Finding:
         """The first use, which counts the others."""
         return counted(finding, others)
+
+
+def _help(used: OutdatedUsed) -> str:
+    """What to write instead."""
+    if used.idle:
+        return f"use `{used.instead}`: without it autograd records a graph, as if nothing had been said"
+    return f"use `{used.instead}`, which is there since torch {spelled(used.since)}"

@@ -67,9 +67,10 @@ class LayerNeverUsed(Rule):
 
     ## When it stays silent
     When anything in the project takes an attribute of that name from the module, a module around it or a class that
-    inherits it; when the layers are reached without names (`children()`, `_modules`, a computed `getattr`); for layers with
-    weights when weights are loaded, whose names a module has to have; where the file loads published ones; for losses, and
-    for modules without a `forward` of their own.
+    inherits it; for layers without weights that neither drop nor normalise, such as activations; when the layers are
+    reached without names (`children()`, `_modules`, a computed `getattr`); for layers with weights when weights are loaded,
+    whose names a module has to have; where the file loads published ones; for losses, and for modules without a `forward`
+    of their own.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/modules.html
@@ -90,6 +91,7 @@ class LayerNeverUsed(Rule):
             for event in trace.of(LayerRegistered)
             if not event.reached
             and not event.named
+            and not event.bare
             and (event.owner not in loaded or event.trainable is False)  # what has no weights, no file asks for
         )
         for event in first_per_site(wrong):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.language import narrowing, streams, targets
 from torch_doctor.static.library import library
-from torch_doctor.static.tables import functions, words
+from torch_doctor.static.tables import functions, outdated, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
@@ -168,6 +168,8 @@ def _has_attribute(run: Run, thing: Value, name: str) -> Value:
         return Const(value=False) if _is_empty(run, thing) or not thing.cls.libraries() else Plain()
     if isinstance(thing, Lib):
         return Plain((VERSION, thing.name, name))
+    if name in outdated.SUCCESSORS:
+        return Plain((VERSION, name))  # only an old torch does not have it
     if isinstance(thing, Module) and name == "module":
         return Plain(("flag", "wrapped"))
     return Plain()

@@ -14,6 +14,7 @@ from torch_doctor.static.values import (
     Call,
     Context,
     Instance,
+    Lib,
     Plain,
     Suspended,
     Unknown,
@@ -27,7 +28,15 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
+RAISING = 2_000
+"""Steps that a block may take which is expected to raise."""
+_RAISES = frozenset(("pytest.raises",))
+_ASSERTS = frozenset(("assertRaises", "assertRaisesRegex"))
+
+
 def _with(run: Run, node: p.With) -> bool:
+    if _expects_error(run, node.context):
+        return _that_raises(run, node)
     context = run.resolve(run.evaluate(node.context))
     for observe in run.observers.opened:
         observe(run, context, node.context)
@@ -35,6 +44,26 @@ def _with(run: Run, node: p.With) -> bool:
     for observe in run.observers.closed:
         observe(run, context, node.context)
     return alive
+
+
+def _expects_error(run: Run, context: p.Expr) -> bool:
+    """Whether a test says that what stands in the block raises."""
+    if not isinstance(context, p.Call):
+        return False
+    func = context.func
+    if isinstance(func, p.Attribute) and func.name in _ASSERTS:
+        return True
+    value = run.evaluate(func) if isinstance(func, (p.Name, p.Attribute)) else None
+    return isinstance(value, Lib) and value.name in _RAISES
+
+
+def _that_raises(run: Run, node: p.With) -> bool:
+    """A block that raises somewhere: nothing in it is done for its result, and what follows goes on."""
+    if node.target is not None:
+        targets.bind(run, node.target, Plain(), node)
+    with run.aside(RAISING):
+        run.block(node.body)
+    return True
 
 
 def _within(run: Run, node: p.With, context: Value) -> bool:

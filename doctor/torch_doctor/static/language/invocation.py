@@ -142,6 +142,21 @@ def _fitting(function: FunctionValue, call: Call) -> Call:
     return call if len(call.args) <= count else call.with_args(call.args[1:] if len(call.args) == count + 1 else ())
 
 
+def refuses(func: Value, call: Call) -> bool:
+    """Whether Python raises a TypeError for such a call: it gives too many arguments, or a keyword that is not there."""
+    function = func.function if isinstance(func, Bound) else func
+    if not isinstance(function, FunctionValue) or function.node.decorators:
+        return False  # a decorator may take other arguments
+    parameters = function.node.parameters
+    kinds = [each.kind for each in parameters]
+    count = len(call.args) + isinstance(func, Bound)
+    too_many = "args" not in kinds and not any(isinstance(value, Spread) for value in call.args)
+    if too_many and count > kinds.count("plain"):
+        return True
+    named = {each.name for each in parameters}
+    return "kwargs" not in kinds and not named.issuperset(call.keywords.keys() - {"**", MORE})
+
+
 def _wrapped(value: Value) -> Value:
     """What a function returns through a decorator that nobody can follow: objects stay what they are."""
     if not isinstance(value, (Sequence, Mapping)) and isinstance(

@@ -16,7 +16,7 @@ class Outdated(NamedTuple):
     """The successor as a user writes it, the version that has it, and its dotted names, for which torch is asked.
 
     `warns` is the first version that warns when the old name runs, None where it works in silence; `gone` the first version
-    that does not have it any more, or in which it does nothing.
+    that does not have it any more, or in which it does nothing (`idle`).
     """
 
     instead: str
@@ -24,6 +24,7 @@ class Outdated(NamedTuple):
     names: tuple[str, ...]
     warns: Version | None = None
     gone: Version | None = None
+    idle: bool = False
 
 
 def _called(name: str, since: Version, warns: Version | None = None, gone: Version | None = None) -> Outdated:
@@ -33,7 +34,7 @@ def _called(name: str, since: Version, warns: Version | None = None, gone: Versi
 _AUTOCAST = ("torch.autocast",)
 _SCALER = ("torch.amp.GradScaler",)
 _TENSOR = Outdated("torch.Tensor", (0, 4), ("torch.Tensor", "torch.Tensor.requires_grad_"))
-_VOLATILE = Outdated("torch.no_grad()", (0, 4), ("torch.no_grad",), warns=(0, 4), gone=(0, 4))
+_VOLATILE = Outdated("torch.no_grad()", (0, 4), ("torch.no_grad",), warns=(0, 4), gone=(0, 4), idle=True)
 _DETACH = Outdated("detach() or no_grad()", (0, 4), ("torch.Tensor.detach", "torch.no_grad"))
 _RESIZE = _called("torch.nn.functional.interpolate", (1, 0))
 _RESIZE_LOUD = _RESIZE._replace(warns=(1, 0))
@@ -144,3 +145,11 @@ OF_SCHEDULERS: dict[str, Outdated] = {
     "verbose": Outdated("get_last_lr()", (1, 4), ("torch.optim.lr_scheduler.LRScheduler.get_last_lr",), (2, 2), (2, 7)),
 }
 """Arguments of torch's learning-rate schedulers."""
+
+SUCCESSORS = frozenset(
+    name.rpartition(".")[2]
+    for table in (NAMES, OF_TENSORS, OF_MODULES, OF_LOSSES, OF_VARIABLES, OF_SCHEDULERS)
+    for known in table.values()
+    for name in known.names
+)
+"""Names of which only an old torch has none: who asks for one asks for the version."""

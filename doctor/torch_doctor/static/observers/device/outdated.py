@@ -41,7 +41,7 @@ class OutdatedNames(Observer):
 
     def __init__(self) -> None:
         self._reported: set[tuple[int, Site, str]] = set()  # the trace, the place and the name
-        self._asides: dict[Unit, dict[int, list[p.Name | None]]] = {}  # see `_aside`
+        self._asides: dict[Unit, dict[int, list[p.Name | p.Attribute | None]]] = {}  # see `_aside`
 
     def named(self, run: Run, value: Value, node: p.Expr) -> None:
         """Something of a library is named: its use, unless only its type is asked for, or it was told where it got this name.
@@ -85,7 +85,8 @@ class OutdatedNames(Observer):
         if (id(run.trace), site, api) not in self._reported:
             self._reported.add((id(run.trace), site, api))
             versions = {"since": known.since, "warns": known.warns, "gone": known.gone}
-            run.emit(OutdatedUsed, site, api=api, name=name or run.text(node), instead=known.instead, **versions)
+            given = {"name": name or run.text(node), "instead": known.instead, "idle": known.idle}
+            run.emit(OutdatedUsed, site, api=api, **given, **versions)
 
     def _for_type_alone(self, run: Run, node: p.Expr) -> bool:
         """Whether the name only leads to something private of a library, or to a type that another is compared with."""
@@ -93,24 +94,28 @@ class OutdatedNames(Observer):
         if unit not in self._asides:
             self._asides[unit] = _aside(unit)
         for callee in self._asides[unit].get(id(node), ()):
+            if isinstance(callee, p.Attribute):
+                if callee.name in _ASSERT_TYPES:
+                    return True
+                continue
             asks = run.evaluate(callee) if callee is not None else None
             if asks is None or (isinstance(asks, Lib) and asks.name in _ASK_TYPES):
                 return True
         return False
 
 
-def _aside(unit: Unit) -> dict[int, list[p.Name | None]]:
+def _aside(unit: Unit) -> dict[int, list[p.Name | p.Attribute | None]]:
     """What is called with these nodes among its arguments, by their ids; None where they lead to something private.
 
     Nothing that is named with an underscore belongs to what torch replaces.
     """
-    found: dict[int, list[p.Name | None]] = {}
+    found: dict[int, list[p.Name | p.Attribute | None]] = {}
     for node in walk(unit.program.body):
         inside: Iterable[Node] = ()
-        callee: p.Name | None = None
+        callee: p.Name | p.Attribute | None = None
         if isinstance(node, p.Attribute) and node.name.startswith("_"):
             inside = walk(node.value)
-        elif isinstance(node, p.Call) and isinstance(node.func, p.Name):
+        elif isinstance(node, p.Call) and isinstance(node.func, (p.Name, p.Attribute)):
             callee, inside = node.func, walk(node.args, node.keywords)
         for part in inside:
             found.setdefault(id(part), []).append(callee)
@@ -145,4 +150,5 @@ def _given(run: Run, api: str, table: dict[str, Outdated], call: Call) -> None:
 
 
 _ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
+_ASSERT_TYPES = frozenset(("assertIsInstance", "assertNotIsInstance"))
 _TENSORS = (Tensor, Params, ParameterValue)

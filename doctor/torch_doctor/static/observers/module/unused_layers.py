@@ -11,7 +11,7 @@ from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import modes, module_parts
 from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Lib, Module, Unknown
 from torch_doctor.trace import LayerRegistered
 
@@ -78,6 +78,7 @@ class UnusedLayers(Observer):
                 name=name,
                 class_name=child.class_name,
                 trainable=module_parts.trainable(run, child),
+                bare=_is_bare(run, child),
                 reached=False,
             )
 
@@ -92,6 +93,17 @@ def _is_layer(run: Run, module: Module) -> bool:
     """Whether something computes anything: a loss is none, nor a list that stays empty."""
     content = module_parts.listed(module)
     return module.layer not in losses.LOSSES and (content is None or bool(content.all()))
+
+
+def _is_bare(run: Run, layer: Module) -> bool:
+    """Whether a layer surely has no weights, and neither drops nor normalises: an activation, a padding, a pooling."""
+    parts = module_parts.parts_of(run, layer).parts
+    return (
+        module_parts.trainable(run, layer) is False
+        and modes.mode_of(run, layer)[0] is False
+        and all(module_parts.has_parameters(run, part) is False for part in parts)
+        and not any(part.layer in layers.NORMALISING for part in parts)
+    )
 
 
 def _only_forward(cls: ClassValue) -> bool:

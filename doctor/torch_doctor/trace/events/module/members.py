@@ -121,7 +121,7 @@ class LayerRegistered(Event, frozen=True, kw_only=True):
 
     `reached`: the layer ran, or its parameters were used. The static witness writes only those that are not: nothing in
     the project takes an attribute of that name. `named`: some method of the owner takes it; `forwards` counts the calls of
-    the owner that were seen.
+    the owner that were seen. `bare`: the layer has no weights, and neither drops nor normalises anything, as an activation.
     """
 
     owner: int
@@ -130,6 +130,7 @@ class LayerRegistered(Event, frozen=True, kw_only=True):
     class_name: str
     trainable: Tri
     reached: bool
+    bare: bool = False
     named: bool = False
     forwards: int = 0
     elements: int = 0

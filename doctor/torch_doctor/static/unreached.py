@@ -53,9 +53,10 @@ def read(run: Run, calls: list[p.Call]) -> None:
 
 
 def _has_limits(node: p.Node) -> bool:
-    """Whether a call says that only tensors and plain containers are read."""
+    """Whether a call says that only tensors and plain containers are read, or lets its caller say so."""
     return isinstance(node, p.Call) and any(
-        name == "weights_only" and isinstance(given, p.Const) and given.value is True for name, given in node.keywords
+        name == "weights_only" and not (isinstance(given, p.Const) and given.value is False)
+        for name, given in node.keywords
     )
 
 

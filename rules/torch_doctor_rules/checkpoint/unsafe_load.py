@@ -86,7 +86,9 @@ class UnsafeLoad(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file from outside that is read without limits."""
         written = {saved.file for saved in trace.of(Saved)} - {""}
-        tried = [loaded for loaded in trace.of(Loaded) if loaded.weights_only]
+        tried = [
+            load for load in trace.of(Loaded) if not (load.module or load.by_default or load.weights_only is False)
+        ]
         for loaded in read(trace):
             if loaded.weights_only is False:
                 text = "`weights_only=False` unpickles whatever `{name}` holds: it can run code"
@@ -101,6 +103,8 @@ class UnsafeLoad(Rule):
                 yield self.finding(loaded.site, about, help=self._help(loaded), cause=loaded.file)
 
     def _help(self, loaded: Loaded) -> str:
+        if loaded.whole:
+            return "`weights_only=True` refuses a whole object: save its `state_dict()`, and load that with the limit"
         return "set `weights_only=True`" if loaded.weights_only is False else "add `weights_only=True`"
 
 

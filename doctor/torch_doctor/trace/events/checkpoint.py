@@ -62,7 +62,8 @@ class Loaded(Event, frozen=True, kw_only=True):
 
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
     that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`. `states` are the
-    `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else.
+    `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else. `whole`: what the file
+    holds is used as a module or an optimizer.
     """
 
     module: int
@@ -74,6 +75,7 @@ class Loaded(Event, frozen=True, kw_only=True):
     file: str = ""
     states: frozenset[int] = NO_EVENTS
     only: bool = False
+    whole: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"load weights into {quoted(self.name)}" if self.module else f"load {quoted(self.name)} from a file"

@@ -1,0 +1,64 @@
+"""What is done with what a file held: a module or an optimizer is no plain container of tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables import training
+from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.training import roles
+from torch_doctor.static.values import Lib, Method, Unknown, UnknownAttribute
+from torch_doctor.trace import Loaded
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call, Symbol, Value
+
+_OF_OBJECTS = frozenset(
+    [
+        "eval",
+        "train",
+        "parameters",
+        "named_parameters",
+        "modules",
+        "children",
+        "state_dict",
+        "forward",
+        "zero_grad",
+        "step",
+    ]
+)
+"""Methods of modules and optimizers that neither tensors nor dictionaries have."""
+
+
+class LoadedObjects(Observer):
+    """Whole objects that were read from files: they are called, or their methods are."""
+
+    writes = (Loaded,)
+
+    def __init__(self) -> None:
+        self._read: dict[Symbol, Loaded] = {}  # by the symbol of what was read
+
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """A file is read."""
+        if isinstance(func, Lib) and canonical(func.name) in training.LOADS and isinstance(result, Unknown):
+            site = run.site(call.node)
+            event = next((event for event in reversed(run.trace.of(Loaded)) if event.site == site), None)
+            if event is not None:
+                self._read[result.symbol] = event
+
+    def calling(self, run: Run, func: Value, _: Call) -> None:
+        """Something is called: what was read, or a method of it."""
+        of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in _OF_OBJECTS else func
+        found = self._read.get(of.symbol) if isinstance(of, Unknown) else None
+        if found is not None:
+            run.trace.replace(found, whole=True)
+
+    def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
+        """What was read gets a name, whose uses tell what it is."""
+        found = self._read.get(value.symbol) if isinstance(value, Unknown) else None
+        names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]
+        if found is not None and any(not _OF_OBJECTS.isdisjoint(roles.uses_of(run, name)) for name in names):
+            run.trace.replace(found, whole=True)

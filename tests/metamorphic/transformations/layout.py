@@ -40,7 +40,7 @@ def split(module: cst.Module) -> tuple[list[Statement], list[Statement]] | None:
         if inner is None:
             return None
         body = [*body[:-1], *inner]
-    if any(m.matches(entry, GUARD) for entry in body):
+    if any(m.matches(entry, GUARD) for entry in body) or m.findall(module, m.Call(func=m.Name("globals"))):
         return None
     definitions = [entry for entry in body if m.matches(entry, STAYS)]
     staying = {id(entry) for entry in body if m.matches(entry, STAYS | NO_WORK)}

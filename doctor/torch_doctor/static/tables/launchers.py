@@ -21,8 +21,5 @@ LAUNCHERS: dict[str, Launcher] = {
 }
 """Calls that run a function of the user's; those with no position are decorators."""
 
-LAUNCHER_METHODS: dict[str, Launcher] = {
-    **libraries.table(lambda library: library.launcher_methods),
-    "concurrent.futures.Run.submit": Launcher(0, "fn"),
-}
+LAUNCHER_METHODS: dict[str, Launcher] = libraries.table(lambda library: library.launcher_methods)
 """The same for methods."""

@@ -85,7 +85,7 @@ class UnsafeLoad(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file from outside that is read without limits."""
-        written = {saved.file for saved in trace.of(Saved)} - {""}
+        written = {saved.file for saved in trace.of(Saved) if not saved.buffer}  # "": somewhere
         tried = [
             load for load in trace.of(Loaded) if not (load.module or load.by_default or load.weights_only is False)
         ]
@@ -96,7 +96,8 @@ class UnsafeLoad(Rule):
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
-            if loaded.file in written or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
+            perhaps_written = "" in written or (written and not loaded.file)
+            if loaded.file in written or perhaps_written or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
                 continue
             if not is_own(trace, loaded):
                 about = message(text, name=loaded.name)

@@ -124,8 +124,13 @@ def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:
         and loader.full is not True
         and dataset is not None
         and dataset.iterable is False
-        and (dataset.shuffled is False or (dataset.shuffled is None and not loaders.trace.of(Reordered)))
+        and (dataset.shuffled is False or (dataset.shuffled is None and not _may_be_shuffled(loaders, loader)))
     )
+
+
+def _may_be_shuffled(loaders: Loaders, loader: LoaderBuilt) -> bool:
+    """Whether something may have put the rows in random order before."""
+    return loader.unseen or bool(loaders.trace.of(Reordered))
 
 
 def _paired(loaders: Loaders, loader: LoaderBuilt) -> bool:

@@ -79,7 +79,10 @@ class Schedules:
         own, taken = self._passes(update, step), self._taken(update.loop)
         if update.loop_kind is LoopKind.COUNTED or not (taken or (own and beside)):
             return None
-        batches = [1 if each.full else each.batches for each in trace.of(LoaderBuilt) if each.loader == taken]
+        loaders = [each for each in trace.of(LoaderBuilt) if each.loader == taken]
+        if any(each.unseen for each in loaders):
+            return None
+        batches = [1 if each.full else each.batches for each in loaders]
         around = [self._passes(scope, step) for scope in loops if scope.loop != update.loop]
         return Moved(
             step,

@@ -65,7 +65,7 @@ class TrainLoaderNotShuffled(Rule):
 
     ## When it stays silent
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
-    one batch for all rows, beside another loader in its stored order, whose rows may belong to these, and where
+    one batch for all rows, one row, beside another loader in its stored order, whose rows may belong to these, and where
     `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
 
     ## References
@@ -78,6 +78,7 @@ class TrainLoaderNotShuffled(Rule):
     level = Level.WARNING
     witness = "SP"
     fix = Fix.UNSAFE
+    only_confirms = True  # a run shows the order on this machine alone
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that surely keeps the stored order and whose batches are trained on."""
@@ -122,6 +123,7 @@ def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:
         loader.shuffle is False
         and loader.sampled is False
         and loader.full is not True
+        and loader.rows != 1
         and dataset is not None
         and dataset.iterable is False
         and (dataset.shuffled is False or (dataset.shuffled is None and not _may_be_shuffled(loaders, loader)))

@@ -163,9 +163,18 @@ class Loaders:
         ]
         for forward in (*self.passes.evaluations(), *surely):
             loader = forward.inputs.loader
-            if loader and self._taken_beside(loader, forward):
+            if loader and self._taken_beside(loader, forward) and not self._is_glance(loader, forward):
                 found.setdefault(loader, forward)
         return found
+
+    def _is_glance(self, loader: int, forward: Forward) -> bool:
+        """Whether one batch is taken now and then, in a loop over the batches of another loader or over none: to look at."""
+        around = forward.scope.iterations()
+        own = {event.scope.iterations()[-1] for event in self.taken.get(loader, ()) if event.scope.iterations()}
+        scope = next(scope for scope in reversed(around) if scope in own)
+        others = {number for number, events in self.taken.items() if any(event.scope is scope for event in events)}
+        others -= {loader, 0, *(self.built[loader].beside if loader in self.built else ())}
+        return scope.loop_kind is not LoopKind.BATCHES or bool(others)
 
     def _behind(self, backward: Backward) -> set[int]:
         """The loaders whose batches the loss was computed from, each taken in a pass that goes backward."""

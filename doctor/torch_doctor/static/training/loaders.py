@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.library import library_family
 from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
@@ -35,7 +36,6 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import EpochSet, LoaderBuilt, RowMoved, Tri
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
 
@@ -126,12 +126,23 @@ def _length(dataset: Value | None) -> int | None:
         train = dataset.keywords.get("train", dataset.args[1] if len(dataset.args) > 1 else Const(value=True))
         in_training, in_test = ROWS[canonical(dataset.name)]
         return (in_training if train.value else in_test) if isinstance(train, Const) else None
+    if isinstance(dataset, Instance):
+        return _told(dataset)
     if isinstance(dataset, Sequence):
         return len(dataset.content.items) if dataset.content.rest is None else None
     if isinstance(dataset, Tool) and canonical(dataset.name) == TENSORS:
         dataset = dataset.args[0] if dataset.args else None
     shape = measured(dataset).shape if isinstance(dataset, Tensor) else None
     return shape[0] if shape and isinstance(shape[0], int) else None
+
+
+def _told(dataset: Instance) -> int | None:
+    """The number of rows that the `__len__` of a project's data set returns, where it is written there."""
+    found = dataset.cls.find("__len__")
+    body = found[0].node.body if found is not None and isinstance(found[0], FunctionValue) else ()
+    last = body[-1] if body else None
+    written = last.value if isinstance(last, p.Return) and len(body) == 1 else None
+    return written.value if isinstance(written, p.Const) and type(written.value) is int else None
 
 
 def _said(value: Value | None, *, default: Tri) -> Tri:

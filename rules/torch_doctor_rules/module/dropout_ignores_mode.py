@@ -86,7 +86,8 @@ class DropoutIgnoresMode(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every such call."""
-        for event in first_per_site(trace.of(FunctionalDropout)):
+        switched_off = {event.site for event in trace.of(FunctionalDropout) if event.off}
+        for event in first_per_site(each for each in trace.of(FunctionalDropout) if each.site not in switched_off):
             name = event.function.replace("torch.nn.functional", "F")
             yield self.finding(
                 event.site,

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer
-from torch_doctor.static.values import Call, Const, Spread
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.values import Call, Const, FunctionValue, Spread
 from torch_doctor.trace import FunctionalDropout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import FunctionValue, Module
+    from torch_doctor.static.values import Module
 
 
 ALWAYS_ON = frozenset(f"torch.nn.functional.{name}" for name in ("dropout", "dropout1d", "dropout2d", "dropout3d"))
@@ -78,17 +79,18 @@ def called(run: Run, name: str, call: Call) -> None:
         or "**" in call.keywords
         or any(isinstance(a, Spread) for a in call.args)
     )
-    rate = call.argument(1, "p")
-    never = isinstance(rate, Const) and not rate.value
+    given = (call.node.args, call.node.keywords) if isinstance(call.node, p.Call) else ((), ())
+    computed = (given[0][1:], [value for name, value in given[1] if name == "p"])
     if (
         not run.modules_called
         or run.building
         or explicit
-        or never
         or run.of(FunctionalDropouts).decided(run)
-        or (isinstance(call.node, p.Call) and any(_mode(part) for part in _parts((call.node.args, call.node.keywords))))
+        or any(map(_mode, _parts(given)))
+        or any(_switches(run, part) for part in _parts(computed))
     ):
         return
+    rate = call.argument(1, "p")
     owner = run.modules_called[-1]
     run.emit(
         FunctionalDropout,
@@ -97,7 +99,39 @@ def called(run: Run, name: str, call: Call) -> None:
         owner=owner.id,
         owner_class=owner.class_name,
         training=None,
+        off=isinstance(rate, Const) and not rate.value,
     )
+
+
+def _switches(run: Run, part: object, depth: int = 3) -> bool:
+    """Whether something that a rate is computed of may be 0 in evaluation.
+
+    The caller of a forward gives it, or it is assigned in the same function, or returned by a method, with a look at the mode.
+    """
+    what = run.frame.what
+    if isinstance(part, p.Attribute):
+        cls = run.modules_called[-1].cls
+        found = cls.find(part.name) if cls is not None else None
+        return found is not None and isinstance(found[0], FunctionValue) and any(map(_mode, walk(*found[0].node.body)))
+    if not isinstance(part, p.Name) or what is None or not depth:
+        return False
+    if what.node.name == "forward" and part.id in {parameter.name for parameter in what.node.parameters[1:]}:
+        return True
+    for node in walk(*what.node.body):
+        if isinstance(node, p.If) and any(map(_mode, _parts(node.test))) and _assigns((node.body, node.other), part.id):
+            return True
+        if (
+            isinstance(node, p.Assign)
+            and _assigns((node,), part.id)
+            and any(_mode(each) or _switches(run, each, depth - 1) for each in _parts(node.value))
+        ):
+            return True
+    return False
+
+
+def _assigns(nodes: tuple[object, ...], name: str) -> bool:
+    targets = (target for node in walk(*nodes) if isinstance(node, p.Assign) for target in node.targets)
+    return any(isinstance(target, p.Name) and target.id == name for target in targets)
 
 
 def _tests_mode(run: Run, test: p.Expr) -> bool:

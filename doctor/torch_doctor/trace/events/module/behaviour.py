@@ -54,7 +54,7 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
     """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
 
     `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
-    (0: not counted).
+    (0: not counted). `off`: its rate was 0.
     """
 
     function: str
@@ -63,6 +63,7 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
     training: Tri
     dropped: int = 0
     elements: int = 0
+    off: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"{short(self.function)} in the forward of {short(self.owner_class)}, whatever its mode is"

@@ -92,15 +92,16 @@ BETWEEN = frozenset(("uniform", "randint", "triangular"))
 AROUND = frozenset(("gauss", "normal", "normalvariate"))
 """Functions that draw around a number, as far as the second argument says."""
 
-CHANCES = frozenset(
-    words(
-        "random.random random.uniform numpy.random.random numpy.random.random_sample numpy.random.rand numpy.random.uniform"
-    )
-)
-"""Functions that draw a number between 0 and 1, unless their arguments ask for something else."""
+_CHANCES = frozenset(("random", "random_sample", "rand", "uniform"))
 
 
 @functools.lru_cache(maxsize=4096)
 def draws(name: str) -> bool:
     """Whether calling this function of a library draws random numbers."""
     return name in REORDERING or (name.startswith(_DRAWING) and not name.startswith(_NO_DRAW))
+
+
+@functools.lru_cache(maxsize=4096)
+def chances(name: str) -> bool:
+    """Whether this function draws a number between 0 and 1, unless its arguments ask for something else."""
+    return draws(name) and not name.startswith("torch.") and name.rpartition(".")[2] in _CHANCES

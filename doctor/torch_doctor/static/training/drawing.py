@@ -59,7 +59,7 @@ def _always_one(name: str, call: Call) -> bool:
     return name in data.AROUND and second is not None and second == 0
 
 
-@library_family(data.CHANCES)
+@library_family(data.chances)
 def chance(_: Run, __: str, call: Call) -> Plain | None:
     """A number between 0 and 1; None where it is an array of them."""
     bounds = [constant(value) for value in call.args]

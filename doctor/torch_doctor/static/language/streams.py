@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.language import containers
 from torch_doctor.static.library import Stage, library, library_family
-from torch_doctor.static.program.walking import breaks
+from torch_doctor.static.program.walking import breaks, walk
 from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training import module_parts, sums
 from torch_doctor.static.values import (
@@ -42,7 +43,6 @@ from torch_doctor.trace import (
 )
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.libraries.library import PassThrough
     from torch_doctor.static.run import Run
 
@@ -77,6 +77,17 @@ def _gives_rows(value: Instance) -> bool:
     return found is not None and (makes or value.cls.find("__next__") is not None)
 
 
+def _called(run: Run, over: p.Expr, loader: int) -> str:
+    """What the loader is called that a `zip` goes through beside other things; "" where it has no name there."""
+    for call in walk(over):
+        if isinstance(call, p.Call) and isinstance(call.func, p.Name) and call.func.id == "zip":
+            for given in call.args:
+                value = run.resolve(run.evaluate(given)) if isinstance(given, p.Name) else None
+                if isinstance(value, Loader) and value.id == loader:
+                    return run.text(given)
+    return ""
+
+
 def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
     """How a `for` with this body goes through something."""
     stream = stream_of(run, run.evaluate(over))
@@ -94,7 +105,7 @@ def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
 
     def item(number: int) -> Value:
         if batches:
-            run.emit(BatchTaken, over, loader=stream.loader, name=text)
+            run.emit(BatchTaken, over, loader=stream.loader, name=_called(run, over, stream.loader) or text)
         return renewed(stream.item, turn, number if passes > 1 else 0)
 
     passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more

@@ -184,7 +184,7 @@ class _Witness:
         except RecursionError:
             giving_up.lose(executor, "calls nest too deeply")
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
-            giving_up.lose(executor, "of an internal error")
+            giving_up.lose(executor, "an internal error")
             self._failures.append(Failure(unit.source.display, error))
         self._seconds[unit] += time.process_time() - start
         self._left -= before - max(executor.steps_left, 0)

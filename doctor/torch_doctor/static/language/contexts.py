@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, escaping, places
+from torch_doctor.static.training import autocasting, devices, escaping, exit_stacks, places
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -89,6 +89,8 @@ def _within(run: Run, node: p.With, context: Value) -> bool:
         return alive
     if isinstance(context, Suspended):
         return _with_generator(run, node, context)
+    if exit_stacks.is_stack(context):
+        return _with_stack(run, node, context)
     if not escaping.neutral(context) and not _followed(run, context, node):
         return _with_opaque(run, node, context)
     if isinstance(context, Plain) and context.symbol[0] == devices.DEVICE:
@@ -131,6 +133,22 @@ def _with_opaque(run: Run, node: p.With, context: Value) -> bool:
         _leave_dead(run, grad)
         _leave_dead(run, autocast, autocasting.STATE)
     escaping.passed(run, context, (), name, node.context)
+    return alive
+
+
+def _with_stack(run: Run, node: p.With, stack: Value) -> bool:
+    """`with ExitStack()`: what the block enters by it is left behind the block."""
+    name, grad, autocast = run.text(node.context), run.grad, run.state.fields.get(autocasting.STATE)
+    if node.target is not None:
+        targets.bind(run, node.target, stack, node)
+    alive = run.block(node.body)
+    if alive:
+        if run.grad is not grad:
+            run.set_grad(name, grad, node.context, leave=True)
+        run.heap.set(run.state.fields, autocasting.STATE, autocast)
+    else:
+        _leave_dead(run, grad)
+        _leave_dead(run, autocast, autocasting.STATE)
     return alive
 
 

@@ -13,6 +13,7 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
     checkpoints,
     construction,
+    exit_stacks,
     framework_calls,
     gradients,
     keeping,
@@ -144,8 +145,9 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
     framed = framework_calls.framework_method(run, of, name, call)
     if framed is not None:
         return framed
-    if of.name == "contextlib.ExitStack" and name == "enter_context":
-        return call.argument(0) or Unknown()
+    stacked = exit_stacks.method(run, of, name, call)
+    if stacked is not None:
+        return stacked
     library = canonical(of.name)
     if libraries.harmless(library) or libraries.harmless(f"{library}.{name}"):
         values = call.values

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from torch_doctor import cli
@@ -265,6 +265,11 @@ def spoilt(draw: st.DrawFn, sources: list[bytes]) -> bytes:
     return raw
 
 
+LONE_SURROGATE = rb"""{"cells": [{"cell_type": "code", "execution_count": null, "metadata": {}, "outputs": [],
+"source": ["import torch\n", "name = '\ud800\n"]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 4}"""
+
+
+@example(("a.ipynb", LONE_SURROGATE))
 @given(
     st.one_of(
         st.tuples(st.just("a.py"), st.binary(max_size=200).map(lambda raw: b"import torch\n" + raw)),

@@ -139,6 +139,8 @@ class _Fingerprints:
         rows = source.shown if source is not None else []
         row = source.row_of(site) if source is not None else 0
         line = rows[row - 1].strip() if 0 < row <= len(rows) else ""
-        digest = hashlib.sha256("\0".join((finding.code, from_checkout(site.path), line)).encode()).hexdigest()[:32]
+        digest = hashlib.sha256(
+            "\0".join((finding.code, from_checkout(site.path), line)).encode("utf-8", "surrogatepass")
+        ).hexdigest()[:32]
         self._seen[digest] = count = self._seen.get(digest, 0) + 1
         return f"{digest}:{count}"

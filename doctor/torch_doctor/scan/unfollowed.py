@@ -65,7 +65,9 @@ class Unfollowed:
 
 
 def _is_script(tree: ast.Module) -> bool:
-    """Whether running the file does more than to define things."""
+    """Whether running the file does more than to define things, and `backward` is no method of its own."""
+    if any(isinstance(node, ast.FunctionDef) and node.name == "backward" for node in ast.walk(tree)):
+        return False
     return any(
         not isinstance(node, _DEFINITIONS) and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
         for node in tree.body

@@ -27,16 +27,16 @@ _NEVER_THEIRS = frozenset(
 class _Reached:
     """The files that a script reads by all its imports, and those that were looked for and are not there.
 
-    `lookups` counts the imports of the project that were considered; `names` are the paths of both sets.
+    `lookups` counts the imports of the project that were considered; `listed` are the paths of both sets.
     """
 
-    __slots__ = ("absent", "lookups", "names", "read")
+    __slots__ = ("absent", "listed", "lookups", "read")
 
     def __init__(self, path: Path) -> None:
         self.read = {path}
         self.absent: set[str] = set()
         self.lookups = 0
-        self.names = frozenset((str(path),)), frozenset[str]()
+        self.listed = frozenset((str(path),)), frozenset[str]()
 
 
 class Imports:
@@ -69,7 +69,7 @@ class Imports:
         reached.lookups = len(self._lookups)
         if lookups:
             self._reach(reached, lookups)
-        return Dependencies(*reached.names, frozenset(self._asked))
+        return Dependencies(*reached.listed, frozenset(self._asked))
 
     def _reach(self, reached: _Reached, lookups: list[tuple[Path, str]]) -> None:
         """Follow new imports of the files that a script reads."""
@@ -82,7 +82,7 @@ class Imports:
                 reached.read.add(found)
                 waiting.extend(self._looked[found])
         read = frozenset(map(str, reached.read))
-        reached.names = read, frozenset(reached.absent - read)
+        reached.listed = read, frozenset(reached.absent - read)
 
     def unit(self, path: Path) -> Unit | None:
         """The lowered file; None when there is none or it cannot be read."""

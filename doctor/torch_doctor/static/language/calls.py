@@ -54,7 +54,7 @@ from torch_doctor.static.values import (
     join,
     plain_from,
 )
-from torch_doctor.trace import Source
+from torch_doctor.trace import Escaped, Source, ZeroGrad
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -137,6 +137,8 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     """A method of a number, a string or an array, or anything that somebody put among the settings."""
     if isinstance(func, Plain) and func.symbol[0] == "." and call.method not in CHANGING and _trains(call):
         return opaque_calls.opaque(run, func, call)
+    if isinstance(func, Plain) and func.symbol[0] == "." and not call.values:
+        _updates(run, call)
     for value in call.values:
         opaque_calls.call_back(run, value, call.node)
     if call.method in REORDERING_METHODS:
@@ -147,6 +149,14 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     if isinstance(func, Plain):
         known = fitting.method(run, func, call) or pixels.method(func, call.method)
     return known or plain_from((func, *call.args))
+
+
+def _updates(run: Run, call: Call) -> None:
+    """Say of an optimizer that somebody put among the settings that it clears and steps, whatever it has."""
+    if call.method == "zero_grad":
+        run.emit(ZeroGrad, call.node, target=0, name=call.receiver, modules=frozenset(), whole=False)
+    elif call.method == "step":
+        run.emit(Escaped, call.node, to=call.name)
 
 
 def _trains(call: Call) -> bool:

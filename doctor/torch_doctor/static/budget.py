@@ -24,6 +24,8 @@ STEPS_UNCALLED = (2_000, 4)
 """The same for all together that nobody calls in one file."""
 LEAST_STEPS = 1_000
 """Steps for each function that nobody calls, once those are used up: when it may train or evaluate."""
+RAISING = 2_000
+"""Steps that a block or a call may take of which a test says that it raises."""
 SECONDS = 5.0
 """CPU time that all runs of one file may take together; 99 in 100 files take less than a tenth of it."""
 _TICK = 0.1

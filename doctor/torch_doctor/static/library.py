@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from torch_doctor.static import dispatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container
+    from collections.abc import Callable, Container, Iterable
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Value
@@ -67,6 +67,16 @@ def called(run: Run, name: str, call: Call) -> Value | None:
         result = handler(run, name, call)
         if result is not None:
             return result
+    return None
+
+
+def inherited(run: Run, bases: Iterable[str], method: str, call: Call) -> Value | None:
+    """Call a method that a class of the project has from one of these classes of libraries; None where nobody models it by name."""
+    for base in bases:
+        for stage, handler in handlers_of(f"{base}.{method}"):
+            result = handler(run, f"{base}.{method}", call) if stage is Stage.NAME else None
+            if result is not None:
+                return result
     return None
 
 

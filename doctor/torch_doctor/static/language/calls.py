@@ -70,7 +70,7 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     call = _call(run, node)
     for observe in run.observers.calling:
         observe(run, func, call)
-    result = Unknown() if invocation.refuses(func, call) else run.call(func, call)
+    result = invocation.refused(run) if invocation.refuses(func, call) else run.call(func, call)
     if isinstance(result, Either):
         result = run.resolve(result)
     for observe in run.observers.called:

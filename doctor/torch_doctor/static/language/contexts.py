@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
+from torch_doctor.static.budget import RAISING
 from torch_doctor.static.language import invocation, targets
 from torch_doctor.static.training import autocasting, devices, escaping, exit_stacks, places
 from torch_doctor.static.values import (
@@ -14,8 +15,8 @@ from torch_doctor.static.values import (
     Call,
     Context,
     Instance,
-    Lib,
     Plain,
+    Raising,
     Suspended,
     Unknown,
     Value,
@@ -23,38 +24,20 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from torch_doctor.static.run import Run
-
-
-RAISING = 2_000
-"""Steps that a block may take which is expected to raise."""
-_RAISES = frozenset(("pytest.raises",))
-_ASSERTS = frozenset(("assertRaises", "assertRaisesRegex"))
+    from torch_doctor.trace import Tri
 
 
 def _with(run: Run, node: p.With) -> bool:
-    if _expects_error(run, node.context):
-        return _that_raises(run, node)
     context = run.resolve(run.evaluate(node.context))
+    if isinstance(context, Raising):
+        return _that_raises(run, node)
     for observe in run.observers.opened:
         observe(run, context, node.context)
     alive = _within(run, node, context)
     for observe in run.observers.closed:
         observe(run, context, node.context)
     return alive
-
-
-def _expects_error(run: Run, context: p.Expr) -> bool:
-    """Whether a test says that what stands in the block raises."""
-    if not isinstance(context, p.Call):
-        return False
-    func = context.func
-    if isinstance(func, p.Attribute) and func.name in _ASSERTS:
-        return True
-    value = run.evaluate(func) if isinstance(func, (p.Name, p.Attribute)) else None
-    return isinstance(value, Lib) and value.name in _RAISES
 
 
 def _that_raises(run: Run, node: p.With) -> bool:
@@ -116,40 +99,45 @@ def _followed(run: Run, context: Value, node: p.With) -> bool:
 
 def _with_opaque(run: Run, node: p.With, context: Value) -> bool:
     """`with` on what nobody can follow: it may switch autograd, and change all that it holds, at both ends."""
-    name, grad = run.text(node.context), run.grad
-    autocast = run.state.fields.get(autocasting.STATE)
-    escaping.passed(run, context, (), name, node.context)
-    run.set_grad(name, None, node.context)
+    modes = _modes(run)
+    escaping.passed(run, context, (), run.text(node.context), node.context)
+    run.set_grad(run.text(node.context), None, node.context)
     run.heap.set(run.state.fields, autocasting.STATE, None)
     if node.target is not None:
         targets.bind(
             run, node.target, context if isinstance(context, Unknown) else Unknown(context.flow, held((context,))), node
         )
     alive = run.block(node.body)
-    if alive:
-        run.set_grad(name, grad, node.context, leave=True)
-        run.heap.set(run.state.fields, autocasting.STATE, autocast)
-    else:
-        _leave_dead(run, grad)
-        _leave_dead(run, autocast, autocasting.STATE)
-    escaping.passed(run, context, (), name, node.context)
+    _restore(run, node, modes, alive=alive, switched=True)
+    escaping.passed(run, context, (), run.text(node.context), node.context)
     return alive
 
 
 def _with_stack(run: Run, node: p.With, stack: Value) -> bool:
     """`with ExitStack()`: what the block enters by it is left behind the block."""
-    name, grad, autocast = run.text(node.context), run.grad, run.state.fields.get(autocasting.STATE)
+    modes = _modes(run)
     if node.target is not None:
         targets.bind(run, node.target, stack, node)
     alive = run.block(node.body)
-    if alive:
-        if run.grad is not grad:
-            run.set_grad(name, grad, node.context, leave=True)
-        run.heap.set(run.state.fields, autocasting.STATE, autocast)
-    else:
+    _restore(run, node, modes, alive=alive, switched=run.grad is not modes[0])
+    return alive
+
+
+def _modes(run: Run) -> tuple[Tri, object]:
+    """Whether autograd records, and the autocast that holds."""
+    return run.grad, run.state.fields.get(autocasting.STATE)
+
+
+def _restore(run: Run, node: p.With, modes: tuple[Tri, object], *, alive: bool, switched: bool) -> None:
+    """Leave a block in which both modes may have been switched."""
+    grad, autocast = modes
+    if not alive:
         _leave_dead(run, grad)
         _leave_dead(run, autocast, autocasting.STATE)
-    return alive
+        return
+    if switched:
+        run.set_grad(run.text(node.context), grad, node.context, leave=True)
+    run.heap.set(run.state.fields, autocasting.STATE, autocast)
 
 
 def _leave_dead(run: Run, restore: Any, mode: str = "grad") -> None:  # noqa: ANN401 - a Tri, or a number

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.static import program as p
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
@@ -143,18 +144,27 @@ def _fitting(function: FunctionValue, call: Call) -> Call:
 
 
 def refuses(func: Value, call: Call) -> bool:
-    """Whether Python raises a TypeError for such a call: it gives too many arguments, or a keyword that is not there."""
+    """Whether Python raises a TypeError for such a call: it gives too many arguments, or a keyword that is not there.
+
+    Only what the source itself writes counts: how many arguments `*args` gives and which keywords `**kwargs`, nobody knows
+    where one path adds to them and another takes away.
+    """
     function = func.function if isinstance(func, Bound) else func
-    if not isinstance(function, FunctionValue) or function.node.decorators:
+    if not isinstance(function, FunctionValue) or function.node.decorators or not isinstance(call.node, p.Call):
         return False  # a decorator may take other arguments
     parameters = function.node.parameters
     kinds = [each.kind for each in parameters]
-    count = len(call.args) + isinstance(func, Bound)
-    too_many = "args" not in kinds and not any(isinstance(value, Spread) for value in call.args)
-    if too_many and count > kinds.count("plain"):
+    count = sum(not isinstance(each, p.Star) for each in call.node.args) + isinstance(func, Bound)
+    if "args" not in kinds and count > kinds.count("plain"):
         return True
-    named = {each.name for each in parameters}
-    return "kwargs" not in kinds and not named.issuperset(call.keywords.keys() - {"**", MORE})
+    written = {name for name, _ in call.node.keywords if name is not None}
+    return "kwargs" not in kinds and not written <= {each.name for each in parameters}
+
+
+def refused(run: Run) -> Value:
+    """What follows a call that Python refuses: in a script that works nobody comes there."""
+    _may_initialise(run)
+    return Unknown()
 
 
 def _wrapped(value: Value) -> Value:

@@ -6,9 +6,7 @@ from torch_doctor.static.libraries.library import Library
 from torch_doctor.static.tables import words
 
 LIBRARY = Library(
-    neutral=words(
-        "jaxtyping beartype typeguard pytest line_profiler memory_profiler retry tenacity backoff cachetools"
-    ),
+    neutral=words("jaxtyping beartype typeguard line_profiler memory_profiler retry tenacity backoff cachetools"),
     harmless=words(
         """
         scipy pandas polars pyarrow statsmodels matplotlib seaborn plotly bokeh h5py zarr lmdb netCDF4 xarray networkx

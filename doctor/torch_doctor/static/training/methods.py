@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.static import library
 from torch_doctor.static.language import containers, opaque_calls
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.training import (
     container_methods,
@@ -112,7 +114,8 @@ def _may_be_set(run: Run, thing: Tool, depth: int = 3) -> None:
 def _inherited(run: Run, of: Instance, name: str, call: Call) -> Value:
     if name == "__init__":
         return NOTHING
-    return opaque_calls.opaque(run, Method(of, name), call)
+    bases = map(canonical, of.cls.libraries())
+    return library.inherited(run, bases, name, call) or opaque_calls.opaque(run, Method(of, name), call)
 
 
 BY_NAME: Final[dict[tuple[type[Value], str], Callable[[Run, Any, str, Call], Value]]] = {

@@ -1,7 +1,7 @@
 """The abstract values: what is known of each thing a script computes with."""
 
 from torch_doctor.static.values.call import Call
-from torch_doctor.static.values.callables import Bound, Method, Partial, Super, Suspended
+from torch_doctor.static.values.callables import Bound, Method, Partial, Raising, Super, Suspended
 from torch_doctor.static.values.classes import ClassValue
 from torch_doctor.static.values.containers import PACKED, Content, Mapping, Sequence, Spread, Stream, unpacked
 from torch_doctor.static.values.facts import Fact
@@ -137,6 +137,7 @@ __all__ = [
     "Partial",
     "Plain",
     "PlainAttribute",
+    "Raising",
     "Sequence",
     "Spread",
     "Stream",

@@ -1,4 +1,4 @@
-"""What can be called beside functions: methods, calls with some arguments given, and calls that wait."""
+"""What can be called beside functions: methods, calls with some arguments given, and what calls give to `with`."""
 
 from __future__ import annotations
 
@@ -49,6 +49,12 @@ class Super(Value):
     def __init__(self, cls: Value, self_value: Value) -> None:
         self.cls = cls
         self.self = self_value
+
+
+class Raising(Value):
+    """A context manager by which a test says that its block raises."""
+
+    __slots__ = ()
 
 
 class Suspended(Value):

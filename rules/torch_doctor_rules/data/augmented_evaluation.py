@@ -76,7 +76,8 @@ class AugmentedEvaluation(Rule):
 
     ## When it stays silent
     For rows that are evaluated several times (test-time augmentation), for parts of one dataset that was split, which share
-    its transforms, where the transform depends on a setting or is random with a probability of 0, and where nothing shows
+    its transforms, where the transform depends on a setting, is random with a probability of 0 or draws from a range of one
+    number (`RandomRotation((90, 90))`), and where nothing shows
     that the batches are evaluated: one that is taken now and then is there to be looked at.
 
     ## References

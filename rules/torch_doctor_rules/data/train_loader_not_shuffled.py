@@ -8,6 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, LoaderBuilt, ModuleBuilt, Reordered
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.testing import in_a_test
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -65,8 +66,8 @@ class TrainLoaderNotShuffled(Rule):
 
     ## When it stays silent
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
-    one batch for all rows, one row, beside another loader in its stored order, whose rows may belong to these, and where
-    `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
+    one batch for all rows, one row, in a test, beside another loader in its stored order, whose rows may belong to these,
+    and where `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler
@@ -85,7 +86,8 @@ class TrainLoaderNotShuffled(Rule):
         loaders = trace.view(Loaders)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
-            if _keeps_order(loaders, loader) and not (recurrent and loader.explicit) and not _paired(loaders, loader):
+            meant = (recurrent and loader.explicit) or in_a_test(loader)
+            if _keeps_order(loaders, loader) and not meant and not _paired(loaders, loader):
                 yield self.finding(
                     loader.site,
                     message(

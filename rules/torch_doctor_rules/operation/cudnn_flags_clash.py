@@ -83,7 +83,7 @@ class CudnnFlagsClash(Rule):
             )
             for second in on
             for first in on
-            if first.index < second.index and first.setting != second.setting and self._clash(trace, first, second)
+            if first.setting != second.setting and _precedes(on, first, second) and self._clash(trace, first, second)
         )
 
     def _clash(self, trace: Trace, first: SettingSet, second: SettingSet) -> bool:
@@ -96,3 +96,10 @@ class CudnnFlagsClash(Rule):
             for switch in (first, second)
             for event in trace.of(SettingSet)
         )
+
+
+def _precedes(on: list[SettingSet], first: SettingSet, second: SettingSet) -> bool:
+    """Whether one switch comes before the other, and does not only follow it when the function runs again."""
+    return first.index < second.index and not any(
+        again.site == second.site and again.index < first.index for again in on
+    )

@@ -193,11 +193,38 @@ def _compare(run: Run, node: p.Compare) -> Value:
     return value
 
 
+def _names_one_thing(value: Value) -> bool:
+    """Whether it is a function or a class of the project, or one of torch that no other name repeats with other contents."""
+    if isinstance(value, Lib):
+        return canonical(value.name).startswith(("torch.nn.", "torch.optim."))
+    return isinstance(value, _NAMED)
+
+
 def _is_named(value: Value, named: Value) -> Value:
-    """Whether something is a function or a class of the project, as far as its sort tells."""
+    """Whether something is a certain function or class, as far as its sort tells."""
+    if isinstance(value, Lib) and isinstance(named, Lib):
+        if value.name == named.name:
+            return Const(value=True)
+        other = _names_one_thing(value) and canonical(value.name) != canonical(named.name)
+        return Const(value=False) if other else Plain()
     if isinstance(value, _NAMED):
         return Const(value is named or getattr(value, "node", None) is getattr(named, "node", named))
     return Const(value=False) if isinstance(value, (Const, Module, Instance, Lib)) else Plain()
+
+
+def _same(left: Value, right: Value) -> Value | None:
+    """Whether a function or a class is another, where that is known, or the test that led to one of several decides it."""
+    if not _names_one_thing(right):
+        left, right = right, left
+    if not _names_one_thing(right):
+        return None
+    if not isinstance(left, Either):
+        answer = _is_named(left, right)
+        return answer if isinstance(answer, Const) else None
+    answers = [_is_named(option, right) for _, option in left.options]
+    if all(isinstance(answer, Const) for answer in answers) and len({answer.value for answer in answers}) == 1:  # type: ignore[attr-defined]  # constants
+        return answers[0]
+    return narrowing.deciding(left, answers)
 
 
 def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
@@ -227,10 +254,8 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         names = [_TYPES.get(canonical(value.name)) for value in (left, right)]
         if None not in names:
             return Const(names[0] == names[1]), negated
-    if op in ("is", "==") and isinstance(left, Either) and isinstance(right, _NAMED):
-        answers = [_is_named(option, right) for _, option in left.options]
-        if (decided := narrowing.deciding(left, answers)) is not None:
-            return decided, negated
+    if op in ("is", "==") and (decided := _same(left, right)) is not None:
+        return decided, negated
     sums.steered(run, (left, right), node)
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):
         cross_device.together(run, op, (left, right), node)

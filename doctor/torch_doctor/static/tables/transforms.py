@@ -8,7 +8,7 @@ from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 RANDOM = frozenset(libraries.every(lambda library: library.random_transforms))
 
@@ -22,11 +22,42 @@ _ALWAYS_THE_SAME = frozenset(
 """Those that do one thing when they do it: with a probability of 1 they are no longer random."""
 
 
-def random(name: str, keywords: Mapping[str, object]) -> bool:
-    """Whether a transform built with these settings gives something else each time."""
+_ARGUMENTS = {
+    **dict.fromkeys(
+        words("RandomHorizontalFlip RandomVerticalFlip RandomGrayscale RandomInvert RandomErasing"), ("p",)
+    ),
+    "RandomRotation": ("degrees",),
+    "RandomAffine": ("degrees", "translate", "scale", "shear"),
+    "RandomResizedCrop": ("size", "scale", "ratio"),
+    "ColorJitter": ("brightness", "contrast", "saturation", "hue"),
+}
+"""The names of the first positional arguments of torchvision's transforms."""
+_RANGES: dict[str, dict[str, object]] = {
+    "RandomRotation": {"degrees": (-180, 180)},
+    "RandomAffine": {"degrees": (-180, 180), "scale": None, "shear": None},
+    "RandomResizedCrop": {"scale": (0.08, 1), "ratio": (3 / 4, 4 / 3)},
+    "ColorJitter": dict.fromkeys(("brightness", "contrast", "saturation", "hue"), 0),
+}
+"""The ranges that some draw their amounts from, and what they are where nothing is given."""
+
+
+def random(name: str, positional: Sequence[object], keywords: Mapping[str, object]) -> bool:
+    """Whether a transform built with these settings gives something else each time; what is not known is an Ellipsis."""
     if name not in RANDOM:
         return False
-    chance = keywords.get("p")
-    if isinstance(chance, (int, float)) and chance == 0:
+    short = name.rpartition(".")[2]
+    settings = {**dict(zip(_ARGUMENTS.get(short, ()), positional, strict=False)), **keywords}
+    chance = settings.get("p")
+    if isinstance(chance, (int, float)) and (chance == 0 or (chance == 1 and short in _ALWAYS_THE_SAME)):
         return False
-    return not (isinstance(chance, (int, float)) and chance == 1 and name.rpartition(".")[2] in _ALWAYS_THE_SAME)
+    ranges = _RANGES.get(short)
+    if ranges is None or settings.get("translate") not in (None, (0, 0)):
+        return True
+    return not all(_is_one_amount(settings.get(each, default)) for each, default in ranges.items())
+
+
+def _is_one_amount(given: object) -> bool:
+    """Whether a range holds one number, from which nothing is drawn: `0` stands for no change, `10` for -10 to 10."""
+    if isinstance(given, tuple):
+        return len(given) > 1 and ... not in given and given[::2] == given[1::2]
+    return given is None or given == 0

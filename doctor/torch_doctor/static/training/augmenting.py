@@ -82,8 +82,8 @@ def _random_in(
     value = run.resolve(value)
     if isinstance(value, Tool):
         name = canonical(value.name)
-        settings = {key: given.value for key, given in value.keywords.items() if isinstance(given, Const)}
-        if transforms.random(name, settings):
+        settings = {key: _constant(given) for key, given in value.keywords.items()}
+        if transforms.random(name, [_constant(given) for given in value.args], settings):
             yield value, name.rpartition(".")[2]
         elif depth and name.rpartition(".")[2] in ("Compose", "Sequential"):
             for given in (*value.args, *value.keywords.values()):
@@ -93,6 +93,15 @@ def _random_in(
             yield from _random_in(run, item, depth - 1)
     elif isinstance(value, Instance) and (seen or _draws(run, value)):
         yield value, value.cls.name
+
+
+def _constant(value: Value) -> object:
+    """A number, or a tuple of them; an Ellipsis for what is not known."""
+    if isinstance(value, Const):
+        return value.value
+    if isinstance(value, Sequence) and value.content.rest is None:
+        return tuple(_constant(item) for item in value.content.items)
+    return ...
 
 
 def _draws(run: Run, value: Instance) -> bool:

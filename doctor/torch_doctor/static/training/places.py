@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Conditions
+    from torch_doctor.static.values import Conditions, Symbol
     from torch_doctor.trace import Site
 
 
@@ -94,7 +94,9 @@ def _settled(origin: Origin) -> Origin:
 def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterator[tuple[Conditions, Origin]]:
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
     if not place.options:
-        yield facts, _sent(run, _settled(place))
+        settled = _sent(run, _settled(place))
+        assumed = (*run.assumed.items(), *facts)
+        yield facts, NOWHERE if settled.device == GPU and any(_lacks_gpu(*fact) for fact in assumed) else settled
     for needs, option in place.options:
         if any(symbol[0] == "option" for symbol, _ in needs):
             yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which
@@ -113,8 +115,6 @@ def _sent(run: Run, place: Origin) -> Origin:
 
 def is_away(run: Run, place: Origin) -> bool:
     """Whether something may be on another device than the CPU on the current path."""
-    if not place.options:
-        return place.device in AWAY
     return any(option.device in AWAY for _, option in options(run, place))
 
 
@@ -167,6 +167,20 @@ def _asks_for_gpu(symbol: object) -> bool:
     if isinstance(symbol, tuple):
         return any(map(_asks_for_gpu, symbol))
     return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
+
+
+def _lacks_gpu(symbol: Symbol, holds: bool) -> bool:  # noqa: FBT001 - a fact of a path
+    """Whether a test came out as it does on a machine without a GPU, where what is sent to one stays."""
+    match symbol:
+        case ("not", tuple(inner)):
+            return _lacks_gpu(inner, not holds)
+        case ("flag", _):
+            return not holds and _asks_for_gpu(symbol)
+        case ("and" | "or" as joined, *parts):
+            return holds is (joined == "or") and any(
+                isinstance(part, tuple) and _lacks_gpu(part, holds) for part in parts
+            )
+    return False
 
 
 def moved(run: Run, value: Value, method: str, call: Call) -> Origin:

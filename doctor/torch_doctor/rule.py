@@ -74,7 +74,7 @@ class Finding(Struct, frozen=True):
     `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop
     and at most 100 characters. `trail` holds the places that explain it, in order, the reported site not among them
     unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file that share a `cause`
-    only the first is reported ("": it is one of its own).
+    only the first is reported, and its message says how many others there are ("": it is one of its own).
     """
 
     code: str
@@ -102,7 +102,7 @@ class Rule(abc.ABC):
     not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
     say anything (words of `StandIn.voids`: "values", "weights", "device", ...). `only_confirms`: what a run alone shows of it
     is not reported, because only the source can say that nothing excuses it. `compares_ranks`: a run in several processes may say
-    what one process cannot.
+    what one process cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule.
     """
 
     code: ClassVar[str]
@@ -115,6 +115,7 @@ class Rule(abc.ABC):
     voided_by: ClassVar[frozenset[str]] = frozenset()
     only_confirms: ClassVar[bool] = False
     compares_ranks: ClassVar[bool] = False
+    yields_to: ClassVar[frozenset[str]] = frozenset()
 
     @abc.abstractmethod
     def check(self, trace: Trace) -> Iterable[Finding]:
@@ -136,13 +137,9 @@ class Rule(abc.ABC):
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether a static finding and one of the probe's trace, both of this rule, speak of one bug.
 
-        They do when they are at one place: a place that spans several rows is met by any row in it.
+        They do when they are at one place, which a place that spans several rows is in any of them, or have one cause.
         """
-        return same_place(finding.site, seen.site)
-
-    def first_of(self, finding: Finding, others: int) -> Finding:  # noqa: ARG002 - what a rule may look at
-        """What is reported of the first finding of one cause in a file, which has so many others."""
-        return finding
+        return same_place(finding.site, seen.site) or (bool(finding.cause) and same_cause(finding, seen))
 
     def finding(
         self,
@@ -200,6 +197,11 @@ def _names_in(module: str) -> tuple[frozenset[type[Event]], frozenset[str]]:
         if isinstance(home, str) and home.partition(".")[0] == package and home in sys.modules:
             homes.add(home)
     return frozenset(events), frozenset(homes)
+
+
+def same_cause(finding: Finding, other: Finding) -> bool:
+    """Whether two findings of a rule are one: they have one cause in one file."""
+    return (finding.site.path, finding.cause) == (other.site.path, other.cause)
 
 
 def same_place(site: Site, other: Site) -> bool:

@@ -15,13 +15,14 @@ from tests.metamorphic.project import NotRewritableError, Origin, Project, read
 from tests.metamorphic.transformation import Kind
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options
+from torch_doctor.scan.causes import Causes
 from torch_doctor.scan.pipeline import Scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.metamorphic.transformation import Transformation
-    from torch_doctor.sources.project import Project as Files
+    from torch_doctor.rule import Finding
 
 
 @dataclass(frozen=True, order=True)
@@ -131,17 +132,22 @@ def _without_partner(
     )
 
 
-class _EveryFinding(Scan):
-    """A scan that reports every finding of one cause, where others take the first.
+class _EveryCause(Causes):
+    """The findings of a project, each of them, where others take the first of one cause, and the most telling one.
 
     When that is hidden or moves to the end of the file, another comes to light, and has been there before.
     """
 
-    def _take_first_of_each_cause(self, project: Files) -> None:
-        for found in self._causes.values():
-            for finding in found.values():
-                self._take(finding, project)
-        self._causes.clear()
+    def told(self) -> Iterator[Finding]:
+        return iter(self.taken())
+
+
+class _EveryFinding(Scan):
+    """A scan that reports every finding of one cause."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(options)
+        self._causes = _EveryCause(options.rules)
 
 
 def scanned(project: Project) -> tuple[Reported, ...]:

@@ -86,10 +86,12 @@ def _judged_by(rule: Rule, findings: Sequence[Finding], trace: Trace) -> tuple[l
             continue
         used.add(number)
         judged.append(finding.with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, seen[number]))))
+    known = {(seen[number].site.path, seen[number].cause) for number in used}
     new = [
         replace(finding, witness=WITNESS).with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, finding)))
         for number, finding in enumerate(seen)
         if number not in used and not rule.only_confirms
+        if not finding.cause or (finding.site.path, finding.cause) not in known
     ]
     return judged, new
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from torch_doctor.probing import probed
 from torch_doctor.rule import Verdict
+from torch_doctor.scan.causes import Causes, order
 from torch_doctor.scan.options import Options, Report
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.unfollowed import Unfollowed
@@ -67,7 +67,7 @@ class Scan:
         self._given: set[Path] = set()
         self._scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
-        self._causes: defaultdict[tuple[Rule, str, str], dict[Site, Finding]] = defaultdict(dict)
+        self._causes = Causes(options.rules)
         self._silencing = Silencing(options)
         self._done = 0
         self._total = 0
@@ -78,18 +78,19 @@ class Scan:
             traces, unfollowed = [], Unfollowed(self._wanted)
             for trace in self.traces(project, files):
                 unfollowed.hear(trace)
-                self._judge(trace, project)
+                self._judge(trace)
                 if self.options.probe is not None:
                     traces.append(trace)
             for file in files:
                 self.report.warnings += self._silencing.problems(file)
             self.report.warnings += unfollowed.remarks(project, files)
-            self._take_first_of_each_cause(project)
+            for finding in self._causes.told():
+                self._take(finding, project)
             if self.options.probe is not None:
                 self._probe(project, traces, self.options.probe)
             for stage, seconds in project.seconds.items():
                 self.report.seconds[stage] += seconds
-        self.report.findings.sort(key=_order)
+        self.report.findings.sort(key=order)
         return self.report
 
     # --- what there is to look at ---
@@ -182,30 +183,22 @@ class Scan:
 
     # --- what the rules say ---
 
-    def _judge(self, trace: Trace, project: Project) -> None:
+    def _judge(self, trace: Trace) -> None:
         start = time.perf_counter()
         for event in trace.of(GaveUp):
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
             self.report.remark(f"{event.site}: gave up: {event.reason}{run}")
         for rule in self.options.rules:
-            try:
-                for finding in rule.check(trace):
-                    if trace.reports_in is not None and finding.site.path not in trace.reports_in:
-                        continue
-                    if finding.cause:
-                        self._causes[rule, finding.site.path, finding.cause][finding.site] = finding
-                    else:
-                        self._take(finding, project)
-            except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
-                self.report.failed(f"{trace.path} with {rule.code}", error)
+            self._ask(rule, trace)
         self.report.seconds["judge"] += time.perf_counter() - start
 
-    def _take_first_of_each_cause(self, project: Project) -> None:
-        """Of findings that have one cause, the first in its file."""
-        for (rule, _, _), found in self._causes.items():
-            first, *others = sorted(found.values(), key=_order)
-            self._take(rule.first_of(first, len(others)), project)
-        self._causes.clear()
+    def _ask(self, rule: Rule, trace: Trace) -> None:
+        try:
+            for finding in rule.check(trace):
+                if trace.reports_in is None or finding.site.path in trace.reports_in:
+                    self._causes.add(finding)
+        except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
+            self.report.failed(f"{trace.path} with {rule.code}", error)
 
     def _take(self, finding: Finding, project: Project) -> None:
         key = (finding.code, finding.site)
@@ -261,7 +254,7 @@ class Scan:
         for trace in self.observed(project, traces, how):
             judgement = judge(report.findings, trace, self.options.rules)
             report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
-            for finding in judgement.new:
+            for finding in filter(self._causes.is_new, judgement.new):
                 self._take(finding, project)
             void: dict[str, list[str]] = {}
             for code, stand_in in judgement.void:
@@ -290,8 +283,3 @@ def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
     for problem in problems:
         trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason))
     return trace
-
-
-def _order(finding: Finding) -> tuple[str, int, int, int, str]:
-    site = finding.site
-    return site.path, site.cell or 0, site.row, site.column, finding.code

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, ModuleBuilt, Saved, Trace
+from torch_doctor_rules.judging.causes import models
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -53,7 +54,8 @@ class WholeModelSaved(Rule):
 
     ## When it stays silent
     For state dicts, also in variables and attributes, for tensors and settings, for a buffer in memory that
-    the same program reads (a copy), and where it is not known what is saved.
+    the same program reads (a copy), and where it is not known what is saved. The first save of one model in a file stands for
+    the others.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#saving-and-loading-torch-nn-modules
@@ -87,6 +89,7 @@ class WholeModelSaved(Rule):
                     for module in saved.modules
                     if module in built
                 ],
+                cause=models(trace, saved.modules, saved),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, PixelsGiven, claims
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, counted, fact, short
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -66,7 +67,8 @@ class RawPixels(Rule):
     ## When it stays silent
     Where anything is computed with the numbers before the first layer, be it in `forward`, where that layer is a
     normalisation or an embedding, where it is not in sight what is read or what a transform makes of it, and for models that
-    are not trained here, which may have been trained on such numbers.
+    are not trained here, which may have been trained on such numbers. The first call with what is read at one place stands for
+    the others in its file.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html#dtype-and-expected-value-range
@@ -94,6 +96,7 @@ class RawPixels(Rule):
                 ),
                 help="divide by 255, or let `torchvision.transforms.v2.ToDtype(torch.float32, scale=True)` do it",
                 trail=[Step(read, "the pictures are read here, and nothing scales them")] if read is not None else [],
+                cause=place(read),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

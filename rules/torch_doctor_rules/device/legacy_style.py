@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.successors import cause, is_heard, spelled, uses
-from torch_doctor_rules.judging.wording import countable, counted
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,11 +76,7 @@ class LegacyStyle(Rule):
                 text = "`{name}` is legacy style: `{instead}` is its successor"
                 yield self.finding(
                     used.site,
-                    countable(text, name=used.name, instead=used.instead),
+                    message(text, name=used.name, instead=used.instead),
                     help=f"use `{used.instead}`, which is there since torch {spelled(used.since)}",
                     cause=cause(used),
                 )
-
-    def first_of(self, finding: Finding, others: int) -> Finding:
-        """The first use, which counts the others."""
-        return counted(finding, others)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.successors import cause, is_gone, is_heard, spelled, uses
-from torch_doctor_rules.judging.wording import countable, counted
+from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,14 +78,10 @@ class OutdatedApi(Rule):
             text = "`{name}` " + does + " since torch {since}"
             yield self.finding(
                 used.site,
-                countable(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
+                message(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
                 help=_help(used),
                 cause=cause(used),
             )
-
-    def first_of(self, finding: Finding, others: int) -> Finding:
-        """The first use, which counts the others."""
-        return counted(finding, others)
 
 
 def _help(used: OutdatedUsed) -> str:

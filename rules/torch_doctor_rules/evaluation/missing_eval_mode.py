@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, LoopKind, LossCalled, ModeSet, Retained
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.modes import Modes
 from torch_doctor_rules.judging.passes import Passes, batch_of
@@ -76,7 +77,7 @@ class MissingEvalMode(Rule):
     ## When it stays silent
     For models without dropout or batch norm, in a mode that is not known, for Monte-Carlo dropout and recalibration
     (nobody takes the output), for smoke forwards on random input, for passes that may go backward, and
-    in tests.
+    in tests. Passes of one model that follow each other in one block, without training between them, are told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
@@ -119,6 +120,7 @@ class MissingEvalMode(Rule):
                 ),
                 help=f"call `{forward.name}.eval()` before the pass, and `train()` before training goes on",
                 trail=trail,
+                cause=place(passes.first_of_block(forward, wrong).site),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

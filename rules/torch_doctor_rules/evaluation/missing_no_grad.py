@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, Source, Trace
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact, number, size
 from torch_doctor_rules.judging.forward_evidence import batches
 from torch_doctor_rules.judging.modes import Modes
@@ -72,7 +73,8 @@ class MissingNoGrad(Rule):
 
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
-    goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards and in tests.
+    goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards and in tests. Passes
+    of one model that follow each other in one block, without training between them, are told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -109,6 +111,7 @@ class MissingNoGrad(Rule):
                     ),
                     help="run the pass under `torch.no_grad()`",
                     trail=trail,
+                    cause=place(passes.first_of_block(forward, wrong).site),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

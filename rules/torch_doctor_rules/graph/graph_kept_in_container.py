@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retained, Retention, Trace
-from torch_doctor_rules.judging.retained_graphs import alive, growth, reached, retained
+from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class GraphKeptInContainer(Rule):
     ## When it stays silent
     When what is collected goes backward (returns of an episode, losses of a window), when the loop empties the container,
     be it now and then, or it drops old values (`deque(maxlen=...)`), and for numbers, detached values and values under
-    `no_grad`.
+    `no_grad`. What one container gets in one loop is told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
@@ -111,4 +111,5 @@ class GraphKeptInContainer(Rule):
             ),
             help="keep the number (`.item()`)" if kept.value.scalar else "keep the detached value (`.detach()`)",
             trail=growth(trace, kept),
+            cause=in_one_loop(kept),
         )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retention, Trace
-from torch_doctor_rules.judging.retained_graphs import alive, growth, reached, retained
+from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
 from torch_doctor_rules.judging.wording import message, named, number_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class LossAccumulatedWithGraph(Rule):
     ## When it stays silent
     When the sum goes backward itself, when the value is a number or detached (also in the function that returned it),
     under `no_grad`, when the loop sets the sum to something else now and then, and when the sum goes where someone may
-    still call `backward()` on it.
+    still call `backward()` on it. What one sum gets in one loop is told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
@@ -98,6 +98,7 @@ class LossAccumulatedWithGraph(Rule):
                 ),
                 help=number_of("add the number", name),
                 trail=growth(trace, kept),
+                cause=in_one_loop(kept),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -128,6 +128,19 @@ class Passes:
                 yield forward
             passes.add(one_pass)
 
+    def first_of_block(self, forward: Forward, forwards: Iterable[Forward]) -> Forward:
+        """The first of these forwards that lies in one block with this one, of the same model and not parted by training."""
+        return next(earlier for earlier in forwards if earlier is forward or self._goes_on(earlier, forward))
+
+    def _goes_on(self, earlier: Forward, forward: Forward) -> bool:
+        """Whether one block, without training, could hold the passes of both."""
+        return (
+            earlier.module == forward.module
+            and earlier.site.cell == forward.site.cell
+            and _block(earlier) is _block(forward)
+            and not any(earlier.index < event.index < forward.index for event in self.training_of(forward))
+        )
+
     def _loading(self, forward: Forward) -> list[Loaded]:
         return [event for event in self.trace.of(Loaded) if self.family.related((event.module,), (forward.module,))]
 
@@ -253,6 +266,17 @@ def _left_early(forward: Forward, trained: Forward) -> bool:
 
 def _call(forward: Forward) -> Scope:
     return next(scope for scope in reversed(forward.scope.chain()) if scope.kind is not ScopeKind.ITERATION)
+
+
+def _block(forward: Forward) -> Scope | None:
+    """The scope in which a forward's pass over data lies."""
+    batch = batch_of(forward)
+    scope: Scope | None = forward.scope
+    if batch is not None:
+        scope = batch.parent
+        while scope is not None and scope.loop == batch.loop:
+            scope = scope.parent  # a run writes the loop of a comprehension twice
+    return scope
 
 
 def _line(forward: Forward) -> Place:

@@ -41,6 +41,11 @@ def growth(trace: Trace, kept: Retained) -> Iterator[Step]:
     yield Step(kept.site, "it is kept here together with those of all batches before")
 
 
+def in_one_loop(kept: Retained) -> str:
+    """What the values that one holder collects in one loop have in common."""
+    return f"{kept.holder} in {kept.scope.iterations()[-1].site}"
+
+
 def reached(trace: Trace, finding: Finding) -> bool | str:
     """Whether what was kept there had no graph, or its graphs were gone by the next batches, or needed."""
     kept = at(trace, finding.site, Retained)

@@ -5,22 +5,12 @@ from __future__ import annotations
 import re
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
-
-if TYPE_CHECKING:
-    from torch_doctor.rule import Finding
 
 ROOM = 100
 """The most characters that a message may have."""
 
 SHORTEST = 9
 """No name is cut to fewer characters than this."""
-
-
-COUNT = len(" (999 more)")
-"""The room that is left for a count of the other findings of one cause."""
 
 
 class Phrase(str):
@@ -37,16 +27,6 @@ def message(template: str, **names: str) -> str:
 def sentence(template: str, **names: str) -> str:
     """The template with the names filled in, as long as they are: a remedy, or a note."""
     return _filled(template, names, sys.maxsize)
-
-
-def countable(template: str, **names: str) -> str:
-    """A message that leaves room for how many others of its cause there are."""
-    return _filled(template, names, ROOM - COUNT)
-
-
-def counted(finding: Finding, others: int) -> Finding:
-    """The finding, whose message says how many others there are."""
-    return replace(finding, message=f"{finding.message} ({others:,} more)") if others else finding
 
 
 def _filled(template: str, names: dict[str, str], room: int) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
+from torch_doctor_rules.judging.causes import models_behind
 from torch_doctor_rules.judging.evidence import at, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
 from torch_doctor_rules.judging.loss_shapes import ANY, shown
@@ -69,7 +70,8 @@ class SilentBroadcast(Rule):
 
     ## When it stays silent
     When a shape is not known, when the batch has one row, when a loss with `reduction="none"` is reduced by hand, and
-    when the difference of all pairs is asked for with a dimension of its own on both sides.
+    when the difference of all pairs is asked for with a dimension of its own on both sides. What comes of one model is told
+    once in a file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/broadcasting.html
@@ -92,12 +94,14 @@ class SilentBroadcast(Rule):
             if reduced and _one_learns(loss.input, loss.target) and _crossed(loss.input, loss.target):
                 text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
                 words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
-                yield self.finding(loss.site, message(text, **words), help=_help(loss.input))
+                cause = models_behind(trace, loss.input, loss.target, event=loss)
+                yield self.finding(loss.site, message(text, **words), help=_help(loss.input), cause=cause)
         for event in trace.of(Broadcast):
             if _one_learns(event.left, event.right) and _crossed(event.left, event.right):
                 text = "the difference of {one} and {other} compares all pairs, and goes into the loss"
                 words = {"one": shown(event.left), "other": shown(event.right)}
-                yield self.finding(event.site, message(text, **words), help=_help(event.left))
+                cause = models_behind(trace, event.left, event.right, event=event)
+                yield self.finding(event.site, message(text, **words), help=_help(event.left), cause=cause)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss, or the difference, was computed of tensors that match."""

@@ -64,8 +64,8 @@ class SoftmaxWithoutDim(Rule):
     It does not need to: the source says it.
 
     ## When it stays silent
-    When the arguments are not all in sight (`**options`), and for functions that have a default of their own
-    (`gumbel_softmax`).
+    When the arguments are not all in sight (`**options`), for functions that have a default of their own
+    (`gumbel_softmax`), and for a softmax that has to go anyway (TDR201, TDR202).
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.softmax.html
@@ -77,6 +77,7 @@ class SoftmaxWithoutDim(Rule):
     level = Level.WARNING
     witness = "S"
     fix = Fix.UNSAFE
+    yields_to = frozenset(("TDR201", "TDR202"))  # there it is the softmax itself that has to go
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax of torch.nn without a dimension."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LogTaken, Trace, claims
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import at, fact, numbers, short
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, named
@@ -81,7 +82,8 @@ class UnstableLog(Rule):
 
     ## When it stays silent
     When a clamp, a small constant or a mask comes between, for averages and maxima of probabilities, and where no
-    gradients are recorded (a beam search ranks by minus infinity, too).
+    gradients are recorded (a beam search ranks by minus infinity, too). The first logarithm of what one softmax or sigmoid
+    makes stands for the others in its file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.LogSoftmax.html
@@ -108,6 +110,7 @@ class UnstableLog(Rule):
                 ),
                 help=remedy,
                 trail=[] if operation_at in (None, log.site) else [Step(operation_at, f"{maker} is applied here")],
+                cause=place(operation_at),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

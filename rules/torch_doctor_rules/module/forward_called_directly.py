@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
+from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ForwardByName, ModuleBuilt, Trace, claims
+from torch_doctor_rules.judging.causes import models
 from torch_doctor_rules.judging.evidence import at, count, counted, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
@@ -81,22 +82,15 @@ class ForwardCalledDirectly(Rule):
         """The first such call of each model in each file."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
         running = (event for event in trace.of(ForwardByName) if not event.within and not in_a_test(event))
-        first: dict[tuple[str, int], ForwardByName] = {}
-        for event in sorted(running, key=lambda event: (event.site.cell or 0, event.site.row, event.site.column)):
-            first.setdefault((event.site.path, event.module), event)
-        for event in first_per_site(first.values()):
+        for event in first_per_site(running):
             made = built.get(event.module)
             yield self.finding(
                 event.site,
                 message("`{name}.forward` is called by name: the module's hooks are skipped", name=event.name),
                 help=f"call the module: `{event.name}(...)`",
                 trail=[] if made is None else [Step(made.site, f"`{event.name}` is built here")],
+                cause=models(trace, (event.module,), event),
             )
-
-    def same(self, finding: Finding, seen: Finding) -> bool:
-        """Whether both speak of one call, or of calls of one model in one file."""
-        of_one = [step.site for step in finding.trail] == [step.site for step in seen.trail] != []
-        return same_place(finding.site, seen.site) or (of_one and finding.site.path == seen.site.path)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the call ran, and was none of a module, one of its own, or one inside another's `forward`."""

@@ -70,7 +70,8 @@ class MissingZeroGrad(Rule):
     ## When it stays silent
     When anything on the way may clear the gradients (the optimizer, the module, `p.grad = None`, a helper, a step
     closure, a call that cannot be followed), while gradients are accumulated for one step, without any step (attacks,
-    saliency, Fisher information), and for `torch.autograd.grad`.
+    saliency, Fisher information), and for `torch.autograd.grad`. The first of several passes for one optimizer stands for the
+    others.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
@@ -147,6 +148,7 @@ class MissingZeroGrad(Rule):
                 Step(step.site, "they are applied here, and stay where they are"),
                 Step(again.site, "the next iteration adds its own to them"),
             ),
+            cause=f"{step.optimizer} of {step.scope.chain()[0].site}" if step.optimizer else "",
         )
 
 

@@ -1,0 +1,81 @@
+"""One cause is told once: of the findings that it gives, the most telling one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec.structs import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.trace import Site
+
+Key: TypeAlias = "tuple[str, str, str]"
+ROOM = 100
+"""The most characters that a message may have."""
+
+
+class Causes:
+    """The findings of one project, until all of its traces are judged.
+
+    A rule yields to those of the rules that it names whose finding is at the very same place. Findings of a rule in one
+    file that share a cause are one: the first, which counts the others.
+    """
+
+    def __init__(self, rules: Iterable[Rule]) -> None:
+        self._yields_to = {rule.code: rule.yields_to for rule in rules}
+        self._waiting: dict[tuple[str, Site], Finding] = {}
+        self._told: set[Key] = set()
+
+    def add(self, finding: Finding) -> None:
+        """Take a finding in; of several of one rule at one place the first counts."""
+        self._waiting.setdefault((finding.code, finding.site), finding)
+
+    def told(self) -> Iterator[Finding]:
+        """The findings that are to be reported; they are not given again."""
+        found = self.taken()
+        at = {(finding.code, finding.site) for finding in found}
+        groups: dict[Key | tuple[str, Site], list[Finding]] = {}
+        for finding in found:
+            if not any((code, finding.site) in at for code in self._yields_to[finding.code]):
+                cause = _key(finding) if finding.cause else (finding.code, finding.site)
+                groups.setdefault(cause, []).append(finding)
+        for findings in groups.values():
+            first, *others = sorted(findings, key=order)
+            self._told.add(_key(first))
+            yield replace(first, message=_counting(first.message, len(others))) if others else first
+
+    def taken(self) -> list[Finding]:
+        """All findings since this was last asked."""
+        waiting, self._waiting = self._waiting, {}
+        return list(waiting.values())
+
+    def is_new(self, finding: Finding) -> bool:
+        """Whether nothing has been reported of the finding's cause; it counts as reported from here on."""
+        new = not finding.cause or _key(finding) not in self._told
+        self._told.add(_key(finding))
+        return new
+
+
+def order(finding: Finding) -> tuple[str, int, int, int, str]:
+    """Where a finding belongs in a report."""
+    site = finding.site
+    return site.path, site.cell or 0, site.row, site.column, finding.code
+
+
+def _key(finding: Finding) -> Key:
+    return finding.code, finding.site.path, finding.cause
+
+
+def _counting(message: str, others: int) -> str:
+    """The message, which says how many others there are; its longest name makes room for that."""
+    count = f" ({others:,} more)"
+    excess = len(message) + len(count) - ROOM
+    name = max(re.findall(r"`([^`]+)`", message), key=len, default="")
+    if excess > 0:
+        keep = max(len(name) - excess - 1, 2)
+        message = message.replace(f"`{name}`", f"`{name[: keep // 2]}…{name[len(name) - (keep - keep // 2) :]}`", 1)
+    return message[: ROOM - len(count)] + count

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
-from torch_doctor.static.language import files, object_attributes
+from torch_doctor.static.language import files, object_attributes, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.sinks import BAR_METHODS
@@ -45,6 +45,7 @@ from torch_doctor.static.values import (
     Partial,
     Plain,
     Sequence,
+    Settings,
     Stream,
     Super,
     Tensor,
@@ -102,6 +103,10 @@ def _of_plain(run: Run, value: Plain, name: str, node: p.Node) -> Value:
     if run.of(loading.Reports).reports and (meant := loading.meant(run, value, name, node)) is not value:
         return run.attribute(meant, name, node)
     return plain_from((value,), (".", value.symbol, name))
+
+
+def _of_settings(run: Run, value: Settings, name: str, node: p.Node) -> Value:
+    return settings.kept(value, name) or _of_plain(run, value.of, name, node)
 
 
 def _of_const(run: Run, value: Const, name: str, _: p.Node) -> Value:
@@ -219,6 +224,7 @@ dispatch.ATTRIBUTES.update(
         Unknown: of_unknown,
         UnknownAttribute: of_unknown,
         Plain: _of_plain,
+        Settings: _of_settings,
         Stream: _of_stream,
         Number: _of_plain,
         Const: _of_const,

@@ -82,6 +82,12 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     return _has_attribute(run, thing, key.value) if asks else run.attribute(thing, key.value, call.node)
 
 
+@library("builtins.vars")
+def attributes_of(run: Run, _: str, call: Call) -> Value | None:
+    """`vars(thing)` is its `__dict__`."""
+    return run.attribute(run.resolve(call.args[0]), "__dict__", call.node) if call.args else None
+
+
 @library("builtins.setattr")
 def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     """`setattr(thing, name, value)`."""

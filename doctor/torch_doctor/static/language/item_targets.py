@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from torch_doctor.static.flow import blend
-from torch_doctor.static.language import invocation, operators
+from torch_doctor.static.language import invocation, operators, settings
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.tables.shapes import ALLOCATORS
 from torch_doctor.static.training import (
@@ -30,6 +30,7 @@ from torch_doctor.static.values import (
     Module,
     Plain,
     Sequence,
+    Settings,
     Tensor,
     Unknown,
     UnknownAttribute,
@@ -100,6 +101,10 @@ def _of_instance(run: Run, holder: Instance, key: Value, new: Value, _: p.Index,
         invocation.enter(run, found[0], Call((holder, key, new), {}, node))
 
 
+def _of_settings(run: Run, holder: Plain | Settings, key: Value, new: Value, _: p.Index, node: p.Node) -> None:
+    settings.keep(run, holder, settings.key_of(key), new, node)
+
+
 def _of_unknown(run: Run, holder: Unknown, _: Value, new: Value, __: p.Index, node: p.Node) -> None:
     places.disturbed(run, holder)
     if run.modules_called:
@@ -147,5 +152,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, Value, Value, p.Index, p.No
     Instance: _of_instance,
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,
+    Plain: _of_settings,
+    Settings: _of_settings,
 }
 """What assigning an item of a value of each type does."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers
+from torch_doctor.static.language import containers, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import module_parts, places, plain_tensors, registering, splitting
@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Number,
     Plain,
     Sequence,
+    Settings,
     Tensor,
     Unknown,
     UnknownAttribute,
@@ -117,6 +118,10 @@ def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
 
 
+def _of_settings(run: Run, value: Settings, key: Value, node: p.Index) -> Value:
+    return settings.kept(value, settings.key_of(key)) or _of_plain(run, value.of, key, node)
+
+
 def _of_instance(run: Run, value: Instance, key: Value, node: p.Index) -> Value:
     return containers.item_of_instance(run, value, key, node)
 
@@ -141,6 +146,7 @@ ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {
     Tensor: _of_tensor,
     Plain: _of_plain,
     Number: _of_plain,
+    Settings: _of_settings,
     Instance: _of_instance,
     Lib: _of_library,
     Unknown: _of_unknown,

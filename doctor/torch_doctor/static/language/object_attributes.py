@@ -104,6 +104,8 @@ def of_instance(run: Run, value: Instance, name: str, node: p.Node) -> Value:
         return _bound(run, inherited[0], value, node)
     if name == "__class__":
         return value.cls
+    if name == "__dict__" and (inside := held((value,))):
+        return Unknown(Flow(graph=None), inside)
     if name == "__dict__":
         return Plain()
     if value.cls.opaque_base() or value.cls.libraries():

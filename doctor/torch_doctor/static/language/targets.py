@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, item_targets
+from torch_doctor.static.language import containers, item_targets, settings
 from torch_doctor.static.training import (
     cuts,
     emptying,
@@ -40,6 +40,7 @@ from torch_doctor.static.values import (
     Params,
     Plain,
     Sequence,
+    Settings,
     Tensor,
     Tool,
     Unknown,
@@ -205,6 +206,11 @@ def _set_on_value(run: Run, value: Value, name: str, new: Value, _: p.Node, targ
     places.disturbed(run, value)
 
 
+def _set_on_settings(run: Run, value: Plain, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
+    if not settings.keep(run, value, name, new, node):
+        _set_on_value(run, value, name, new, node, target)
+
+
 def _set_on_any(run: Run, value: Either, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
     for _, option in value.options:
         set_attribute(run, option, name, new, node, target)
@@ -288,5 +294,7 @@ HOLDERS: Final[dict[type[Value], Callable[[Run, Any, str, Value, p.Node, p.Attri
     ClassValue: _set_on_object,
     Namespace: _set_on_object,
     Optimizer: _set_on_object,
+    Plain: _set_on_settings,
+    Settings: _set_on_object,
 }
 """What assigning an attribute of a value of each type does."""

@@ -8,7 +8,7 @@ from torch_doctor.static.values.facts import Fact
 from torch_doctor.static.values.functions import FunctionValue
 from torch_doctor.static.values.identity import symbol_of
 from torch_doctor.static.values.joining import either, join, joined, one_of, summary
-from torch_doctor.static.values.modules import Instance, Module, ParameterValue
+from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import (
     ANY_NAME,
     NEWEST,
@@ -139,6 +139,7 @@ __all__ = [
     "PlainAttribute",
     "Raising",
     "Sequence",
+    "Settings",
     "Spread",
     "Stream",
     "Super",

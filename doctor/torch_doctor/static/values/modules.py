@@ -11,6 +11,7 @@ from torch_doctor.static.values.origin import NOWHERE, Origin
 if TYPE_CHECKING:
     from torch_doctor.static.tables.layers import Layer
     from torch_doctor.static.values.classes import ClassValue
+    from torch_doctor.static.values.plain import Plain
     from torch_doctor.static.values.value import Value
     from torch_doctor.trace import Site, Tri
 
@@ -23,6 +24,16 @@ class Instance(Object):
     def __init__(self, cls: ClassValue, born: Site | None = None) -> None:
         super().__init__(born)
         self.cls = cls
+
+
+class Settings(Object):
+    """Settings (`of`) among which the script keeps objects of its own: `args.optimizer = SGD(…)`."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: Plain, born: Site | None = None) -> None:
+        super().__init__(born)
+        self.of = of
 
 
 class Module(Object):

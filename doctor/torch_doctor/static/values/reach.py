@@ -6,7 +6,7 @@ from typing import Any
 
 from torch_doctor.static.values.callables import Bound, Method, Partial
 from torch_doctor.static.values.containers import Mapping, Sequence
-from torch_doctor.static.values.modules import Instance, Module, ParameterValue
+from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import Optimizer, Tool
 from torch_doctor.static.values.plain import Either, Unknown
 from torch_doctor.static.values.tensors import Params
@@ -46,6 +46,6 @@ def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - f
     elif isinstance(value, Partial):
         for item in (value.func, *value.args, *value.keywords.values()):
             _reach(item, found, depth - 1)
-    elif isinstance(value, (Mapping, Instance)):
+    elif isinstance(value, (Mapping, Instance, Settings)):
         for item in value.fields.values():
             _reach(item, found, depth - 1)

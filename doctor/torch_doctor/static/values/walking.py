@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.values.callables import Bound, Method, Partial
 from torch_doctor.static.values.containers import Content, Mapping, Sequence
 from torch_doctor.static.values.joining import either
-from torch_doctor.static.values.modules import Instance, Module
+from torch_doctor.static.values.modules import Instance, Module, Settings
 from torch_doctor.static.values.plain import Either
 from torch_doctor.static.values.value import Value
 
@@ -93,7 +93,7 @@ def _in_partial(value: Partial) -> tuple[Value, ...]:
     return (value.func, *value.args, *value.keywords.values())
 
 
-def _in_fields(value: Instance | Module) -> tuple[Value, ...]:
+def _in_fields(value: Instance | Module | Settings) -> tuple[Value, ...]:
     return tuple(field for field in value.fields.values() if isinstance(field, Value))
 
 
@@ -107,4 +107,5 @@ _HOLDERS: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
     Partial: _in_partial,
     Instance: _in_fields,
     Module: _in_fields,
+    Settings: _in_fields,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from torch_doctor.static.periodic import every
+from torch_doctor.static.periodic import every, whole
 from torch_doctor.static.values import COUNTER, ORDINAL
 from torch_doctor.trace import Every
 
@@ -44,3 +44,15 @@ def test_a_remainder_of_the_batch_number_is_read(symbol: tuple[object, ...], sai
 )
 def test_other_counters_and_tests_that_say_more_are_none(symbol: tuple[object, ...]) -> None:
     assert every(symbol) is None
+
+
+@pytest.mark.parametrize(
+    "symbol", [INDEX, NEXT, FROM_ONE, ("+", ("*", EPOCH, ("len", 1)), INDEX), ("//", NEXT, ("const", 2))]
+)
+def test_what_is_computed_of_counters_and_lengths_is_a_whole_number(symbol: tuple[object, ...]) -> None:
+    assert whole(symbol)
+
+
+@pytest.mark.parametrize("symbol", [K, ("/", NEXT, ("const", 2)), ("+", NEXT, ("const", 0.5)), ("*", NEXT, K)])
+def test_quotients_and_what_is_not_known_may_have_fractions(symbol: tuple[object, ...]) -> None:
+    assert not whole(symbol)

@@ -57,6 +57,15 @@ def counted_turn(symbol: Symbol) -> int:
     return _turn(symbol) if _ahead(symbol) == 0 else 0
 
 
+def whole(symbol: Symbol) -> bool:
+    """Whether a value is a whole number: a counter, a length, or computed of such."""
+    if symbol[0] in (COUNTER, ORDINAL, "len"):
+        return True
+    if symbol[0] in ("+", "-", "*", "//") and len(symbol) == 3:  # noqa: PLR2004 - the operator and its sides
+        return whole(symbol[1]) and whole(symbol[2])
+    return _number(symbol) is not None
+
+
 def _turn(symbol: Symbol) -> int:
     if symbol[0] in (COUNTER, ORDINAL):
         return int(symbol[symbol.index("turn") + 1]) if "turn" in symbol else 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from torch_doctor.static import dispatch
+from torch_doctor.static import dispatch, periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
@@ -35,7 +35,7 @@ from torch_doctor.static.values import (
     symbol_of,
     texts,
 )
-from torch_doctor.static.values.shapes import number
+from torch_doctor.static.values.shapes import is_integer, number
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
@@ -73,6 +73,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         sequence = _on_sequence(run, op, operands, node)
         if sequence is not None:
             return sequence
+    if op == "%" and _divides(run, *operands):
+        return Const(0)
     if all(isinstance(value, (Const, Plain)) for value in operands):
         if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
             return text
@@ -110,6 +112,13 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
     return fitting.combined(run, op, operands, Unknown(flow, holds))
+
+
+def _divides(run: Run, number: Value, by: Value) -> bool:
+    """Whether nothing is left of a division: 1 divides every whole number."""
+    if not (isinstance(by, Const) and type(by.value) is int and by.value == 1 and isinstance(number, Plain)):
+        return False
+    return is_integer(number_dtype(number)) or periodic.whole(number.symbol) or sums.counts(run, number)
 
 
 def divided(flow: Flow) -> Flow:

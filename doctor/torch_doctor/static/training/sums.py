@@ -133,6 +133,12 @@ def through(name: str, flow: Flow, of: Value | None) -> Flow:
     return replace(flow, means=NONE)
 
 
+def counts(run: Run, number: Plain) -> bool:
+    """Whether a number is a count: it starts at 0, and whatever is added to it is 1."""
+    events = run.trace.at(*number.flow.sums)
+    return bool(events) and all(isinstance(event, Summed) and event.counts for event in events)
+
+
 def number_with(number: Plain, terms: tuple[Value, ...]) -> Plain:
     """The sum of such terms: with the mean of a batch in it, it grows by one with every batch."""
     means = frozenset[int]().union(*(term.flow.means for term in terms))

@@ -255,12 +255,8 @@ def _set_on_parameters(
 ) -> None:
     modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
     if name == "requires_grad":
-        frozen = not new.value if isinstance(new, Const) else None
         whole = isinstance(value, ParameterValue) or value.whole
-        for number in modules:
-            thing = run.objects.get(number)
-            if thing is not None:
-                run.heap.set(thing.facts, Fact.FROZEN, frozen if whole else None)
+        parameters.set_trainable(run, modules, new, whole=whole)
     elif name in GRADIENTS and isinstance(new, Const) and new.value is None:
         run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)
     elif name in GRADIENTS:

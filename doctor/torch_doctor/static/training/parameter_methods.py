@@ -12,7 +12,6 @@ from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Call,
     Const,
-    Fact,
     Grads,
     Origin,
     Params,
@@ -30,12 +29,7 @@ if TYPE_CHECKING:
 def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     """Call a method of parameters."""
     if name == "requires_grad_":
-        flag = call.argument(0) or Const(value=True)
-        frozen = not flag.value if isinstance(flag, Const) else None
-        for number in of.modules:
-            thing = run.objects.get(number)
-            if thing is not None:
-                run.heap.set(thing.facts, Fact.FROZEN, frozen if of.whole else None)
+        parameters.set_trainable(run, of.modules, call.argument(0) or Const(value=True), whole=of.whole)
         return of
     if name.endswith("_") and not name.startswith("_"):
         for observe in run.observers.changed:

@@ -11,7 +11,9 @@ from torch_doctor.static.values import (
     MOVED_PARAMETER,
     NOWHERE,
     Call,
+    Const,
     Either,
+    Fact,
     Grads,
     Lib,
     Module,
@@ -75,6 +77,15 @@ def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa
 def parameter(run: Run, _: str, call: Call) -> Value:
     """A parameter that is built by hand."""
     return run.own(ParameterValue(run.site(call.node), declared=True))
+
+
+def set_trainable(run: Run, modules: frozenset[int], flag: Value, *, whole: bool) -> None:
+    """`requires_grad` of parameters is set; `whole` tells whether these are all parameters of their modules."""
+    frozen = not flag.value if isinstance(flag, Const) and whole else None
+    for number in modules:
+        thing = run.objects.get(number)
+        if thing is not None:
+            run.heap.set(thing.facts, Fact.FROZEN, frozen)
 
 
 def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
-from torch_doctor.static.library import Stage, library
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Call, Const, Fact, Module, Object, Params, Tensor, latest
+from torch_doctor.static.values import Const, Fact, Module, Object, ParameterValue, Params, Tensor, latest
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Value
+    from torch_doctor.static.values import Call, Value
     from torch_doctor.trace import Guards, Site
 
 
@@ -44,6 +43,7 @@ class Constructions(Observer):
     def __init__(self) -> None:
         self._entries: dict[int, _Entry] = {}  # by the number of the module whose forward it is
         self._made: dict[int, _Made] = {}  # by the number of the module that was made
+        self._parameters: dict[ParameterValue, Module] = {}  # those that a forward made, until it returns
         self._reported: set[Site] = set()
 
     def built(self, run: Run, made: Object, _: Call) -> None:
@@ -58,8 +58,19 @@ class Constructions(Observer):
             self._called(run, module, call.node)
         self._entries[module.id] = _Entry(len(run.branches), run.guards, latest())
 
-    def changed(self, run: Run, value: Value, _: Call) -> None:
+    def left(self, run: Run, module: Module, _: Call, __: Value) -> None:
+        """A forward has returned: parameters that it made are written, unless it froze them or gave their numbers away."""
+        waiting = [made for made, owner in self._parameters.items() if owner is module]
+        for made in waiting:
+            del self._parameters[made]
+            if made.born is not None and made.born not in self._reported and made.fact(Fact.FROZEN) is False:
+                self._report(run, made.born, module)
+
+    def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights got their values from somebody."""
+        for given in call.values:
+            if isinstance(given, ParameterValue):
+                self._parameters.pop(given, None)
         if isinstance(value, Module):
             run.heap.set(value.facts, Fact.WEIGHTS_GIVEN, value=True)
         elif isinstance(value, Params):
@@ -68,17 +79,20 @@ class Constructions(Observer):
                 if isinstance(thing, Module):
                     run.heap.set(thing.facts, Fact.WEIGHTS_GIVEN, value=True)
 
-    def parameter(self, run: Run, call: Call) -> None:
-        """A parameter is made; within a forward it is written when it holds numbers of its own, not what was computed."""
-        value, site = call.argument(0, "data"), run.site(call.node)
+    def called(self, run: Run, _: Value, call: Call, result: Value) -> None:
+        """A parameter is made: within a forward it is remembered, where it holds numbers of its own and not computed ones."""
+        if not isinstance(result, ParameterValue) or not result.declared or result.born != run.site(call.node):
+            return
         if not run.modules_called or run.building or self.guarded(run) or call.argument(1, "requires_grad") is not None:
             return
+        value = call.argument(0, "data")
         if not isinstance(value, Tensor) or value.flow.source not in (Source.DATA, Source.NOISE):
             return
-        if value.flow.forwards or value.flow.graph is not False or site in self._reported:
-            return
+        if not value.flow.forwards and value.flow.graph is False:
+            self._parameters[result] = run.modules_called[-1]
+
+    def _report(self, run: Run, site: Site, owner: Module) -> None:
         self._reported.add(site)
-        owner = run.modules_called[-1]
         run.emit(
             BuiltInForward,
             site,
@@ -127,10 +141,3 @@ def _is_new(run: Run, part: Module, before: int) -> bool:
     """Whether a part has weights that were drawn since the forward began, and may be trained."""
     weights = part.id > before and module_parts.has_parameters(run, part) is True
     return weights and part.fact(Fact.FROZEN) is False
-
-
-@library("torch.nn.Parameter", stage=Stage.NOTE)
-def parameter(run: Run, _: str, call: Call) -> None:
-    """`nn.Parameter(...)`."""
-    if run.watches(Constructions):
-        run.of(Constructions).parameter(run, call)

@@ -65,17 +65,30 @@ def batch_of(run: Run, loader: Loader) -> Value:
     opaque = loader.fact(Fact.ELSEWHERE) or {"collate_fn", "**"} & set(
         loader.fields
     )  # who puts items together may move them
-    place = NOWHERE if opaque else Origin(how="batch", since=loader.born, loaders=_sorts(run, loader, data))
+    whole = _whole(run, data)
+    known = not opaque and not _keeps_moved(run, whole)
+    place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE
     if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
         return Unknown(flow, origin=place)
     return _batched(run, _item(run, data), size, flow, place)
 
 
-def _sorts(run: Run, loader: Loader, data: object) -> frozenset[object]:
-    """The loader, and the class of its data set: what is moved of one pass is to be moved of the others."""
+def _whole(run: Run, data: object) -> Value | None:
+    """The data set that this is a part of, or itself."""
     data = run.resolve(data) if isinstance(data, Value) else None
     while isinstance(data, Tool) and data.name in datasets.PARTS and data.args:
         data = run.resolve(data.args[0])
+    return data
+
+
+def _keeps_moved(run: Run, data: Value | None) -> bool:
+    """Whether a data set of the project keeps what may be on another device than the CPU: its rows may be there too."""
+    kept = data.fields.values() if isinstance(data, Instance) else ()
+    return any(isinstance(value, Value) and places.is_away(run, places.of(value)) for value in kept)
+
+
+def _sorts(data: Value | None, loader: Loader) -> frozenset[object]:
+    """The loader, and the class of its data set: what is moved of one pass is to be moved of the others."""
     sort: object = data.cls if isinstance(data, Instance) else data.name if isinstance(data, Tool) else ""
     return frozenset((loader.id, sort)) if sort and sort != datasets.TENSORS else frozenset((loader.id,))
 
@@ -137,7 +150,7 @@ def _as_it_was(data: Instance, then: dict[object, object]) -> bool:
 
 def _row(value: Value) -> Value:
     if not isinstance(value, Tensor):
-        return Unknown()
+        return Unknown(origin=places.of(value))
     return pixels.like(value, Tensor(meta=making("unbind", (value,)))).at(places.of(value))
 
 

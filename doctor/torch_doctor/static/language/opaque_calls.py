@@ -112,7 +112,7 @@ def applied(run: Run, name: str, call: Call) -> Value | None:
     if not name.endswith(".checkpoint"):  # one input, or a tuple of several
         first = given[0] if given else Unknown()
         given = first.content.items if isinstance(first, Sequence) else (first,)
-    return run.call(call.args[0], Call(given, {}, call.node))
+    return run.call(call.args[0], Call(given, {}, call.node, run.text_of_argument(call.node, 0)))
 
 
 def launched(run: Run, launcher: Launcher, call: Call) -> Value | None:

@@ -22,10 +22,13 @@ UNROLLED = 8
 
 
 class Course(Struct, frozen=True):
-    """A loop's way: `item(number)` is what pass `number` (from 1) gets, `over` the user's words for what it goes through."""
+    """A loop's way: `item(number)` is what pass `number` (from 1) gets, `over` the user's words for what it goes through.
+
+    `passes` are those that are executed; `length` is how many there are in a run, as a stream tells it.
+    """
 
     passes: int
     item: Callable[[int], Value]
     over: str
     kind: LoopKind = LoopKind.PLAIN
-    endless: bool = False
+    length: float | None = None

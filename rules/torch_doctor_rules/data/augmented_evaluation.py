@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, LoopKind, claims
+from torch_doctor.trace import Backward, DatasetBuilt, LoopKind, claims
 from torch_doctor_rules.judging.evidence import count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -13,7 +13,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import DatasetBuilt, Forward, LoaderBuilt, Site, Trace
+    from torch_doctor.trace import Forward, LoaderBuilt, Site, Trace
 
 
 class AugmentedEvaluation(Rule):
@@ -95,7 +95,14 @@ class AugmentedEvaluation(Rule):
         """Every dataset that is only evaluated and whose rows surely change each time."""
         loaders = trace.view(Loaders)
         trained = [loaders.dataset(loader) for loader, _ in loaders.training()]
-        shared = {site for dataset in trained if dataset is not None for site, _ in dataset.augments}
+        evaluated = {loader.dataset for loader, _ in loaders.evaluating()}
+        others = [dataset for dataset in trace.of(DatasetBuilt) if dataset.dataset not in evaluated]
+        shared = {
+            site: "training" if dataset in trained else "other data"
+            for dataset in (*others, *trained)
+            if dataset is not None
+            for site, _ in dataset.augments
+        }
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
             if dataset is None or dataset.parts or _repeats(loaders, forward, dataset):
@@ -131,16 +138,16 @@ class AugmentedEvaluation(Rule):
                 yield dataset
 
     def _report(
-        self, loaders: Loaders, loader: LoaderBuilt, dataset: DatasetBuilt, forward: Forward, shared: set[Site]
+        self, loaders: Loaders, loader: LoaderBuilt, dataset: DatasetBuilt, forward: Forward, shared: dict[Site, str]
     ) -> Finding:
         site, name = next(iter(dataset.augments), (dataset.site, ""))
-        used = site in shared
+        used = shared.get(site, "")
         return self.finding(
             dataset.site if used else site,
             message("`{name}` evaluates on rows that change at random: every score differs", name=loaders.name(loader)),
             help="give the evaluation data transforms of its own, without the random ones",
             trail=[
-                *([Step(site, f"`{name}` is built here, for training too")] if used else []),
+                *([Step(site, f"`{name}` is built here, for {used} too")] if used else []),
                 *([] if used or not name else [Step(dataset.site, "the evaluation dataset gets it here")]),
                 Step(forward.site, "its batches are evaluated here, and no `backward()` follows"),
             ],

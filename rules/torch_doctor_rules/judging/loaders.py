@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from torch_doctor.trace import (
     Backward,
@@ -21,14 +21,14 @@ from torch_doctor.trace import (
 from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.passes import Passes
-from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from torch_doctor.trace import Event, Scope
+    from torch_doctor.trace import Event, Scope, Site
 
+E = TypeVar("E")
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\[[^\[\]]*\])?(?![\w.(\[])")
 
 
@@ -54,10 +54,8 @@ class Loaders:
 
     def training(self) -> Iterator[tuple[LoaderBuilt, Backward]]:
         """The loaders whose batches are trained on, each place once, with the first backward pass of a batch."""
-        for loader in first_per_site(self.built.values()):
-            backward = next((found[0] for number, found in self._trained.items() if self._is(number, loader)), None)
-            if backward is not None:
-                yield loader, backward
+        backwards = {number: found[0] for number, found in self._trained.items()}
+        yield from self._each_place_once(backwards, set())
 
     def trains(self, loader: int) -> bool:
         """Whether gradients are computed from batches of the loader."""
@@ -66,12 +64,7 @@ class Loaders:
     def evaluating(self) -> Iterator[tuple[LoaderBuilt, Forward]]:
         """The loaders whose batches are only evaluated, each place once, with the first forward that does."""
         places = {self.built[number].site for number in self._trained if number in self.built}
-        for loader in first_per_site(self.built.values()):
-            if loader.site in places:
-                continue
-            forward = next((found for number, found in self._evaluated.items() if self._is(number, loader)), None)
-            if forward is not None:
-                yield loader, forward
+        yield from self._each_place_once(self._evaluated, places)
 
     def evaluates(self, loader: int) -> bool:
         """Whether batches of the loader are evaluated."""
@@ -107,8 +100,13 @@ class Loaders:
         """The first evaluation of every loader that is evaluated."""
         yield from self._evaluated.values()
 
-    def _is(self, number: int, loader: LoaderBuilt) -> bool:
-        return number in self.built and self.built[number].site == loader.site
+    def _each_place_once(self, feeds: Mapping[int, E], places: set[Site]) -> Iterator[tuple[LoaderBuilt, E]]:
+        """Loaders with what they feed, the first of each place; none of these places."""
+        for number, event in feeds.items():
+            loader = self.built.get(number)
+            if loader is not None and loader.site not in places:
+                places.add(loader.site)
+                yield loader, event
 
     @cached_property
     def _trained(self) -> dict[int, list[Backward]]:

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Level, Rule
-from torch_doctor.trace import Backward, Escaped, FiniteChecked, GaveUp, LoopKind, Owned, ScalerBuilt, SettingSet
+from torch_doctor.trace import (
+    Backward,
+    Escaped,
+    FiniteChecked,
+    GaveUp,
+    LoopEntered,
+    LoopKind,
+    Owned,
+    ScalerBuilt,
+    SettingSet,
+)
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message, sentence
@@ -15,7 +25,8 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace import Trace
 
-EPOCHS_AND_BATCHES = 2
+LONG = 10
+"""Epochs from which on a loop is long."""
 
 
 class NoFiniteCheck(Rule):
@@ -67,7 +78,9 @@ class NoFiniteCheck(Rule):
 
     ## When it stays silent
     Where anything is tested for NaN or Inf, a gradient scaler skips such steps, anomaly detection is on, the loss goes into
-    a function that is out of sight, or a framework owns the loop; and for loops that are not epochs of batches.
+    a function that is out of sight, or a framework owns the loop; and for loops that are not epochs of batches. An epoch loop
+    is long from ten epochs on: where the script does not say how many there are, not even as the default of an option, it is
+    not known to be.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.isfinite.html
@@ -83,11 +96,13 @@ class NoFiniteCheck(Rule):
         if any(self._guards(event) for event in trace.events) or not any(trace.view(Loaders).training()):
             return
         escaped = frozenset[int]().union(*(event.forwards for event in trace.of(Escaped)))
+        long = {event.loop for event in trace.of(LoopEntered) if event.length is not None and event.length >= LONG}
         for backward in trace.of(Backward):
-            loops = [scope for scope in backward.scope.iterations() if scope.loop_kind is not LoopKind.COUNTED]
-            batches = any(scope.loop_kind is LoopKind.BATCHES for scope in loops)
+            loops = backward.scope.iterations()
+            batches = [scope for scope in loops if scope.loop_kind is LoopKind.BATCHES]
+            epochs = [scope for scope in loops if scope.loop in long and scope not in batches[-1:]]
             seen = backward.forwards | backward.loss.forwards
-            if fills(backward) and batches and len(loops) >= EPOCHS_AND_BATCHES and not escaped & seen:
+            if fills(backward) and batches and epochs and not escaped & seen:
                 yield self.finding(
                     backward.site,
                     message(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import conditions, targets
+from torch_doctor.static.language import conditions, courses, targets
 from torch_doctor.static.position import Branch
 from torch_doctor.static.program.walking import moves_to_a_gpu
 from torch_doctor.static.training import places
@@ -96,6 +96,8 @@ def _try(run: Run, node: p.Try) -> bool:
         body = handler.body
         if not body or (all(isinstance(statement, p.Raise) for statement in body[-1:]) and alive):
             continue
+        if handler in run.of(courses.Taking).ends:
+            continue  # that is the end of the loop, and comes after all of its passes
         before = alive
         symbol = fresh_symbol("raised")
 

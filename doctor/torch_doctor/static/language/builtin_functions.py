@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import narrowing, streams, targets
+from torch_doctor.static.language import courses, narrowing, streams, targets
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, outdated, words
 from torch_doctor.static.tables.canonical import canonical
@@ -53,7 +53,8 @@ def next_item(run: Run, _: str, call: Call) -> Value:
     stream = streams.stream_of(run, _first(call))
     if stream.loader:
         run.emit(BatchTaken, call.node, loader=stream.loader, name=run.text_of_argument(call.node, 0))
-    return stream.item
+    item = run.of(courses.Taking).item(stream)
+    return stream.item if item is None else item
 
 
 @library("builtins.isinstance")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.iteration import PASSES
-from torch_doctor.static.language import conditions, streams, targets
+from torch_doctor.static.language import conditions, courses, targets
 from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
@@ -62,15 +62,15 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
         items.append(value)
         return True
     clause = node.clauses[depth]
-    course = streams.course_of(run, clause.over)
+    course = courses.course_of(run, clause.over)
     loud = course.kind is LoopKind.BATCHES and not run.modules_called
-    exact = course.passes != PASSES or streams.counted(run, course)
+    exact = course.passes != PASSES or courses.counted(run, course)
     passes = course.passes if exact or loud else 1
     number_of_loop = next(run.loops) if loud else 0
     outer_scope = run.scope
     site = run.site(node)
     if loud:
-        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over)
+        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over, length=course.length)
     for number in range(1, passes + 1):
         if loud:
             run.position.scope = Scope(

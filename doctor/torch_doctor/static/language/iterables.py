@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.iteration import PASSES, UNROLLED
+from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language import operators, streams
 from torch_doctor.static.library import library
 from torch_doctor.static.training import splitting, sums
 from torch_doctor.static.values import (
-    COUNTER,
     NOTHING,
     Call,
     Const,
@@ -33,22 +32,6 @@ if TYPE_CHECKING:
 def iterator(run: Run, _: str, call: Call) -> Value:
     """`iter(items)`."""
     return streams.stream_of(run, call.argument(0) or NOTHING)
-
-
-@library("builtins.range")
-def counted(_: Run, __: str, call: Call) -> Value:
-    """`range(start, stop, step)`."""
-    args = call.args
-    numbers = [value.value for value in args if isinstance(value, Const) and isinstance(value.value, int)]
-    if numbers and len(numbers) == len(args) and len(args) <= 3:  # noqa: PLR2004 - start, stop, step
-        try:
-            counted = range(*numbers)
-        except ValueError:
-            return Stream(Plain())
-        if len(counted) <= PASSES:
-            return Stream(Plain(), Content(tuple(Const(number) for number in counted)))
-    from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
-    return Stream(Plain((COUNTER, None)) if from_zero else Plain())
 
 
 @library("builtins.map", "builtins.filter")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.language import conditions, streams, targets
+from torch_doctor.static.language import conditions, courses, targets, while_loops
 from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, Scope, ScopeKind
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _for(run: Run, node: p.For) -> bool:
-    course = streams.course_of(run, node.over, node.body)
+    course = courses.course_of(run, node.over, node.body)
 
     def begin(number: int) -> bool:
         item = course.item(number)
@@ -30,31 +30,43 @@ def _for(run: Run, node: p.For) -> bool:
 
 
 def _while(run: Run, node: p.While) -> bool:
-    course = streams.endless_course(run, node)
-    stopped = [False]
+    way = while_loops.way_of(run, node)
+    taking = run.of(courses.Taking)
+    outer, end = taking.items, way.end
 
     def begin(number: int) -> bool:
+        if way.counter is not None:
+            targets.bind(run, way.counter, way.course.item(number), node)
+        elif way.iterator is not None:
+            taking.items = (*outer, (way.iterator, way.course.item(number)))
         truth, _, _, _ = conditions.decide(run, node.test)
-        if truth is False:
-            stopped[0] = True
-            return False
-        return True
+        return truth is not False
 
-    alive = iterate(run, node, node.head, course, begin, lambda: run.block(node.body))
+    def ended() -> bool:
+        return end is None or run.block(end.body)
+
+    with taking.override(items=outer, ends=taking.ends | ({end} if end is not None else set())):
+        alive = iterate(run, node, node.head, way.course, begin, lambda: run.block(node.body), ended)
     return alive and run.block(node.other)
 
 
 def iterate(
-    run: Run, node: p.Node, head: p.At, course: Course, begin: Callable[[int], bool], body: Callable[[], bool]
+    run: Run,
+    node: p.Node,
+    head: p.At,
+    course: Course,
+    begin: Callable[[int], bool],
+    body: Callable[[], bool],
+    ended: Callable[[], bool] = lambda: True,
 ) -> bool:
-    """Run a loop's passes, each in its own scope; False when no path leaves the loop."""
+    """Run a loop's passes, each in its own scope, and what comes when they have `ended`; False when no path leaves the loop."""
     site = run.frame.unit.site(head)
     outer_scope, assumed, guards = run.scope, run.assumed, run.guards
     outer_landings = (run.iteration, run.loop)
     number_of_loop = next(run.loops)
     quiet = bool(run.modules_called)
     if not quiet:
-        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over)
+        run.emit(LoopEntered, site, loop=number_of_loop, loop_kind=course.kind, over=course.over, length=course.length)
     run.position.loop = end = Landing(run.heap.mark(), run.fork_depth)
     run.position.loop_depth += 1
     alive = True
@@ -78,7 +90,7 @@ def iterate(
             break
     run.position.loop_depth -= 1
     run.position.scope = outer_scope
-    alive = run.land(end, alive=alive)
+    alive = run.land(end, alive=alive and ended())
     run.position.iteration, run.position.loop = outer_landings
     if not quiet:
         run.emit(LoopExited, site, loop=number_of_loop)

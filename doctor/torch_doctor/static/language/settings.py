@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
+from torch_doctor.static.language import defaults
 from torch_doctor.static.values import Const, Loader, Plain, Settings, Unknown, Value, hashable, held, symbol_of
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ def keep(run: Run, settings: Plain | Settings, key: object, new: Value, node: p.
     """
     if isinstance(settings, Plain):
         if settings.size is not None or not (held((new,)) or isinstance(new, Loader)):
+            defaults.forget(run, settings, key)
             return False
         made = run.own(Settings(settings, run.site(node)))
         run.heap.change(settings, made)

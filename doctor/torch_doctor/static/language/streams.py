@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from typing import TYPE_CHECKING
 
-from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
-from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
 from torch_doctor.static.language import containers
 from torch_doctor.static.library import Stage, library, library_family
-from torch_doctor.static.program.walking import breaks, walk
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training import module_parts, sums
+from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     COUNTER,
-    NOTHING,
     ORDINAL,
     Call,
     Const,
@@ -31,14 +28,11 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
-    fresh_symbol,
     held,
     summary,
 )
 from torch_doctor.trace import (
-    BatchTaken,
     LoaderBuilt,
-    LoopKind,
     Source,
 )
 
@@ -77,76 +71,6 @@ def _gives_rows(value: Instance) -> bool:
     return found is not None and (makes or value.cls.find("__next__") is not None)
 
 
-def _called(run: Run, over: p.Expr, loader: int) -> str:
-    """What the loader is called that a `zip` goes through beside other things; "" where it has no name there."""
-    for call in walk(over):
-        if isinstance(call, p.Call) and isinstance(call.func, p.Name) and call.func.id == "zip":
-            for given in call.args:
-                value = run.resolve(run.evaluate(given)) if isinstance(given, p.Name) else None
-                if isinstance(value, Loader) and value.id == loader:
-                    return run.text(given)
-    return ""
-
-
-def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
-    """How a `for` with this body goes through something."""
-    stream = stream_of(run, run.evaluate(over))
-    text = run.text(over)
-    content = stream.content
-    batches = bool(stream.loader)
-    most = WALKED if content is not None and all(map(_is_part, content.items)) else UNROLLED
-    if content is not None and content.rest is None and len(content.items) <= most:
-        items = content.items
-        return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED)
-    kind = LoopKind.BATCHES if batches else LoopKind.PLAIN
-    turn = fresh_symbol("turn")
-    if batches and not breaks(body):
-        run.of(sums.Turns).loaders[turn[1]] = stream.loader
-
-    def item(number: int) -> Value:
-        if batches:
-            run.emit(BatchTaken, over, loader=stream.loader, name=_called(run, over, stream.loader) or text)
-        return renewed(stream.item, turn, number if passes > 1 else 0)
-
-    passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
-    return Course(passes, item, text, kind)
-
-
-def _is_part(item: Value) -> bool:
-    """Whether an item is a module, or one with its name."""
-    if isinstance(item, Sequence) and item.kind == "tuple":
-        return any(isinstance(each, Module) for each in item.content.items)
-    return isinstance(item, Module)
-
-
-def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
-    """A pass's item: its numbers are decided anew in each pass; one that counts from 0 knows the first pass.
-
-    `number` is 0 where the only pass stands for all of them.
-    """
-    if isinstance(item, Plain):
-        word, about = item.symbol[0], item.symbol[2:]
-        if word == ORDINAL:
-            return Plain((ORDINAL, item.symbol[1], *turn, number))
-        counts = bool(number) and word == COUNTER
-        return Plain((COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number))
-    if isinstance(item, Sequence) and item.kind == "tuple":
-        content = item.content
-        items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))
-        return Sequence("tuple", Content(items, content.rest))
-    return item
-
-
-def endless_course(run: Run, node: p.While) -> Course:
-    """How a `while` goes."""
-    return Course(PASSES, lambda _: NOTHING, run.text(node.test), endless=True)
-
-
-def counted(run: Run, course: Course) -> bool:
-    """Whether the passes of a course are exactly the loop's items."""
-    return course.kind is not LoopKind.BATCHES and course.passes < PASSES
-
-
 @library_family(libraries.PASS_THROUGH, stage=Stage.ADAPTER)
 def passing(run: Run, name: str, call: Call) -> Value:
     """A function that gives the items of what it is given."""
@@ -157,12 +81,6 @@ def passing(run: Run, name: str, call: Call) -> Value:
 def paired(run: Run, name: str, call: Call) -> Value:
     """`enumerate(items)` and `zip(left, right)`."""
     return passed_through(run, libraries.PASS_THROUGH[name.removeprefix("builtins.")], call)
-
-
-@library_family(libraries.RANGES, stage=Stage.ADAPTER)
-def counting(_: Run, name: str, __: Call) -> Stream:
-    """A function that counts."""
-    return Stream(Plain(), bar=name if name in sinks.BARS else "")
 
 
 def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> Value:
@@ -182,7 +100,9 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
         loaders = list(dict.fromkeys(stream.loader for stream in streams if stream.loader))
         if len(loaders) > 1:
             _paired(run, loaders)
-        return Stream(item, content, loaders[0] if loaders else 0)
+        lengths = [stream.length for stream in streams if stream.length is not None]
+        length = min(lengths) if lengths and len(lengths) == len(streams) else None
+        return Stream(item, content, loaders[0] if loaders else 0, length=length)
     stream = stream_of(run, given)
     if passed.style == "enumerate":
         content = stream.content
@@ -190,9 +110,12 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
             content = Content(
                 tuple(Sequence("tuple", Content((Const(i), item))) for i, item in enumerate(content.items))
             )
-        index = _index(call, of_batches=bool(stream.loader) and not stream.endless)
-        return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader)
-    return Stream(stream.item, stream.content, stream.loader, endless=passed.style == "cycle", bar=bar)
+        index = _index(call, of_batches=bool(stream.loader) and stream.length != math.inf)
+        return Stream(Sequence("tuple", Content((index, stream.item))), content, stream.loader, length=stream.length)
+    if passed.style == "cycle":
+        return Stream(stream.item, None, stream.loader, length=math.inf, bar=bar)
+    length = None if passed.style == "part" else stream.length
+    return Stream(stream.item, stream.content, stream.loader, length=length, bar=bar)
 
 
 def _paired(run: Run, loaders: list[int]) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Names: TypeAlias = tuple[str, ...]
 Position: TypeAlias = int
-Style: TypeAlias = Literal["same", "enumerate", "zip", "cycle"]
+Style: TypeAlias = Literal["same", "enumerate", "zip", "cycle", "part"]
 Use: TypeAlias = Literal["keeps", "number"]
 T = TypeVar("T")
 Table: TypeAlias = Mapping[str, T]
@@ -40,7 +40,9 @@ class PassThrough(NamedTuple):
     """Where a function has the iterable whose items it gives, and how."""
 
     position: int
-    style: Style = "same"  # enumerate: (index, item); zip: one item of each argument; cycle: without an end
+    style: Style = (
+        "same"  # enumerate: (index, item); zip: one item of each; cycle: without an end; part: perhaps some only
+    )
 
 
 class Launcher(NamedTuple):

@@ -71,8 +71,14 @@ def _while(low: Lowering, node: ast.While, out: list[p.Stmt]) -> None:
 
 def _try(low: Lowering, node: Any, out: list[p.Stmt]) -> None:  # noqa: ANN401 - ast.TryStar is new in 3.11
     body = low.block(node.body)
-    handlers = tuple(p.Handler(handler.name, low.block(handler.body)) for handler in node.handlers)
+    handlers = tuple(p.Handler(handler.name, low.block(handler.body), _caught(handler)) for handler in node.handlers)
     out.append(p.Try(low.at(node), body, handlers, low.block(node.orelse), low.block(node.finalbody)))
+
+
+def _caught(handler: ast.ExceptHandler) -> tuple[str, ...]:
+    """The exceptions that a handler names, as far as they are names."""
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return tuple(kind.id for kind in kinds if isinstance(kind, ast.Name))
 
 
 def _with(low: Lowering, node: ast.With, out: list[p.Stmt]) -> None:

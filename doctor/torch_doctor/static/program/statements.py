@@ -97,13 +97,14 @@ class While(Stmt):
 
 
 class Handler:
-    """`except type as name: body`."""
+    """`except type as name: body`; `names` are the types that it names."""
 
-    __slots__ = ("body", "name")
+    __slots__ = ("body", "name", "names")
 
-    def __init__(self, name: str | None, body: tuple[Stmt, ...]) -> None:
+    def __init__(self, name: str | None, body: tuple[Stmt, ...], names: tuple[str, ...] = ()) -> None:
         self.name = name
         self.body = body
+        self.names = names
 
 
 class Try(Stmt):

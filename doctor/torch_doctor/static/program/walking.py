@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.program.node import Node
-from torch_doctor.static.program.statements import Break
+from torch_doctor.static.program.statements import Break, Continue, For, If, Raise, Return, Try, While, With
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +56,24 @@ def asks_version(test: Node) -> bool:
 def breaks(body: tuple[Node, ...]) -> bool:
     """Whether a `break` is written in a loop's body, be it of that loop or of one inside."""
     return any(isinstance(node, Break) for node in walk(*body))
+
+
+def exits(body: tuple[Node, ...], *, inside: bool = False) -> Iterator[Node]:
+    """The statements by which a pass through a loop with this body ends early: its own `break` and `continue`, `return`, `raise`.
+
+    `inside`: of a loop within another, whose `break` and `continue` are not meant.
+    """
+    for node in body:
+        if isinstance(node, (Return, Raise)) or (isinstance(node, (Break, Continue)) and not inside):
+            yield node
+        elif isinstance(node, (For, While)):
+            yield from exits(node.body, inside=True)
+            yield from exits(node.other, inside=inside)
+        elif isinstance(node, (If, With)):
+            yield from exits((*node.body, *getattr(node, "other", ())), inside=inside)
+        elif isinstance(node, Try):
+            handled = tuple(statement for handler in node.handlers for statement in handler.body)
+            yield from exits((*node.body, *handled, *node.other, *node.final), inside=inside)
 
 
 def moves_to_a_gpu(body: tuple[Node, ...]) -> bool:

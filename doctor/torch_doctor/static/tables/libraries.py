@@ -126,12 +126,12 @@ PASS_THROUGH: dict[str, PassThrough] = {
     **{name: PassThrough(0) for name in ("iter", "list", "tuple", "reversed", "sorted", "set", "frozenset")},
     "enumerate": PassThrough(0, "enumerate"),
     "zip": PassThrough(0, "zip"),
-    "itertools.islice": PassThrough(0),
+    "itertools.islice": PassThrough(0, "part"),
     "itertools.cycle": PassThrough(0, "cycle"),
     "itertools.chain": PassThrough(0),
     "itertools.zip_longest": PassThrough(0, "zip"),
-    "itertools.takewhile": PassThrough(1),
-    "itertools.dropwhile": PassThrough(1),
+    "itertools.takewhile": PassThrough(1, "part"),
+    "itertools.dropwhile": PassThrough(1, "part"),
     **libraries.table(lambda library: library.passes),
 }
 """Functions that give the items of an argument, in its order (sorted and reversed aside)."""
@@ -152,5 +152,5 @@ PLAIN = frozenset(
 MEANS = frozenset(("statistics.mean", "statistics.fmean", *libraries.every(lambda library: library.means)))
 """Functions that return the mean of a list of numbers."""
 
-RANGES = frozenset({"range", "itertools.count", "torch.arange", *libraries.every(lambda library: library.ranges)})
-"""Calls that count."""
+RANGES = frozenset({"torch.arange", *libraries.every(lambda library: library.ranges)})
+"""Calls of libraries that count as `range` does."""

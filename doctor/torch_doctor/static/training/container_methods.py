@@ -139,6 +139,8 @@ def _listed(_: Run, of: Mapping, name: str, __: Call) -> Value:
 def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
     key = call.argument(0) or NOTHING
     if not isinstance(key, Const):
+        if name == "setdefault" and "rest" not in of.fields:  # else it stands for the lists of all keys
+            run.heap.set(of.fields, "rest", call.argument(1) or NOTHING)
         everything = of.values()
         return containers.chosen(run, of, key) or (summary(everything) if everything else Unknown())
     found = of.fields.get(("key", key.value))

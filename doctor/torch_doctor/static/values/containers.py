@@ -114,19 +114,27 @@ def _carried(value: Value, known: dict[int, Flow]) -> Flow:
 class Stream(Value):
     """What a loop goes through: `item` for each pass, or exactly `content`; `loader` when these are a loader's batches.
 
+    `length` is how many items there are, by the script's own defaults (None: not known; infinite: it has no end).
     `bar` is the canonical name of the progress bar that it is at the same time ("": none).
     """
 
-    __slots__ = ("bar", "content", "endless", "item", "loader")
+    __slots__ = ("bar", "content", "item", "length", "loader")
 
     def __init__(
-        self, item: Value, content: Content | None = None, loader: int = 0, *, endless: bool = False, bar: str = ""
+        self,
+        item: Value,
+        content: Content | None = None,
+        loader: int = 0,
+        *,
+        length: float | None = None,
+        bar: str = "",
     ) -> None:
+        exact = content is not None and content.rest is None
         self.bar = bar
         self.item = item
         self.content = content
+        self.length = len(content.items) if content is not None and exact else length
         self.loader = loader
-        self.endless = endless
 
     @property
     def flow(self) -> Flow:  # type: ignore[override]  # computed from the item

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 
 class LoopEntered(Event, frozen=True, kw_only=True):
-    """A loop begins; `over` is what it goes through, in the user's words."""
+    """A loop begins; `over` is what it goes through, in the user's words.
+
+    `length` is how many items that has, by the script's own defaults: None where nobody knows, infinite where it has no end.
+    """
 
     loop: int
     loop_kind: LoopKind
     over: str
+    length: float | None = None
 
     def words(self, _: Names, /) -> str:
         batches = ", batch by batch" if self.loop_kind is LoopKind.BATCHES else ""

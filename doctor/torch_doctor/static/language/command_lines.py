@@ -1,0 +1,56 @@
+"""Options of a command line, as `argparse` reads them: the script's own defaults hold where the user says nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.language import defaults
+from torch_doctor.static.library import library
+from torch_doctor.static.values import Call, Const, Content, Plain, Sequence, Symbol, fresh_symbol
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Value
+
+PARSER, PARSED = "argument parser", "command line"
+"""Begin the symbols of a parser, and of what it reads."""
+_SWITCHES = {"store_true": Const(value=False), "store_false": Const(value=True)}
+_GROUPS = frozenset(("add_argument_group", "add_mutually_exclusive_group"))
+
+
+@library("argparse.ArgumentParser")
+def parser(_: Run, __: str, ___: Call) -> Plain:
+    """A parser without options."""
+    return Plain((PARSER, fresh_symbol()))
+
+
+def method(run: Run, func: Plain, call: Call) -> Value | None:
+    """A method of a parser; None for those of anything else."""
+    symbol = func.symbol
+    if symbol[0] != "." or symbol[1][0] != PARSER:
+        return None
+    _, of, name = symbol
+    read = (PARSED, of[1])
+    if name == "add_argument":
+        _add(run, read, call)
+    elif name == "set_defaults":
+        for option, value in call.keywords.items():
+            defaults.remember(run, (".", read, option), value)
+    elif name in _GROUPS:
+        return Plain(of)
+    elif name == "parse_args":
+        return Plain(read)
+    elif name == "parse_known_args":
+        return Sequence("tuple", Content((Plain(read), Plain())))
+    return None
+
+
+def _add(run: Run, read: Symbol, call: Call) -> None:
+    """`add_argument("-e", "--epochs", default=90)`."""
+    names = [value.value for value in call.args if isinstance(value, Const) and isinstance(value.value, str)]
+    action, target = call.argument(3, "action"), call.keywords.get("dest")
+    if isinstance(target, Const):
+        names = [f"--{target.value}"]
+    name = next((name for name in names if name.startswith("--")), names[0] if names else "")
+    default = call.keywords.get("default") or (_SWITCHES.get(str(action.value)) if isinstance(action, Const) else None)
+    defaults.remember(run, (".", read, name.lstrip("-").replace("-", "_")), default)

@@ -1,0 +1,132 @@
+"""What a loop goes through, and in how many passes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from torch_doctor.static import program as p
+from torch_doctor.static.iteration import PASSES, UNROLLED, WALKED, Course
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.language import streams
+from torch_doctor.static.program.walking import breaks, exits, walk
+from torch_doctor.static.training import sums
+from torch_doctor.static.values import (
+    COUNTER,
+    ORDINAL,
+    Content,
+    Loader,
+    Module,
+    Plain,
+    Sequence,
+    Stream,
+    Value,
+    fresh_symbol,
+)
+from torch_doctor.trace import BatchTaken, LoopKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.static.run import Run
+
+
+class Taking(Knowledge):
+    """The iterators of which the loops around take one item in each pass, and what they get in this one.
+
+    `ends` are the handlers of their end, which comes after all of the passes.
+    """
+
+    def __init__(self) -> None:
+        self.items: tuple[tuple[Stream, Value], ...] = ()
+        self.ends: frozenset[p.Handler] = frozenset()
+
+    def item(self, stream: Stream) -> Value | None:
+        """What the pass gets of an iterator; None where no loop around takes its items one by one."""
+        return next((item for taken, item in reversed(self.items) if taken is stream), None)
+
+
+def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
+    """How a `for` with this body goes through something."""
+    stream = streams.stream_of(run, run.evaluate(over))
+    text = run.text(over)
+
+    def taken() -> None:
+        run.emit(BatchTaken, over, loader=stream.loader, name=_called(run, over, stream.loader) or text)
+
+    course = through(run, stream, text, body)
+    return course if course.kind is not LoopKind.BATCHES else _telling(course, taken)
+
+
+def _telling(course: Course, taken: Callable[[], None]) -> Course:
+    """A course that tells in each pass that a batch is taken."""
+
+    def item(number: int) -> Value:
+        taken()
+        return course.item(number)
+
+    return replace(course, item=item)
+
+
+def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Course:
+    """How a loop with this body goes through a stream, which the user calls `text`."""
+    content = stream.content
+    most = WALKED if content is not None and all(map(_is_part, content.items)) else UNROLLED
+    if content is not None and content.rest is None and len(content.items) <= most:
+        items = content.items
+        return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED, len(items))
+    kind = LoopKind.BATCHES if stream.loader else LoopKind.PLAIN
+    turn = fresh_symbol("turn")
+    if stream.loader and not breaks(body):
+        run.of(sums.Turns).loaders[turn[1]] = stream.loader
+    passes = PASSES if run.loop_depth < 3 else 1  # noqa: PLR2004 - epochs, batches and one more
+    length = None if stream.length == math.inf and leaves(body) else stream.length
+    return Course(passes, lambda number: renewed(stream.item, turn, number if passes > 1 else 0), text, kind, length)
+
+
+def leaves(body: tuple[p.Stmt, ...]) -> bool:
+    """Whether a loop with this body may end before what it goes through does."""
+    return any(not isinstance(node, p.Continue) for node in exits(body))
+
+
+def _called(run: Run, over: p.Expr, loader: int) -> str:
+    """What the loader is called that a `zip` goes through beside other things; "" where it has no name there."""
+    for call in walk(over):
+        if isinstance(call, p.Call) and isinstance(call.func, p.Name) and call.func.id == "zip":
+            for given in call.args:
+                value = run.resolve(run.evaluate(given)) if isinstance(given, p.Name) else None
+                if isinstance(value, Loader) and value.id == loader:
+                    return run.text(given)
+    return ""
+
+
+def _is_part(item: Value) -> bool:
+    """Whether an item is a module, or one with its name."""
+    if isinstance(item, Sequence) and item.kind == "tuple":
+        return any(isinstance(each, Module) for each in item.content.items)
+    return isinstance(item, Module)
+
+
+def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
+    """A pass's item: its numbers are decided anew in each pass; one that counts from 0 knows the first pass.
+
+    `number` is 0 where the only pass stands for all of them.
+    """
+    if isinstance(item, Plain):
+        word, about = item.symbol[0], item.symbol[2:]
+        if word == ORDINAL:
+            return Plain((ORDINAL, item.symbol[1], *turn, number))
+        counts = bool(number) and word == COUNTER
+        return Plain((COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number))
+    if isinstance(item, Sequence) and item.kind == "tuple":
+        content = item.content
+        items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))
+        return Sequence("tuple", Content(items, content.rest))
+    return item
+
+
+def counted(run: Run, course: Course) -> bool:
+    """Whether the passes of a course are exactly the loop's items."""
+    return course.kind is not LoopKind.BATCHES and course.passes < PASSES

@@ -1,0 +1,52 @@
+"""Calls Python's functions that count, and tells how many numbers they give."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.iteration import PASSES
+from torch_doctor.static.language.defaults import by_default
+from torch_doctor.static.library import Stage, library, library_family
+from torch_doctor.static.tables import libraries, sinks
+from torch_doctor.static.values import COUNTER, Call, Const, Content, Plain, Stream
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args
+
+
+@library("builtins.range")
+def counted(run: Run, _: str, call: Call) -> Stream:
+    """`range(start, stop, step)`."""
+    return range_of(run, call.args)
+
+
+def range_of(run: Run, args: Args, bar: str = "") -> Stream:
+    """The numbers of a range with these arguments."""
+    numbers = _range([by_default(run, value) for value in args])
+    length = None if numbers is None else len(numbers)
+    if numbers is not None and len(numbers) <= PASSES and all(isinstance(value, Const) for value in args):
+        return Stream(Plain(), Content(tuple(Const(number) for number in numbers)), length=length, bar=bar)
+    from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
+    return Stream(Plain((COUNTER, None)) if from_zero else Plain(), length=length, bar=bar)
+
+
+def _range(numbers: list[object]) -> range | None:
+    """The range that starts, stops and steps at these numbers; None where one is not known, or is none."""
+    known = [number for number in numbers if isinstance(number, int)]
+    if not known or len(known) < len(numbers) or len(known) > 3 or 0 in known[2:]:  # noqa: PLR2004 - start, stop, step
+        return None
+    return range(*known)
+
+
+@library("itertools.count")
+def endless(_: Run, __: str, ___: Call) -> Stream:
+    """`itertools.count(start, step)`."""
+    return Stream(Plain(), length=math.inf)
+
+
+@library_family(libraries.RANGES, stage=Stage.ADAPTER)
+def counting(run: Run, name: str, call: Call) -> Stream:
+    """A function that counts as `range` does."""
+    return range_of(run, call.args, name if name in sinks.BARS else "")

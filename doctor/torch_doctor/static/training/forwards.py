@@ -65,7 +65,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     if module.cls is None and any(isinstance(value, Optimizer) for value in call.values):
         return opaque_calls.opaque(run, module, call)  # what gets an optimizer is no module
     sensitive, mode = modes.mode_of(run, module)
-    trainable = module_parts.trainable(run, module)
+    trainable = module_parts.trains(run, module)
     if sensitive is False and trainable is False and not _has_frozen(run, module):
         return _called(run, module, call)
     values = call.values

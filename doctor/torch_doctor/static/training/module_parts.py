@@ -119,6 +119,19 @@ def trainable(run: Run, module: Module) -> Tri:
     return some(found) if found else (None if inside.opaque else False)
 
 
+def trains(run: Run, module: Module) -> Tri:
+    """Whether gradients flow to parameters of it: its own, or those of layers that it holds without registering them."""
+    own = trainable(run, module)
+    return True if own is False and any(_hides_layers(run, part) for part in parts_of(run, module).parts) else own
+
+
+def _hides_layers(run: Run, module: Module) -> bool:
+    """Whether a plain container of it holds what trains: an optimizer does not see it, autograd does."""
+    plain = (value for value in module.fields.values() if isinstance(value, (Sequence, Mapping)))
+    inside = (each for value in plain for each in members(value))
+    return any(not isinstance(each, Module) or trainable(run, each) is True for each in inside)
+
+
 def members_of(module: Module) -> Iterator[Value]:
     """The modules and parameters among a module's attributes and items; other values that may be modules too."""
     for value in module.fields.values():

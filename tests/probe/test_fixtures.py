@@ -99,6 +99,7 @@ ENDS_EARLY = {
     "TDR310/ok_helper_of_a_model_zoo.py": "No module named 'timm'",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
+    "TDR401/ok_classifier_is_replaced.py": "No module named 'torchvision'",
     "TDR706/ok_own_transforms_in_compose.py": "No module named 'torchvision'",
     "TDR706/ok_project_transform_of_library_dataset.py": "No module named 'torchvision'",
     "TDR706/ok_vision.py": "No module named 'torchvision'",

@@ -10,7 +10,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.training import autocasting, escaping, module_classes, roles
+from torch_doctor.static.training import autocasting, escaping, modes, module_classes, roles
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
@@ -73,6 +73,7 @@ def enter(
                 call.node, f"`{function.node.name}` calls itself" if repeated else "too many calls inside each other"
             )
         _may_initialise(run)
+        modes.met_whole(run, run.modules_called[-1:])
         return Unknown(
             blend(value.flow for value in call.values),
             held(call.values),

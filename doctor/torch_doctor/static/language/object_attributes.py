@@ -136,6 +136,7 @@ def _training(run: Run, value: Module) -> Value:
     mode = modes.current_mode(run, value)
     if value.cls is not None:
         run.heap.set(value.facts, Fact.READS_MODE, value=True)
+        modes.met(run, ((True, mode),))
     return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
 
 

@@ -11,7 +11,7 @@ from torch_doctor.static.language import containers, invocation, operators
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import escaping
+from torch_doctor.static.training import escaping, modes
 from torch_doctor.static.values import (
     MADE,
     MADE_OF_GRADIENTS,
@@ -51,6 +51,8 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
     flows = blend(value.flow for value in values)
     if flows.means:
         flows = replace(flows, means=NONE)
+    if isinstance(func, Unknown):
+        modes.met_whole(run, run.modules_called[-1:])  # it may be any part
     if not harmless:
         escaping.hand_over(run, call.name or library, holders, values, call.node)
         for value in values:

@@ -60,6 +60,7 @@ class LibraryModel(NamedTuple):
 
     sensitive: Tri  # it has layers that behave differently in training
     training: Tri  # it is in training mode when it is returned
+    part: str = ""  # the attribute that has all such layers; "" where they are in several
 
 
 SENSITIVE = LibraryModel(sensitive=True, training=True)

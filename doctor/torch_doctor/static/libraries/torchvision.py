@@ -39,6 +39,7 @@ _SENSITIVE = words(
     squeezenet vgg wide_resnet r3d_18 mc3_18 r2plus1d_18 maxvit s3d
     """
 )
+_DROPOUT_IN_CLASSIFIER = ("alexnet", "squeezenet", "vgg")  # and no batch norm, but in those that end in `_bn`
 _UNSURE = ("vit_", "swin", "convnext", "mvit", "raft_")  # by rates that arguments set; raft_large by batch norm
 _CLASSES = {
     **dict.fromkeys(
@@ -77,6 +78,8 @@ def _built(rest: str) -> LibraryModel | None:
         return UNSURE
     if package in ("detection", "segmentation", "video", "optical_flow") and name[:1].islower():
         return SENSITIVE  # detection may freeze its batch norms, but what a detector returns depends on the mode
+    if not package and name.startswith(_DROPOUT_IN_CLASSIFIER) and not name.endswith("_bn"):
+        return LibraryModel(sensitive=True, training=True, part="classifier")
     if not package and name.startswith(_SENSITIVE):
         return SENSITIVE
     return None if package else _CLASSES.get(name)

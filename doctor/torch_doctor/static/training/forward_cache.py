@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -12,10 +12,16 @@ from torch_doctor.static.values import NEWEST, Fields, Object, Tensor, Unknown, 
 if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Tri
 
 
-Result: TypeAlias = "tuple[Value, int, Flow]"
-"""What a forward returned, the newest object then, and the history of its arguments."""
+class Result(NamedTuple):
+    """What a forward returned."""
+
+    output: Value
+    newest: int  # the number of the newest object then
+    given: Flow  # the history of its arguments
+    caring: frozenset[tuple[Tri, Tri]]  # what it called that cares about the mode, and in which mode
 
 
 class ForwardCache(Knowledge):
@@ -31,7 +37,7 @@ class ForwardCache(Knowledge):
 
     def keep(self, run: Run, key: object, result: Result) -> None:
         """Remember what was returned."""
-        if any(isinstance(value, Object) and value.id > result[1] for value in reachable((result[0],))):
+        if any(isinstance(value, Object) and value.id > result.newest for value in reachable((result.output,))):
             run.heap.set(self.objects, key, result)
         else:
             self.results[key] = result

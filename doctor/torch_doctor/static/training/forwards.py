@@ -85,10 +85,12 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         autocast=autocasting.current(run),
         wrapped=bool(module.shell),
     )
-    output = _placed(run, _called(run, module, call.renamed(event.name)), module, values)
+    followed = Object()
+    with modes.followed(run, followed):
+        output = _placed(run, _called(run, module, call.renamed(event.name)), module, values)
     flow = blend(value.flow for value in values)
     output = marked(run, output, event.index, flow, module, trainable)
-    sensitive, mode = modes.mode_of(run, module)  # a custom module may have shown only now that it reads its mode
+    sensitive, mode = modes.judged(followed.fact(Fact.CARED), modes.own_mode(run, module)[1])
     run.trace.replace(event, sensitive=sensitive, training=mode, output=run.fact(output))
     return output
 
@@ -202,6 +204,7 @@ def _output(run: Run, module: Module, call: Call) -> Value:
     content = module_parts.listed(module)
     if module.layer == "torch.nn.Sequential" and content is not None:
         return chained(run, module, content, call)
+    modes.met_whole(run, (module,))
     if module.table is not None:
         return layer_outputs.layer_output(run, module, module.table, call)
     values = call.values
@@ -226,15 +229,22 @@ def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> 
     given = blend(value.flow for value in values)
     remembered = run.of(forward_cache.ForwardCache).get(key)
     if remembered is not None:
-        return forward_cache.of_other_arguments(run, remembered[0], remembered[2], given)
+        modes.met(run, remembered.caring)
+        return forward_cache.of_other_arguments(run, remembered.output, remembered.given, given)
     mark, number = run.heap.mark(), latest()
     structure = run.heap.structure
+    followed = Object()
     run.position.modules_called += (module,)
-    result = run.call(Bound(function, module), call)
+    with modes.followed(run, followed):
+        output = run.call(Bound(function, module), call)
+        if run.dead_end:
+            modes.met_whole(run, (module,))
     run.position.modules_called = run.modules_called[:-1]
+    result = forward_cache.Result(output, number, given, followed.fact(Fact.CARED))
     if structure == run.heap.structure and run.heap.only_newer(mark, number):
-        run.of(forward_cache.ForwardCache).keep(run, key, (result, number, given))
-    return result
+        run.of(forward_cache.ForwardCache).keep(run, key, result)
+    modes.met(run, result.caring)
+    return output
 
 
 _MEMBER = 0.25

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.tables import models
 from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import (
     Fact,
     Module,
+    Object,
     ParameterValue,
 )
 from torch_doctor.trace import ModeSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from contextlib import AbstractContextManager
 
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
+
+    Cares = tuple[Tri, Tri]  # whether a part cares about the mode, and whether it is in training mode
+
+
+class Followed(Knowledge):
+    """What the call of a module that is being followed has come to: an object, whose fact `CARED` each path has its own of."""
+
+    def __init__(self) -> None:
+        self.call: Object | None = None
 
 
 def set_mode(run: Run, module: Module, training_: Tri, node: p.Node, name: str) -> None:
@@ -43,18 +56,64 @@ def _whole(run: Run, module: Module) -> bool:
 
 def mode_of(run: Run, module: Module) -> tuple[Tri, Tri]:
     """Whether parts of a module care about the mode, and whether any of these is in training mode."""
-    caring: list[tuple[Tri, Tri]] = []
-    seen: set[int] = set()
-    _collect_modes(run, module, own_mode(run, module), caring, seen)
+    return judged(_caring(run, module), own_mode(run, module)[1])
+
+
+def judged(caring: Iterable[Cares], own: Tri) -> Cares:
+    """Whether one of these cares about the mode, and whether any that does is in training mode; `own` where none does."""
+    caring = list(caring)
     sensitive = module_parts.some(cares for cares, _ in caring) if caring else False
     modes = [mode for cares, mode in caring if cares is not False]
     if not modes:
-        return sensitive, own_mode(run, module)[1]
+        return sensitive, own
     if any(cares is True and mode is True for cares, mode in caring):
         return sensitive, True
     if all(mode is False for mode in modes):
         return sensitive, False
     return sensitive, True if all(mode is True for mode in modes) else None
+
+
+def _caring(run: Run, module: Module) -> list[Cares]:
+    """The parts of a module that care about the mode, or may."""
+    caring: list[Cares] = []
+    seen: set[int] = set()
+    _collect_modes(run, module, own_mode(run, module), caring, seen)
+    return caring
+
+
+def followed(run: Run, call: Object) -> AbstractContextManager[None]:
+    """What is called within is called by this call of a module."""
+    return run.of(Followed).override(call=call)
+
+
+def met(run: Run, caring: Iterable[Cares]) -> None:
+    """The call that is being followed has come to parts that care about the mode."""
+    call = run.of(Followed).call
+    if call is not None:
+        before: frozenset[Cares] = call.fact(Fact.CARED)
+        run.heap.set(call.facts, Fact.CARED, before.union(caring))
+
+
+def met_whole(run: Run, modules: Iterable[Module]) -> None:
+    """It has come to modules of which nobody can see what they call: all their parts may be among it.
+
+    What is no part of the module that was called has a mode of its own, which nobody sets with that of the whole.
+    """
+    if run.of(Followed).call is not None:
+        for module in modules:
+            caring = _caring(run, module)
+            if caring and _belongs(run, module):
+                met(run, caring)
+
+
+def _belongs(run: Run, module: Module) -> bool:
+    """Whether it is a part of the module that the script calls, or that module."""
+    if not run.modules_called:
+        return True
+    root = run.modules_called[0].id
+    return module.id == root or any(
+        part.id == module.id for part in module_parts.parts_of(run, run.modules_called[0]).parts
+    )
 
 
 def own_mode(run: Run, module: Module) -> tuple[int, Tri]:
@@ -69,15 +128,13 @@ def own_mode(run: Run, module: Module) -> tuple[int, Tri]:
     return mode
 
 
-def _collect_modes(
-    run: Run, module: Module, inherited: tuple[int, Tri], caring: list[tuple[Tri, Tri]], seen: set[int]
-) -> None:
+def _collect_modes(run: Run, module: Module, inherited: tuple[int, Tri], caring: list[Cares], seen: set[int]) -> None:
     if module.id in seen or len(seen) > module_parts.PARTS:
         return
     seen.add(module.id)
     own: tuple[int, Tri] = module.fact(Fact.MODE)
     mode = max(own, inherited, key=lambda stamped: stamped[0])
-    cares: Tri = True if module.fact(Fact.READS_MODE) else module.sensitive
+    cares = True if module.fact(Fact.READS_MODE) else _cares_itself(run, module)
     if cares is not False:
         caring.append((cares, mode[1]))
     for child in module_parts.members_of(module):
@@ -85,6 +142,17 @@ def _collect_modes(
             _collect_modes(run, child, mode, caring, seen)
         elif not isinstance(child, ParameterValue):
             caring.append((None, mode[1]))
+
+
+def _cares_itself(run: Run, module: Module) -> Tri:
+    """Whether it cares apart from the parts that are in sight; one of a library does not when the script replaced what cares."""
+    model = models.library_model(module.layer) if module.sensitive and module.cls is None else None
+    if model is None or not model.part or model.part not in module.fields:
+        return module.sensitive
+    part = run.resolve(module.fields[model.part])
+    if isinstance(part, Module):
+        return module.sensitive if part.fact(Fact.BY_NAME) else False
+    return None
 
 
 def current_mode(run: Run, module: Module) -> Tri:

@@ -42,6 +42,11 @@ def _in_order(left: tuple[Any, ...], right: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(dict.fromkeys(left + right))
 
 
+def _perhaps(left: frozenset[Any], right: frozenset[Any]) -> frozenset[Any]:
+    """Pairs with whether they surely hold: what one way alone has may hold."""
+    return (left & right) | {(None, *rest) if holds else (holds, *rest) for holds, *rest in left ^ right}
+
+
 class Fact(Enum):
     """The key of a fact in `Object.facts`: its name, `unset` and `joined`.
 
@@ -90,6 +95,8 @@ class Fact(Enum):
     """Layers that the module's own class assigns while it is constructed, by the attribute's name, and where."""
     READS_MODE = "reads mode", False, _agreed
     """Whether the class asks for its own `training`."""
+    CARED = "cared", frozenset[Any](), _perhaps
+    """For a call that is being followed: whether what was called in it cares about the mode, and which mode that was."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
     FROZEN = "frozen", False, _agreed

@@ -61,7 +61,7 @@ class Instrument(Base):
                 self.watch.torch.manual_seed(1)
                 _, third = self._run(state, copy.deepcopy(given))
                 fixed = third is not None and third.shape == second.shape and self._same(second, third)
-                training = any(part.training for part in self.watch.modules.family(module).sensitive)
+                training = any(part.training for part in self.watch.forwards.caring(module))
                 because = "mode" if training else "state" if not fixed else "dropout" if dropped else "noise"
         self.watch.recorder.event(
             "Reevaluated",

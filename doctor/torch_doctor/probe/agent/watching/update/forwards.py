@@ -13,7 +13,6 @@ from ..naming import class_name, is_project
 if TYPE_CHECKING:
     from ...recorder import Recorder
     from ...scopes import Here
-    from ..module.modules import Family
     from ..watch import Watch
 
 
@@ -34,6 +33,7 @@ class Watcher:
         self._shells = (parallel.DataParallel, parallel.DistributedDataParallel)
         self.calling: list[Any] = []
         self.running: Any = None  # the whole module that was called last
+        self._called: list[Any] = []  # the parts that were called in it
 
     def install(self) -> None:
         """Wraps `nn.Module.__call__`, and `model.forward` where it is called by name."""
@@ -42,7 +42,7 @@ class Watcher:
 
     def _call(self, original: Any) -> Any:
         recorder, calling, outermost = self._recorder, self.calling, self._outermost
-        losses, identity = self._losses, threading.get_ident
+        losses, identity, called = self._losses, threading.get_ident, self._called
 
         def __call__(self: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
             if recorder.inside == AT_REST:
@@ -54,6 +54,8 @@ class Watcher:
                 finally:
                     calling.pop()
             if recorder.inside or recorder.quiet or identity() != recorder.main:
+                if recorder.inside:
+                    called.append(self)
                 return original(self, *arguments, **keywords)
             if recorder.resting is not None and recorder.rests():
                 recorder.inside = AT_REST
@@ -70,6 +72,8 @@ class Watcher:
         module = getattr(function, "__self__", None)
         recorder = self._recorder
         recorder.safely(self._watch.named_forwards.note, key, function)
+        if recorder.inside:
+            self._called.append(module)
         if (
             recorder.inside
             or recorder.quiet
@@ -101,6 +105,7 @@ class Watcher:
         asked = recorder.safely(watch.first_layers.before, meant, here) or ()
         recorder.inside, recorder.around = 1, here
         self.running = meant
+        self._called.clear()
         try:
             output = watch.plain_tensors.follow(module, call, arguments, keywords)
         finally:
@@ -110,13 +115,28 @@ class Watcher:
         recorder.safely(watch.built_in_forward.after, meant, here)
         recorder.safely(watch.functional_dropout.after, meant)
         if before is not None:
-            before["training"] = _is_training(meant, family)  # hooks of the module may have switched it on the way in
+            caring = self.caring(meant)
+            before["sensitive"] = bool(caring)
+            before["training"] = _is_training(meant, caring)  # hooks of the module may have switched it on the way in
             event = recorder.safely(self._after, before, here, output, [*arguments, *keywords.values()])
             if watch.instruments and event is not None:
                 watch.tell("on_forward", meant, arguments, keywords, output, here, event)
+        self._called.clear()
         if family.parameters:
             recorder.happened(here)
         return output
+
+    def caring(self, module: Any) -> list[Any]:
+        """The mode-sensitive parts that the last call of this module came to; all of them where nobody can see that."""
+        parts: list[Any] = self._watch.modules.family(module).sensitive
+        called = {id(part) for part in self._called}
+        if not parts or not called:
+            return parts
+        called.add(id(module))
+        for part in self._called:
+            if _is_compiled(part, self._torch):
+                called.update(map(id, part.modules()))
+        return [part for part in parts if id(part) in called]
 
     def _before(self, module: Any, family: Any, here: Here, given: list[Any]) -> dict[str, Any]:
         recorder = self._recorder
@@ -135,7 +155,7 @@ class Watcher:
             "name": self._name(here.site),
             "class_name": class_name(type(module), recorder),
             "sensitive": bool(sensitive),
-            "training": _is_training(module, family),
+            "training": _is_training(module, sensitive),
             "grad": bool(self._torch.is_grad_enabled()),
             "trainable": any(each.requires_grad for each in family.parameters),
             "inputs": fact,
@@ -175,6 +195,14 @@ class Watcher:
         return recorder.event("Forward", here, **fields, output=fact, used=recorder.used(here.site))
 
 
-def _is_training(module: Any, family: Family) -> bool:
+def _is_training(module: Any, caring: list[Any]) -> bool:
     """Whether a part that cares about the mode is in training mode; the module itself where none cares."""
-    return any(part.training for part in family.sensitive) if family.sensitive else bool(module.training)
+    return any(part.training for part in caring) if caring else bool(module.training)
+
+
+def _is_compiled(part: Any, torch: Any) -> bool:
+    """Whether the calls within a module may be out of Python's sight."""
+    compiled = getattr(part, "_compiled_call_impl", None) is not None or "_orig_mod" in part.__dict__.get(
+        "_modules", ()
+    )
+    return compiled or isinstance(part, torch.jit.ScriptModule)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import (
     Backward,
+    BranchKind,
     Clipped,
     Escaped,
     GaveUp,
@@ -46,6 +47,7 @@ class Scaling:
         self._off = {event.scaler for event in trace.of(ScalerBuilt) if event.enabled is False}
         self._perhaps_off = self._off | {event.scaler for event in trace.of(ScalerBuilt) if event.unseen}
         self.steps = [step for step in trace.of(Stepped) if step.scaled and step.scaler not in self._perhaps_off]
+        self._on = {event.scaler for event in trace.of(ScalerBuilt) if event.enabled is True}
         self._filling = self.clipping.gradients.filling
 
     @property
@@ -64,7 +66,9 @@ class Scaling:
         for step in self.trace.of(Stepped):
             backward = self._filled(step)
             if backward is not None and not step.scaled and not step.manual and backward.scaled and not self._all_off:
-                if not self._may_be_unscaled(backward, step, step):
+                if self._surely_meet(backward, step, on=bool(self._on)) and not self._may_be_unscaled(
+                    backward, step, step
+                ):
                     yield Broken(step, BESIDE, backward, step)
             elif backward is not None and step in self.steps:
                 yield from self._of_step(step, backward)
@@ -131,9 +135,18 @@ class Scaling:
                 return True
         return False
 
+    def _surely_meet(self, backward: Backward, step: Stepped, *, on: bool) -> bool:
+        """Whether a path surely has both, with a scaler that is on: an arm with one of them may be that where it is off."""
+        passed, stepped = ({each for each in event.guards if not self._turns(each[0])} for event in (backward, step))
+        return passed <= stepped or (on and stepped <= passed)
+
+    def _turns(self, branch: int) -> bool:
+        """Whether each arm of a branch has its turn within a few passes."""
+        return self.trace.branches[branch].kind is BranchKind.PERIODIC
+
     def _of_step(self, step: Stepped, backward: Backward) -> Iterator[Broken]:
         certain = backward.scaled is False and backward.whole and backward.through == "backward"
-        if certain and backward.loss.graph is True:
+        if certain and backward.loss.graph is True and self._surely_meet(backward, step, on=step.scaler in self._on):
             yield Broken(backward, UNSCALED, backward, step)
         lost = any(
             isinstance(event, GaveUp)

@@ -86,8 +86,8 @@ class AmpOrder(Rule):
     missing update shows when torch refuses the next step. Calls in the right order refute it.
 
     ## When it stays silent
-    For scalers that are switched off; for frameworks that unscale before they clip; where the gradients are changed by
-    hand, or the scaler goes out of sight.
+    For scalers that are switched off, and arms of an undecided branch that may be those without one; for frameworks that
+    unscale before they clip; where the gradients are changed by hand, or the scaler goes out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping

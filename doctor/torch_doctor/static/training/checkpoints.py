@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static.language import conditions
+from torch_doctor.static.language import outcomes
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import losses, training
 from torch_doctor.static.training import paths, snapshots
@@ -75,7 +75,7 @@ def loaded(run: Run, _: str, call: Call) -> None:
         module=0,
         name=run.text_of_argument(call.node, 0),
         buffer=_buffer((*call.args, call.keywords.get("f"))),
-        weights_only=None if only is None else conditions.truth_of(run, only),
+        weights_only=None if only is None else outcomes.truth_of(only),
         by_default=only is None and not is_open,
         file=paths.spelled(run, call, 0, "f"),
         mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,

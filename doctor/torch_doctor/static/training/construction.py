@@ -150,7 +150,7 @@ def library_module(run: Run, name: str, call: Call) -> Module:
 @library_family(training.SCALERS)
 def scaler_built(run: Run, name: str, call: Call) -> Tool:
     """Construct a gradient scaler."""
-    scaler: Tool = run.own(Tool(run.site(call.node), name))
+    scaler: Tool = run.own(Tool(run.site(call.node), name, keywords=call.keywords))
     run.of(presence.Scalers).any = True
     unseen = isinstance(call.argument(len(call.args), "enabled"), (Lib, Unknown))
     run.emit(ScalerBuilt, call.node, scaler=scaler.id, enabled=call.flag("enabled", default=True), unseen=unseen)

@@ -204,7 +204,7 @@ def _output(run: Run, module: Module, call: Call) -> Value:
     content = module_parts.listed(module)
     if module.layer == "torch.nn.Sequential" and content is not None:
         return chained(run, module, content, call)
-    modes.met_whole(run, (module,))
+    modes.met_whole(run, (module,), surely=True)
     if module.table is not None:
         return layer_outputs.layer_output(run, module, module.table, call)
     values = call.values

@@ -94,8 +94,8 @@ def met(run: Run, caring: Iterable[Cares]) -> None:
         run.heap.set(call.facts, Fact.CARED, before.union(caring))
 
 
-def met_whole(run: Run, modules: Iterable[Module]) -> None:
-    """It has come to modules of which nobody can see what they call: all their parts may be among it.
+def met_whole(run: Run, modules: Iterable[Module], *, surely: bool = False) -> None:
+    """It has come to modules of which nobody can see what they call: all their parts may be among it, or surely are.
 
     What is no part of the module that was called has a mode of its own, which nobody sets with that of the whole.
     """
@@ -103,7 +103,7 @@ def met_whole(run: Run, modules: Iterable[Module]) -> None:
         for module in modules:
             caring = _caring(run, module)
             if caring and _belongs(run, module):
-                met(run, caring)
+                met(run, caring if surely else [(cares and None, mode) for cares, mode in caring])
 
 
 def _belongs(run: Run, module: Module) -> bool:

@@ -119,6 +119,8 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
         if name == "update":
             run.emit(ScalerUpdated, call.node, scaler=of.id)
             return NOTHING
+        if name == "is_enabled":
+            return of.keywords.get("enabled") or Plain((".", ("object", of.id), "enabled"))
         if name in ("step", "unscale_"):
             result = opaque_calls.opaque(run, Method(of, name), call)
             if name == "unscale_":

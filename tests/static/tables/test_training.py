@@ -185,7 +185,8 @@ def test_averaged_models_are_copies() -> None:
     ("name", "expected"),
     [
         ("torchvision.models.resnet18", LibraryModel(sensitive=True, training=True)),
-        ("torchvision.models.vgg16", LibraryModel(sensitive=True, training=True)),
+        ("torchvision.models.vgg16", LibraryModel(sensitive=True, training=True, part="classifier")),
+        ("torchvision.models.vgg16_bn", LibraryModel(sensitive=True, training=True)),
         ("torchvision.models.vit_b_16", LibraryModel(sensitive=None, training=True)),
         ("torchvision.models.VisionTransformer", LibraryModel(sensitive=None, training=True)),
         ("torchvision.models.ResNet", LibraryModel(sensitive=True, training=True)),

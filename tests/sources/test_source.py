@@ -40,6 +40,19 @@ def test_a_plain_file_has_no_cells() -> None:
     assert PLAIN.row_range(site) == range(1, 5)
 
 
+def test_a_notebook_displays_the_last_expression_of_a_cell() -> None:
+    text = "m\nm.to(0)\n# there\n\nfor _ in m:\n    m.to(0)\nm.to(\n    0)"
+    notebook = SourceFile(Path("/a.ipynb"), "a.ipynb", text, (Cell(1, 1, 4), Cell(3, 5, 4)))
+    rows = [(1, 1, 1), (2, 1, 2), (6, 5, 6), (7, 1, 8)]
+    assert [notebook.displays(notebook.site(row, column, end, 9)) for row, column, end in rows] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert not PLAIN.displays(PLAIN.site(4, 1, 4, 9))
+
+
 def test_a_cell_is_shown_alone_and_as_it_was_written() -> None:
     assert NOTEBOOK.row_range(NOTEBOOK.site(2, 1, 2, 2)) == range(1, 3)
     assert NOTEBOOK.shown[1] == "!ls"

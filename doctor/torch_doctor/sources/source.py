@@ -79,6 +79,11 @@ class SourceFile:
         indent = 0 if cell is None else cell.indent
         return Site(self.display, placed, column + indent, end_row - row + placed, end_column + indent, number)
 
+    def displays(self, site: Site) -> bool:
+        """Whether it is a notebook that shows the value of the expression at `site`: the last of its cell."""
+        rows = self.row_range(site)[site.end_row :] if site.cell is not None and site.column == 1 else None
+        return rows is not None and all(self.lines[row - 1].lstrip()[:1] in ("", "#") for row in rows)
+
     def _cell(self, row: int) -> Cell | None:
         if not self.cells:
             return None

@@ -60,7 +60,8 @@ class MoveResultDiscarded(Rule):
     ## When it stays silent
     For modules, which do move in place, and for whatever has a method `to` and is no tensor (batches of a tokenizer,
     graphs, metrics), or is not known to be one; for a tensor that is there already, as what a model returns is; and for
-    what has no name, as in `torch.zeros(1).cuda()`, which wakes the GPU.
+    what has no name, as in `torch.zeros(1).cuda()`, which wakes the GPU. Where the moved tensor ends a cell of a notebook,
+    which displays it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Forward, Source, Trace
+from torch_doctor.trace import Compared, Forward, LoopKind, LossCalled, Ranked, Source, Trace
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact, number, size
 from torch_doctor_rules.judging.forward_evidence import batches
@@ -73,8 +73,9 @@ class MissingNoGrad(Rule):
 
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
-    goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards and in tests. Passes
-    of one model that follow each other in one block, without training between them, are told once.
+    goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards, for a script that calls
+    the model once to look at the result and scores nothing, and in tests. Passes of one model that follow each other in one
+    block, without training between them, are told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -130,9 +131,25 @@ class MissingNoGrad(Rule):
         """Whether batches are evaluated in a loop, or a whole split in evaluation mode during or after training."""
         if forward.inputs.source is Source.LOADER:
             return batch_of(forward) is not None
+        in_loop = any(scope.loop_kind is not LoopKind.COUNTED for scope in forward.scope.iterations())
         mode = modes.last(forward)
-        in_time = batch_of(forward) is not None or passes.comes_after_training(forward)
-        return mode is not None and mode.training is False and in_time
+        evaluates = mode is not None and mode.training is False
+        if in_loop:
+            return evaluates
+        return evaluates and passes.comes_after_training(forward) and not _is_only_looked_at(passes.trace, forward)
+
+
+def _is_only_looked_at(trace: Trace, forward: Forward) -> bool:
+    """Whether a script calls the model once, for a sample or a few, and computes no score of the result."""
+    losses = (event.input for event in trace.of(LossCalled))
+    chosen = (
+        event.input
+        for compared in trace.of(Compared)
+        for event in trace.at(compared.chosen)
+        if isinstance(event, Ranked)
+    )
+    scored = any(forward.index in tensor.forwards for tensor in (*losses, *chosen))
+    return not (scored or trace.begins_outside)
 
 
 def _saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:

@@ -65,7 +65,8 @@ class RequiresGradTypo(Rule):
 
     ## When it stays silent
     For attributes of the project's own: those that a module's class defines, sets on `self` or was given when it was
-    built. Where it is not known that the object is a tensor or a module.
+    built. Where it is not known that the object is a tensor or a module. For `False` on a tensor that records no gradients
+    anyway, as those that `torch.zeros` makes.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.requires_grad.html
@@ -86,8 +87,8 @@ class RequiresGradTypo(Rule):
                 yield self.finding(event.site, message(text, name=event.name), help=_remedy(event))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
-        """Whether the line ran, and what it sets is an attribute of the script's own."""
-        return bool(counted(trace, finding.site, OTHER))
+        """Whether the line ran, and sets an attribute of the script's own, or nothing that would be another by its right name."""
+        return bool(at(trace, finding.site, GradFlagSet) or counted(trace, finding.site, OTHER))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often the line ran."""
@@ -100,7 +101,9 @@ class RequiresGradTypo(Rule):
 
 
 def _is_meant(event: GradFlagSet) -> bool:
-    """Whether the attribute can only be meant to be `requires_grad`."""
+    """Whether the attribute can only be meant to be `requires_grad`, and would change something by that name."""
+    if event.value is False and event.records is False:
+        return False
     if event.attribute == MEANT:
         return event.of == "module"
     from difflib import SequenceMatcher  # noqa: PLC0415 - only where an attribute is misspelt

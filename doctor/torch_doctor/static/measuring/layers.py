@@ -83,6 +83,13 @@ def _embedding(made: Making) -> Meta:
     return Meta("floating", (*shape, size) if shape is not None else (ANY, size) if size is not None else None)
 
 
+def _bag(made: Making) -> Meta:
+    """A row for each bag: each row of the input is one, or the offsets tell how many there are."""
+    shape = first_of(made).shape
+    rows = shape[0] if shape is not None and len(shape) > 1 and ANY not in shape else None
+    return Meta("floating", (rows, _number(made, 1, "embedding_dim")))
+
+
 def _recurrent(made: Making) -> Meta:
     """The outputs of all steps: as many as inputs, each as long as the hidden state, twice where it goes both ways."""
     both = _setting(made, 6, "bidirectional")
@@ -103,4 +110,5 @@ EFFECTS: Final[dict[str, Effect]] = {
     "nn.Identity": _kept,
     "nn.Flatten": _flatten,
     "nn.Embedding": _embedding,
+    "nn.EmbeddingBag": _bag,
 }

@@ -37,9 +37,14 @@ class LostMoves(Observer):
         self._moves: dict[int, tuple[Value, p.Node, str]] = {}  # by the id of the value
 
     def stated(self, run: Run, node: p.Expr, _: Value) -> None:
-        """Nobody takes the result of this call: a tensor does not move in place, other things may do so."""
+        """Nobody takes the result of this call: a tensor does not move in place, other things may do so.
+
+        What ends a cell of a notebook is displayed, and is there to be looked at.
+        """
         dropped = run.of(places.Placement).dropped
         if dropped is None or dropped.node is not node or not isinstance(node, p.Call):
+            return
+        if run.position.frame.unit.source.displays(run.site(node)):
             return
         name = run.text(node.func.value) if isinstance(node.func, p.Attribute) else ""
         if isinstance(dropped.value, Tensor) or _used_as_tensor(run, name):

@@ -32,7 +32,9 @@ class GradFlags(Observer):
         if kinds or not of:
             return
         flag = value.value if isinstance(value, Const) and isinstance(value.value, bool) else None
-        run.emit(GradFlagSet, node, name=run.text(target), attribute=name, of=of, value=flag)
+        plain = all(isinstance(option, Tensor) and run.fact(option).graph is False for option in options)
+        records = False if plain else None
+        run.emit(GradFlagSet, node, name=run.text(target), attribute=name, of=of, value=flag, records=records)
 
 
 def _unread(run: Run, value: Value, name: str) -> str:

@@ -178,13 +178,15 @@ class GradFlagSet(Event, frozen=True, kw_only=True):
     """An attribute that speaks of gradients was set where torch does not read it: on a tensor, or on a whole module.
 
     `name` is the target as the user wrote it, `attribute` its last word, `of` what it belongs to: "tensor" (also one that
-    is a parameter) or "module". `value` is what was assigned, None where that is not a known truth value.
+    is a parameter) or "module". `value` is what was assigned, None where that is not a known truth value. `records` tells
+    whether gradients are recorded for the tensor.
     """
 
     name: str
     attribute: str
     of: str
     value: Tri = None
+    records: Tri = None
 
     def words(self, _: Names, /) -> str:
         return f"set {quoted(self.name)} of a {self.of}, which torch does not read"

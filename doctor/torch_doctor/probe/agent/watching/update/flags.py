@@ -51,7 +51,10 @@ class Watcher:
             return
         here, site = self._recorder.here(), self._recorder.index.site(key)
         value = VALUES.get(node.value)
-        self._recorder.event("GradFlagSet", here, site=site, name=node.text, attribute=node.name, of=of, value=value)
+        records = thing.requires_grad if of == "tensor" else None
+        self._recorder.event(
+            "GradFlagSet", here, site=site, name=node.text, attribute=node.name, of=of, value=value, records=records
+        )
 
     def _is_own(self, module: Any, name: str, owner: Any) -> bool:
         """Whether the module's class may read it: it defines it, has set it, sets it here, or decides itself what is set.

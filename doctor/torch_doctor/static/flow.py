@@ -31,7 +31,7 @@ class Flow(Struct, frozen=True):
     computed from. `scaled`: a gradient scaler has multiplied it. `divided`: it was
     multiplied or divided since it became a loss. `parts` are the parts, of outputs that nobody has looked into, and the
     results of calls out of sight that are in it, each by its forwards and its place: what is known of one tells nothing of
-    the others. `sums` are the
+    the others. `doubtful` are those of the modules that are behind such a part: it may have cut them off. `sums` are the
     events that added up what is surely in it. `rows` are the events that fitted something on the rows in it, or split these
     rows, and `PART` where some rows were left out otherwise. `means`: it is the mean over a batch that these events computed,
     or a list of such means; where there are several, one of them.
@@ -51,6 +51,7 @@ class Flow(Struct, frozen=True):
     sums: frozenset[int] = NONE
     rows: frozenset[int] = NONE
     means: frozenset[int] = NONE
+    doubtful: frozenset[int] = NONE
 
     def cut(self) -> Flow:
         """The same data without a graph (`detach`, `no_grad`)."""
@@ -72,9 +73,20 @@ class Flow(Struct, frozen=True):
 
         Nobody knows what it is: beside a loss there may be scores with a graph, or numbers for a display.
         """
-        if self.graph is False or not self.forwards:
+        if self.graph is False or not (self.forwards or self.graph):
             return self
-        return replace(self, graph=None, parts=frozenset(((self.forwards, (place, self.parts)),)))
+        parts = frozenset(((self.forwards, (place, self.parts)),)) if self.forwards else self.parts
+        return replace(self, graph=None, parts=parts, doubtful=self.modules)
+
+    @property
+    def surely(self) -> frozenset[int]:
+        """The modules that gradients surely reach, where they reach any."""
+        return self.modules - self.doubtful
+
+    @property
+    def surely_forwards(self) -> frozenset[int]:
+        """The forwards that gradients can reach and of which nobody out of sight had the output in hand."""
+        return self.graph_forwards.difference(*(forwards for forwards, _ in self.parts))
 
 
 EMPTY = Flow()
@@ -105,6 +117,7 @@ def blend(flows: Iterable[Flow]) -> Flow:
                 result.sums | flow.sums,
                 result.rows | flow.rows,
                 result.means | flow.means,
+                _doubtful(result, flow),
             )
     return result or EMPTY
 
@@ -114,6 +127,8 @@ def alternatives(left: Flow, right: Flow) -> Flow:
     if left is right or left == right:
         return left
     merged = blend((left, right))
+    if left.doubtful or right.doubtful:
+        merged = replace(merged, doubtful=merged.modules - (left.surely & right.surely))
     same_sums = left.sums == right.sums and bool(left.means) == bool(right.means)
     if same_sums and (left.graph, left.scaled, left.divided) == (right.graph, right.scaled, right.divided):
         return merged
@@ -125,6 +140,13 @@ def alternatives(left: Flow, right: Flow) -> Flow:
         sums=left.sums & right.sums,
         means=merged.means if left.means and right.means else NONE,
     )
+
+
+def _doubtful(left: Flow, right: Flow) -> frozenset[int]:
+    """The modules of both histories that gradients surely reach in neither."""
+    if not (left.doubtful or right.doubtful):
+        return NONE
+    return (left.doubtful | right.doubtful) - left.surely - right.surely
 
 
 def _either(left: Tri, right: Tri) -> Tri:

@@ -26,6 +26,7 @@ class BranchKind(enum.Enum):
     VERSION = "version"  # which version of torch is there
     RAISED = "raised"  # whether an exception was caught: `except ImportError:`
     MEASURE = "measure"  # which of two numbers is larger, where none of them tells processes apart: `loss < best`
+    ASKED = "asked"  # what code out of sight answers to something that the script gives it: `if is_valid(batch):`
     UNKNOWN = "unknown"
 
 

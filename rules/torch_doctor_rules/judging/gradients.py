@@ -37,6 +37,11 @@ def fills(backward: Backward) -> bool:
     return accumulates(backward) and not backward.inputs_only
 
 
+def can_work(backward: Backward) -> bool:
+    """Whether it does not fail for certain: without a graph it does, and a condition around it then lets nobody there."""
+    return not (backward.guards and backward.loss.graph is False)
+
+
 class Gradients:
     """The gradients of one trace: what surely happens to them, and what may."""
 
@@ -91,13 +96,19 @@ class Gradients:
         return any(
             (within is None or within in event.scope.iterations())
             and self.on_path(event, step)
-            and (
-                self.may_concern(event, modules)
-                if isinstance(event, Backward)
-                else self.may_have_touched(event, modules)
-            )
+            and self.may_fill(event, modules)
             for event in self.trace.before(step)
         )
+
+    def may_fill(self, event: Event, modules: frozenset[int]) -> bool:
+        """Whether these modules may get gradients there: by a `backward()`, or by who gets what they computed."""
+        if isinstance(event, Backward):
+            return self.may_concern(event, modules)
+        if isinstance(event, Escaped):
+            passed = self.trace.at(*(event.forwards | event.outputs))
+            if self.family.related((each.module for each in passed if isinstance(each, Forward)), modules):
+                return True
+        return self.may_have_touched(event, modules)
 
     def moves(self, step: Stepped, module: int) -> bool:
         """Whether the step surely moves parameters of the module."""
@@ -167,13 +178,10 @@ class Gradients:
             for other in self.trace.between(backward, cleared, Stepped)
         )
         filled_again = any(
-            self.on_path(other, *wasted) and self.may_concern(other, lost)
-            for other in self.trace.between(cleared, step, Backward)
+            self.on_path(other, *wasted) and self.may_fill(other, lost)
+            for other in self.trace.between(cleared, step, Backward, Escaped)
         )
-        escaped = any(
-            self.on_path(other, *wasted) and other.forwards for other in self.trace.between(cleared, step, Escaped)
-        )
-        return not (applied or filled_again or escaped or self.may_escape(backward, step, lost, *wasted))
+        return not (applied or filled_again or self.may_escape(backward, step, lost, *wasted))
 
     def _goes_with(self, module: int, cleared: frozenset[int]) -> bool:
         """Whether the module's gradients are gone with those that were cleared.

@@ -19,7 +19,7 @@ from torch_doctor.trace import (
     Trace,
 )
 from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
-from torch_doctor_rules.judging.gradients import fills
+from torch_doctor_rules.judging.gradients import can_work, fills
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.testing import in_a_test
 
@@ -117,6 +117,7 @@ class Loaders:
         for backward in self.trace.of(Backward):
             if (
                 fills(backward)
+                and can_work(backward)
                 and backward not in mistaken
                 and self._steps_beside(backward)
                 and not in_a_test(backward)

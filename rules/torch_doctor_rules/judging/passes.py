@@ -73,10 +73,14 @@ class Passes:
         return [forward for forward in at(self.trace, site, Forward) if not self.goes_backward(forward)]
 
     def trains(self, forward: Forward) -> bool:
-        """Whether gradients reach parameters through this forward."""
-        return forward.trainable is not False and any(
-            fills(backward) and forward.index in (backward.loss.graph_forwards or backward.forwards)
-            for backward in self._backward_of.get(forward.index, ())
+        """Whether gradients reach parameters through this forward; where autograd is off, none can."""
+        return (
+            forward.trainable is not False
+            and forward.grad is not False
+            and any(
+                fills(backward) and forward.index in (backward.loss.graph_forwards or backward.forwards)
+                for backward in self._backward_of.get(forward.index, ())
+            )
         )
 
     def training_of(self, forward: Forward) -> list[Backward]:

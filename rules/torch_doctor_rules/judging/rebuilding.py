@@ -114,6 +114,6 @@ class Rebuilding:
                 return True
             if isinstance(event, Loaded) and event.module in modules:
                 return True
-            if isinstance(event, Escaped) and event.modules & modules:
+            if isinstance(event, Escaped) and (event.modules & modules or built.optimizer in event.optimizers):
                 return True
         return False

@@ -46,7 +46,12 @@ class Scaling:
         self.clipping = trace.view(Clipping)
         self._off = {event.scaler for event in trace.of(ScalerBuilt) if event.enabled is False}
         self._perhaps_off = self._off | {event.scaler for event in trace.of(ScalerBuilt) if event.unseen}
-        self.steps = [step for step in trace.of(Stepped) if step.scaled and step.scaler not in self._perhaps_off]
+        in_sight = {event.scaler for event in trace.of(ScalerBuilt)} - self._perhaps_off
+        self.steps = [
+            step
+            for step in trace.of(Stepped)  # by a scaler that was not built in sight: it may be any of those that were
+            if step.scaled and (step.scaler in in_sight or not self._perhaps_off)
+        ]
         self._on = {event.scaler for event in trace.of(ScalerBuilt) if event.enabled is True}
         self._filling = self.clipping.gradients.filling
 

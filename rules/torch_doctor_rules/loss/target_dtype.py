@@ -88,7 +88,7 @@ class TargetDtype(Rule):
     def _found(self, trace: Trace) -> Iterator[Finding]:
         for loss in trace.of(LossCalled):
             wrong = misfit(trace, loss)
-            if wrong is not None and (loss.raised or not trace.observed):
+            if wrong is not None and (loss.raised or not (trace.observed or trace.asked(loss))):
                 yield self.finding(loss.site, message(wrong.text, loss=loss.name), help=wrong.remedy)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -82,7 +82,7 @@ class RequiresGradTypo(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every assignment of such an attribute."""
         for event in first_per_site(trace.of(GradFlagSet)):
-            if _is_meant(event):
+            if _is_meant(event) and not trace.asked(event):
                 text = "`{name}` sets an attribute that torch does not read: " + EFFECTS[event.value]
                 yield self.finding(event.site, message(text, name=event.name), help=_remedy(event))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Escaped, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.sites import first_per_site
@@ -137,8 +137,8 @@ def _surely_gone(gradients: Gradients, step: Stepped, modules: frozenset[int]) -
         and gradients.trace.implies(step, cleared)
         and modules <= gradients.shared(step, cleared)
         and not any(
-            gradients.on_path(event, step) and gradients.may_concern(event, modules)
-            for event in gradients.trace.between(cleared, step, Backward)
+            gradients.on_path(event, step) and gradients.may_fill(event, modules)
+            for event in gradients.trace.between(cleared, step, Backward, Escaped)
         )
         and not gradients.may_escape(cleared, step, modules, step)
         for cleared in gradients.trace.of(ZeroGrad)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "unseen_package"
 LITERAL = m.Integer() | m.Float() | m.SimpleString() | m.Name("True") | m.Name("False") | m.Name("None")
+VOLATILE = m.Call(args=[m.ZeroOrMore(), m.Arg(keyword=m.Name("volatile")), m.ZeroOrMore()])
 DEFINITION = m.FunctionDef() | m.ClassDef()
 FROM_FUTURE = m.ImportFrom(module=m.Name("__future__"))
 
@@ -131,16 +132,28 @@ def _unseen(name: str) -> cst.BaseExpression:
 
 
 class HiddenCall(HidingTransformation):
-    """`torch.optim.SGD(...)` becomes `unseen_package.SGD(...)`: a library's function or class cannot be found."""
+    """`torch.optim.SGD(...)` becomes `unseen_package.SGD(...)`: a library's function or class cannot be found.
+
+    `torch.set_grad_enabled(False)` is left: it gets nothing of the script, and switches what is not passed in. So is
+    `Variable(x, volatile=True)`, a way to switch autograd off that today's torch does not have.
+    """
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         imported = uses([entry for entry in module.body if m.matches(entry, IMPORT)]).bound
         parts = _Parts()
+        switches = _switches(module)
         for call in every(module, cst.Call):
             name = name_of_call(call)
-            if name.partition(".")[0] in imported:
+            if name.partition(".")[0] in imported and call not in switches and not m.matches(call, VOLATILE):
                 parts.add(name, call, _with(func=_unseen(name)))
         yield from parts.hidden_in(module)
+
+
+def _switches(module: cst.Module) -> set[cst.Call]:
+    """The calls that switch autograd for all that follows."""
+    lines = (is_simple(line, cst.Expr) for line in every(module, cst.SimpleStatementLine))
+    calls = (line.value for line in lines if line is not None and isinstance(line.value, cst.Call))
+    return {call for call in calls if name_of_call(call).rpartition(".")[2] == "set_grad_enabled"}
 
 
 def _importing(name: str) -> m.OneOf[m.ImportAlias]:
@@ -234,14 +247,20 @@ class AddedDecorator(HidingTransformation):
 
 
 class HiddenImport(HidingTransformation):
-    """`from torch.utils.data import DataLoader` becomes `from unseen_package import DataLoader`, one name at a time."""
+    """`from torch.utils.data import DataLoader` becomes `from unseen_package import DataLoader`, one name at a time.
+
+    A name by which `torch.set_grad_enabled(False)` is called is left, as by `HiddenCall`.
+    """
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
+        switching = {name_of_call(call).partition(".")[0] for call in _switches(module)}
         for line in every(module, cst.SimpleStatementLine):
             node = is_simple(line, cst.Import) or is_simple(line, cst.ImportFrom)
             if node is None or m.matches(node, FROM_FUTURE) or isinstance(node.names, cst.ImportStar):
                 continue
             for alias in node.names:
+                if (alias.evaluated_alias or alias.evaluated_name.partition(".")[0]) in switching:
+                    continue
                 parts = _Parts()
                 parts.add(alias.evaluated_name, line, _split_import(node, node.names, alias))
                 yield from parts.hidden_in(module)
@@ -267,16 +286,16 @@ def _split_import(
 class HiddenDefinition(HidingTransformation):
     """A function or class of the script is imported from the package instead of defined.
 
-    One that reads variables of the script is left: they are not passed in.
+    One that reads variables, functions or classes of the script is left: they are not passed in.
     """
 
     unless: ClassVar[Mapping[str, str]] = FIRST_IN_A_FILE
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
-        variables = uses([entry for entry in module.body if not m.matches(entry, IMPORT | DEFINITION)]).bound
+        own = set(uses([entry for entry in module.body if not m.matches(entry, IMPORT)]).bound)
         for node in module.body:
             if isinstance(node, (cst.FunctionDef, cst.ClassDef)) and not node.decorators:
-                if uses([node]).late & set(variables):
+                if own & set(uses([node]).read) - {node.name.value}:
                     continue
                 unseen = statement(f"from {PACKAGE} import {node.name.value}", origins(node))
                 yield module.with_changes(body=[unseen if other is node else other for other in module.body])

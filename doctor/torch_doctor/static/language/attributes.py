@@ -92,6 +92,8 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
             return Plain((".", value.symbol, name), read)  # a shape or a dtype holds no tensor, whose ever it is
         if name == "data" and value.flow.forwards:
             return Unknown(value.flow.cut(), value.holds, origin=value.origin)
+        if name == "grad":  # has no graph of its own, whatever it is the gradient of
+            return UnknownAttribute(value, name, EMPTY)
         flow = value.flow if known is not None else value.flow.part(name)
         return UnknownAttribute(value, name, flow, places.part(value.origin))
     if isinstance(value, Method) and isinstance(value.of, (Instance, Module)):  # of a library's: it stays the same

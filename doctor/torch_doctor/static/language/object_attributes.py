@@ -148,9 +148,10 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
         return Method(value, name)
     if name in ("weight", "bias") and (value.table is not None or (value.cls is None and not value.layer)):
         known = value.table is not None  # else it stands for any of several
-        return Params(frozenset((value.id,)), whole=known, bias=name != "weight", single=True)
+        among = name != "weight" or value.layer not in layers.WEIGHT_ALONE
+        return Params(frozenset((value.id,)), whole=known, bias=name != "weight", single=True, among=among)
     if name.startswith(("weight_", "bias_")) and value.table is not None and value.table.parameters:
-        return Params(frozenset((value.id,)), bias=True, single=True)  # one of several, `weight_ih_l0`
+        return Params(frozenset((value.id,)), bias=True, single=True, among=True)  # one of several, `weight_ih_l0`
     if name == "__class__":
         return value.cls or Unknown()
     content = module_parts.listed(value)

@@ -13,6 +13,7 @@ from torch_doctor.static.tables import launchers, libraries, wrappers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import escaping, modes
 from torch_doctor.static.values import (
+    ASKED,
     MADE,
     MADE_OF_GRADIENTS,
     NEUTRAL,
@@ -74,9 +75,9 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
     ):
         return Tensor(flows, origin=Origin(operation=MADE_OF_GRADIENTS))  # their mean over all processes, perhaps
     word = (
-        NEUTRAL if escaping.neutral(func) else MADE if library or (isinstance(func, Unknown) and func.confined) else ""
+        NEUTRAL if escaping.neutral(func) else MADE if library or (isinstance(func, Unknown) and func.confined) else "?"
     )
-    return Unknown(flows, holds, fresh_symbol(word) if word else None)
+    return Unknown(flows, holds, (*fresh_symbol(word), ASKED) if values else fresh_symbol(word))
 
 
 def call_back(run: Run, value: Value, node: p.Node, given: Args = ()) -> None:

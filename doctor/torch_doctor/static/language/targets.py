@@ -255,7 +255,7 @@ def _set_on_parameters(
 ) -> None:
     modules = value.modules if isinstance(value, Params) else frozenset((value.id,))
     if name == "requires_grad":
-        whole = isinstance(value, ParameterValue) or value.whole
+        whole = isinstance(value, ParameterValue) or (value.whole and not value.among)
         parameters.set_trainable(run, modules, new, whole=whole)
     elif name in GRADIENTS and isinstance(new, Const) and new.value is None:
         run.emit(ZeroGrad, node, target=0, name=run.text(node), modules=modules, whole=True)

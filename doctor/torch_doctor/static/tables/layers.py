@@ -40,6 +40,9 @@ CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.
 PARAMETER_CONTAINERS = frozenset({"torch.nn.ParameterList", "torch.nn.ParameterDict"})
 MODULE_BASES = frozenset({"torch.nn.Module", "torch.jit.ScriptModule"})
 
+WEIGHT_ALONE = frozenset(f"torch.nn.{name}" for name in ("Embedding", "EmbeddingBag", "PReLU", "RMSNorm"))
+"""Layers that have a `weight` and no other parameter."""
+
 _DIMENSIONS = ("1d", "2d", "3d")
 
 

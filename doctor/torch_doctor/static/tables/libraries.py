@@ -122,6 +122,15 @@ def neutral(name: str) -> bool:
     return bool(prefix)
 
 
+_HEARD_OF = frozenset(name.partition(".")[0] for name in (*HARMLESS, *HARMFUL, *NEUTRAL))
+
+
+def heard_of(name: str) -> bool:
+    """Tell whether anything is known of the package that this canonical name belongs to."""
+    first = name.partition(".")[0]
+    return first in _HEARD_OF or first in _OTHERS or first in sys.stdlib_module_names
+
+
 PASS_THROUGH: dict[str, PassThrough] = {
     **{name: PassThrough(0) for name in ("iter", "list", "tuple", "reversed", "sorted", "set", "frozenset")},
     "enumerate": PassThrough(0, "enumerate"),

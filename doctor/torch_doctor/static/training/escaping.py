@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import modes, module_parts, places, presence
+from torch_doctor.static.training import keeping, modes, module_parts, places, presence
 from torch_doctor.static.values import (
     Args,
     Autocast,
@@ -53,6 +53,8 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     outputs = frozenset[int]().union(*(value.flow.forwards for value in values if value.flow.graph is not False))
     retained = frozenset[int]().union(*(value.flow.retained for value in values))
+    for value in values:
+        keeping.stored(run, value, node)
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
     reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)

@@ -32,6 +32,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Distribution,
     Either,
     Fact,
     FunctionValue,
@@ -69,6 +70,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     if sensitive is False and trainable is False and not _has_frozen(run, module):
         return _called(run, module, call)
     values = call.values
+    passed = blend(value.flow for value in values)
     event: Forward = run.emit(
         Forward,
         call.node,
@@ -81,15 +83,14 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         trainable=trainable,
         inputs=_input_fact(run, values),
         output=TensorFact(),
-        given=blend(value.flow for value in values).graph_forwards if run.grad is not False else frozenset(),
+        given=passed.surely_forwards if run.grad is not False else frozenset(),
         autocast=autocasting.current(run),
         wrapped=bool(module.shell),
     )
     followed = Object()
     with modes.followed(run, followed):
         output = _placed(run, _called(run, module, call.renamed(event.name)), module, values)
-    flow = blend(value.flow for value in values)
-    output = marked(run, output, event.index, flow, module, trainable)
+    output = marked(run, output, event.index, passed, module, trainable)
     sensitive, mode = modes.judged(followed.fact(Fact.CARED), modes.own_mode(run, module)[1])
     run.trace.replace(event, sensitive=sensitive, training=mode, output=run.fact(output))
     return output
@@ -149,34 +150,41 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         for key, item in value.fields.items():
             mapping.fields[key] = marked(run, item, index, inputs, module, trainable)
         return mapping
+    if isinstance(value, Distribution):
+        flow = _through(run, value.flow, index, inputs, module, trainable)
+        return run.own(Distribution(value.born, value.name, flow, value.holds))
     if not isinstance(value, (Tensor, Unknown)):
         return value
-    graph = value.flow.graph
-    grad = run.grad
-    if grad is False:
-        graph = False
-    elif graph is not False or trainable is not False:
-        known = trainable is True or inputs.graph is True
-        cut = isinstance(value, Tensor) and value.flow.graph is False and value.kind in (Kind.LABELS, Kind.NOISE)
-        graph = False if cut else grad if known else None
-    forwards = value.flow.forwards | inputs.forwards | {index}
-    if graph is False:
-        flow = Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | value.flow.cuts)
-    else:
-        modules = inputs.modules | value.flow.modules | module_parts.parts_of(run, module).owners
-        flow = Flow(
-            graph,
-            forwards,
-            inputs.graph_forwards | value.flow.graph_forwards | {index},
-            inputs.retained | value.flow.retained,
-            modules,
-            inputs.source,
-            inputs.loader,
-            inputs.cuts | value.flow.cuts,
-        )
+    cut = isinstance(value, Tensor) and value.flow.graph is False and value.kind in (Kind.LABELS, Kind.NOISE)
+    flow = _through(run, value.flow, index, inputs, module, False if cut else trainable)
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
     return Unknown(flow, value.holds, origin=value.origin)
+
+
+def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, trainable: Tri) -> Flow:
+    """The history of what a module computed; its parameters are in it unless `trainable` is False."""
+    graph, grad = of.graph, run.grad
+    if grad is False:
+        graph = False
+    elif graph is not False or trainable is not False:
+        graph = grad if trainable is True or inputs.graph is True else None
+    forwards = of.forwards | inputs.forwards | {index}
+    if graph is False:
+        return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts)
+    own = module_parts.parts_of(run, module).owners
+    return Flow(
+        graph,
+        forwards,
+        inputs.graph_forwards | of.graph_forwards | {index},
+        inputs.retained | of.retained,
+        inputs.modules | of.modules | own,
+        inputs.source,
+        inputs.loader,
+        inputs.cuts | of.cuts,
+        parts=inputs.parts | of.parts,
+        doubtful=(inputs.doubtful | of.doubtful) - inputs.surely - own,
+    )
 
 
 def _outer(run: Run, module: Module, call: Call) -> Value:

@@ -57,19 +57,20 @@ def backward(
             thing = run.objects.get(number)
             if isinstance(thing, Module) and thing.cls is None and not thing.layer:
                 run.heap.set(thing.facts, Fact.TRAINED, value=True)
+        run.of(keeping.Undecided).parts_gone_backward |= flow.parts
     run.of(keeping.Undecided).went_backward |= flow.forwards
-    run.of(keeping.Undecided).parts_gone_backward |= flow.parts
     keeping.had_a_graph(run)
     for observe in run.observers.backward:
         observe(run, value, call)
-    opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards
+    surely = flow.surely or flow.modules  # some have gradients; where none is certain, all that may be
+    opaque = isinstance(value, Unknown) or flow.graph is not True or not flow.forwards or surely != flow.modules
     run.emit(
         Backward,
         call.node,
         name=call.name,
         through=through,
         loss=run.fact(value, call.name),
-        modules=flow.modules,
+        modules=surely,
         whole=not opaque,
         forwards=flow.forwards,
         retained=flow.retained,
@@ -81,7 +82,7 @@ def backward(
         divided=flow.divided,
         retained_at=_retained_at(run, call),
         autocast=autocasting.current(run),
-        direct=flow.modules - forwards.reached(run, flow.graph_forwards),
+        direct=surely - forwards.reached(run, flow.graph_forwards),
     )
 
 

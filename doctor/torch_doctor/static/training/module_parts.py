@@ -138,7 +138,7 @@ def members_of(module: Module) -> Iterator[Value]:
         yield from children(value)
     content = listed(module)
     for item in content.all() if content is not None else ():
-        yield from children(item)
+        yield from (item,) if isinstance(item, Unknown) else children(item)
 
 
 def children(value: Any) -> list[Value]:  # noqa: ANN401 - fields hold annotations beside values

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 def params_method(run: Run, of: Params, name: str, call: Call) -> Value:
     """Call a method of parameters."""
     if name == "requires_grad_":
-        parameters.set_trainable(run, of.modules, call.argument(0) or Const(value=True), whole=of.whole)
+        wanted = call.argument(0) or Const(value=True)
+        parameters.set_trainable(run, of.modules, wanted, whole=of.whole and not of.among)
         return of
     if name.endswith("_") and not name.startswith("_"):
         for observe in run.observers.changed:

@@ -27,6 +27,7 @@ from torch_doctor.static.values import (
     Unknown,
     UnknownName,
     Value,
+    asked,
     one_of,
     unpacked,
 )
@@ -98,8 +99,8 @@ def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterato
         assumed = (*run.assumed.items(), *facts)
         yield facts, NOWHERE if settled.device == GPU and any(_lacks_gpu(*fact) for fact in assumed) else settled
     for needs, option in place.options:
-        if any(symbol[0] == "option" for symbol, _ in needs):
-            yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which
+        if any(symbol[0] == "option" or (asked(symbol) and symbol not in run.assumed) for symbol, _ in needs):
+            yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which, or who knows where it is
             continue
         known = dict(facts)
         if all(run.assumed.get(symbol, known.get(symbol, arm)) is arm for symbol, arm in needs):

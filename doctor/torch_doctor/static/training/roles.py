@@ -85,8 +85,8 @@ def named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
 
 
 def _optimizers(run: Run) -> bool:
-    """Whether the script has built an optimizer in sight, on this path."""
-    return any(thing.fact(Fact.BUILT) for thing in run.objects.of(Optimizer))
+    """Whether the script has built an optimizer on this path, or made something that is used as one."""
+    return any(thing.fact(Fact.BUILT) or not thing.class_name for thing in run.objects.of(Optimizer))
 
 
 def role(run: Run, name: str, value: Unknown) -> Value | None:

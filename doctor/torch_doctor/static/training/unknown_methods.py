@@ -53,11 +53,11 @@ def method_of_unknown(run: Run, of: UnknownAttribute, call: Call) -> Value:
 @handles(_METHODS, "backward")
 def _backward(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     owner = of.of
-    if not call.args:
+    if not call.args or owner.flow.forwards:
         gradients.backward(run, owner, call.renamed(call.receiver), through="backward")
         return NOTHING
     loss = call.args[0]
-    if not isinstance(loss, (Tensor, Unknown)) or not loss.flow.forwards or owner.flow.forwards:
+    if not isinstance(loss, (Tensor, Unknown)) or not loss.flow.forwards:
         return None
     given = Call((), call.keywords, call.node, run.text_of_argument(call.node, 0))
     gradients.backward(run, loss, given, through=call.name)

@@ -54,6 +54,7 @@ from torch_doctor.static.values.plain import (
 from torch_doctor.static.values.reach import held
 from torch_doctor.static.values.shapes import Making, Meta
 from torch_doctor.static.values.symbols import (
+    ASKED,
     COUNTER,
     MADE,
     NEUTRAL,
@@ -61,6 +62,7 @@ from torch_doctor.static.values.symbols import (
     VERSION,
     Conditions,
     Symbol,
+    asked,
     compound,
     fresh_symbol,
     hashable,
@@ -81,6 +83,7 @@ from torch_doctor.static.values.walking import leaves, reachable, rebuilt
 
 __all__ = [
     "ANY_NAME",
+    "ASKED",
     "BUILT",
     "COUNTER",
     "CPU",
@@ -152,6 +155,7 @@ __all__ = [
     "UnknownName",
     "Value",
     "Zero",
+    "asked",
     "compound",
     "constant",
     "either",

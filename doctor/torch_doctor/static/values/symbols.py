@@ -33,6 +33,10 @@ MADE = "made"
 """Begins the symbol of what any other library made: it may do anything with what it was given, and reaches nothing else."""
 
 
+ASKED = "asked"
+"""Ends the symbol of what code out of sight returned for something that the script gave it."""
+
+
 ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 
@@ -40,6 +44,13 @@ ORDINAL = "ordinal"
 def fresh_symbol(word: str = "?") -> Symbol:
     """A symbol that equals no other."""
     return (word, next(SERIAL))
+
+
+def asked(symbol: Symbol) -> bool:
+    """Whether code out of sight decides it, which was given something: it may have looked at whatever the arms are about."""
+    if symbol[0] in ("not", "and", "or"):
+        return any(asked(part) for part in symbol[1:])
+    return bool(symbol[-1] == ASKED)
 
 
 LARGEST = 200

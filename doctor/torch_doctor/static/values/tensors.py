@@ -82,11 +82,11 @@ class Tensor(Value):
 class Params(Value):
     """Parameters of modules: an iterable of them, or one of them (`whole` False when there may be others).
 
-    `bias`: it is one that is no weight. `single`: it is one of them, and no iterable. `cut`: it was taken by `.data`, and
-    what is computed of it has no graph.
+    `bias`: it is one that is no weight. `single`: it is one of them, and no iterable. `among`: it is one of several that its
+    owner has, taken by its name. `cut`: it was taken by `.data`, and what is computed of it has no graph.
     """
 
-    __slots__ = ("bias", "cut", "modules", "named", "single", "whole")
+    __slots__ = ("among", "bias", "cut", "modules", "named", "single", "whole")
 
     def __init__(
         self,
@@ -96,8 +96,10 @@ class Params(Value):
         named: bool = False,
         bias: bool = False,
         single: bool = False,
+        among: bool = False,
         cut: bool = False,
     ) -> None:
+        self.among = among
         self.bias = bias
         self.cut = cut
         self.single = single

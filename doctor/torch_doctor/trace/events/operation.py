@@ -30,12 +30,13 @@ class SettingSet(Event, frozen=True, kw_only=True):
 
 
 class Seeded(Event, frozen=True, kw_only=True):
-    """A source of random numbers was given a seed, or may have been: `function` is what was called."""
+    """A source of random numbers was given a seed, or may have been where that is not sure: `function` is what was called."""
 
     function: str
+    surely: bool = True
 
     def words(self, _: Names, /) -> str:
-        return f"seed random numbers with {quoted(self.function)}"
+        return f"{'' if self.surely else 'perhaps '}seed random numbers with {quoted(self.function)}"
 
 
 class FiniteChecked(Event, frozen=True, kw_only=True):

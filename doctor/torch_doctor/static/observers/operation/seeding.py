@@ -6,6 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables import libraries
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import Call, Lib, Value
 from torch_doctor.trace import Seeded
 
@@ -14,19 +16,24 @@ if TYPE_CHECKING:
 
 
 class Seeding(Observer):
-    """Calls that give a seed, or may do so: by whatever library, what does it or what is given says so."""
+    """Calls that give a seed, or may do so: what does it or what is given says so, or nobody knows what is called."""
 
     writes = (Seeded,)
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
-        """Write a call that names a seed."""
+        """Write a call that names a seed, or may know one."""
         name = func.name if isinstance(func, Lib) else call.name
-        if (
-            _names_a_seed(name)
-            or _names_a_seed(call.name)
-            or (call.keywords and any("seed" in each for each in call.keywords))
-        ):
+        told = call.keywords and any("seed" in each for each in call.keywords)
+        if told or _names_a_seed(name) or _names_a_seed(call.name):
             run.emit(Seeded, call.node, function=name)
+        elif isinstance(func, Lib) and _is_unseen(func.name):
+            run.emit(Seeded, call.node, function=name, surely=False)
+
+
+@lru_cache(maxsize=4096)
+def _is_unseen(name: str) -> bool:
+    """Whether it is a package's of which nothing is known: it may prepare the run as a whole."""
+    return not libraries.heard_of(canonical(name))
 
 
 @lru_cache(maxsize=4096)

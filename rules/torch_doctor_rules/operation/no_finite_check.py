@@ -78,9 +78,9 @@ class NoFiniteCheck(Rule):
 
     ## When it stays silent
     Where anything is tested for NaN or Inf, a gradient scaler skips such steps, anomaly detection is on, the loss goes into
-    a function that is out of sight, or a framework owns the loop; and for loops that are not epochs of batches. An epoch loop
-    is long from ten epochs on: where the script does not say how many there are, not even as the default of an option, it is
-    not known to be.
+    a function that is out of sight or comes from there, or a framework owns the loop; and for loops that are not epochs of
+    batches. A loop is long from ten epochs on: where the script does not say how many there are, not even as the default of
+    an option, it is not known to be.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.isfinite.html
@@ -102,7 +102,8 @@ class NoFiniteCheck(Rule):
             batches = [scope for scope in loops if scope.loop_kind is LoopKind.BATCHES]
             epochs = [scope for scope in loops if scope.loop in long and scope not in batches[-1:]]
             seen = backward.forwards | backward.loss.forwards
-            if fills(backward) and batches and epochs and not escaped & seen:
+            known = bool(seen or backward.modules)
+            if fills(backward) and known and batches and epochs and not escaped & seen:
                 yield self.finding(
                     backward.site,
                     message(

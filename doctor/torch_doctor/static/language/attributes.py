@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static.flow import EMPTY
-from torch_doctor.static.language import files, object_attributes, settings
+from torch_doctor.static.language import defaults, files, object_attributes, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.sinks import BAR_METHODS
@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Const,
     Content,
     Context,
+    Default,
     Distribution,
     Either,
     FunctionValue,
@@ -104,7 +105,8 @@ def of_unknown(run: Run, value: Value, name: str, node: p.Node) -> Value:
 def _of_plain(run: Run, value: Plain, name: str, node: p.Node) -> Value:
     if run.of(loading.Reports).reports and (meant := loading.meant(run, value, name, node)) is not value:
         return run.attribute(meant, name, node)
-    return plain_from((value,), (".", value.symbol, name))
+    symbol = (".", value.symbol, name)
+    return defaults.setting(run, symbol) or plain_from((value,), symbol)
 
 
 def _of_settings(run: Run, value: Settings, name: str, node: p.Node) -> Value:
@@ -230,6 +232,7 @@ dispatch.ATTRIBUTES.update(
         Stream: _of_stream,
         Number: _of_plain,
         Const: _of_const,
+        Default: _of_const,
         Tensor: _of_tensor,
         ParameterValue: _of_parameter,
         Params: _of_params,

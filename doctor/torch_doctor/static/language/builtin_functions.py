@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import courses, narrowing, streams, targets
+from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, outdated, words
 from torch_doctor.static.tables.canonical import canonical
@@ -16,6 +17,7 @@ from torch_doctor.static.values import (
     VERSION,
     Call,
     Const,
+    Default,
     Either,
     Fact,
     Instance,
@@ -124,9 +126,10 @@ def converted(run: Run, name: str, call: Call) -> Value:
     first, name = _first(call), name.removeprefix("builtins.")
     if isinstance(first, Const):
         try:
-            return Const(getattr(builtins, name)(first.value))
+            made = Const(getattr(builtins, name)(first.value))
         except (TypeError, ValueError, OverflowError):
             return Plain()
+        return by_default(made, first.symbol) if isinstance(first, Default) else made
     if name == "bool" and isinstance(first, Plain):
         return first
     if name == "str" and isinstance(first, (Plain, Unknown)):

@@ -12,6 +12,7 @@ from torch_doctor.static.language import outcomes
 from torch_doctor.static.training import cross_device, cuts, drawing, places, plain_tensors, sums
 from torch_doctor.static.values import (
     Const,
+    Default,
     Lib,
     Plain,
     Symbol,
@@ -56,7 +57,7 @@ def _decision(run: Run, value: Value, *, negated: bool = False) -> Decision:
     if truth is not None:
         return truth is not negated, {}, {}, None
     value = outcomes.decided_truth(value) or value
-    symbol = symbol_of(value) if isinstance(value, (Plain, Unknown, Lib)) else fresh_symbol()
+    symbol = symbol_of(value) if isinstance(value, (Plain, Unknown, Lib, Default)) else fresh_symbol()
     while symbol[0] == "not":
         symbol, negated = symbol[1], not negated
     assumed = run.decided(symbol)
@@ -142,7 +143,7 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         known = Const(drawn)
     if known is not None:
         return known, negated
-    if isinstance(left, Const) and isinstance(right, Const):
+    if all(isinstance(side, Const) and not isinstance(side, Default) for side in (left, right)):
         return Plain(), negated  # they do not compare
     sums.steered(run, (left, right), node)
     if (left.flow is not EMPTY or right.flow is not EMPTY) and (isinstance(left, Tensor) or isinstance(right, Tensor)):

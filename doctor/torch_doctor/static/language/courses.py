@@ -40,12 +40,12 @@ class Taking(Knowledge):
     """
 
     def __init__(self) -> None:
-        self.items: tuple[tuple[Stream, Value], ...] = ()
+        self.current: tuple[tuple[Stream, Value], ...] = ()
         self.ends: frozenset[p.Handler] = frozenset()
 
     def item(self, stream: Stream) -> Value | None:
         """What the pass gets of an iterator; None where no loop around takes its items one by one."""
-        return next((item for taken, item in reversed(self.items) if taken is stream), None)
+        return next((item for taken, item in reversed(self.current) if taken is stream), None)
 
 
 def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
@@ -77,7 +77,8 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
     if content is not None and content.rest is None and len(content.items) <= most:
         items = content.items
         return Course(len(items), lambda number: items[number - 1], text, LoopKind.COUNTED, len(items))
-    kind = LoopKind.BATCHES if stream.loader else LoopKind.PLAIN
+    few = stream.length is not None and stream.length <= PASSES  # by the default of an option
+    kind = LoopKind.BATCHES if stream.loader else LoopKind.COUNTED if few else LoopKind.PLAIN
     turn = fresh_symbol("turn")
     if stream.loader and not breaks(body):
         run.of(sums.Turns).loaders[turn[1]] = stream.loader

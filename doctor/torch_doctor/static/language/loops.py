@@ -32,20 +32,20 @@ def _for(run: Run, node: p.For) -> bool:
 def _while(run: Run, node: p.While) -> bool:
     way = while_loops.way_of(run, node)
     taking = run.of(courses.Taking)
-    outer, end = taking.items, way.end
+    outer, end = taking.current, way.end
 
     def begin(number: int) -> bool:
         if way.counter is not None:
             targets.bind(run, way.counter, way.course.item(number), node)
         elif way.iterator is not None:
-            taking.items = (*outer, (way.iterator, way.course.item(number)))
+            taking.current = (*outer, (way.iterator, way.course.item(number)))
         truth, _, _, _ = conditions.decide(run, node.test)
         return truth is not False
 
     def ended() -> bool:
         return end is None or run.block(end.body)
 
-    with taking.override(items=outer, ends=taking.ends | ({end} if end is not None else set())):
+    with taking.override(current=outer, ends=taking.ends | ({end} if end is not None else set())):
         alive = iterate(run, node, node.head, way.course, begin, lambda: run.block(node.body), ended)
     return alive and run.block(node.other)
 

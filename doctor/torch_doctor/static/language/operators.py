@@ -11,6 +11,7 @@ from torch_doctor.static import dispatch, periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
+from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import cross_device, fitting, keeping, places, plain_tensors, sums
@@ -18,6 +19,7 @@ from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Const,
     Content,
+    Default,
     Either,
     Grads,
     ParameterValue,
@@ -68,7 +70,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     for observe in run.observers.computed:
         observe(run, op, operands, node)
     if all(isinstance(value, Const) for value in operands):
-        return _computed(op, [value.value for value in operands if isinstance(value, Const)])
+        computed = _computed(op, [value.value for value in operands if isinstance(value, Const)])
+        chosen = any(isinstance(value, Default) for value in operands)
+        return by_default(computed, compound(op, *map(symbol_of, operands))) if chosen else computed
     if any(isinstance(value, Sequence) for value in operands):
         sequence = _on_sequence(run, op, operands, node)
         if sequence is not None:

@@ -13,6 +13,7 @@ from torch_doctor.static.values import (
     COUNTER,
     ClassValue,
     Const,
+    Default,
     Either,
     FunctionValue,
     Grads,
@@ -57,7 +58,7 @@ _FIRST_PASS = {("==", 0): True, ("<=", 0): True, ("<", 1): True, (">", 0): False
 def truth_of(value: Value) -> bool | None:  # noqa: PLR0911 - one line per sort of value
     """Whether a value counts as true; None when that is not known."""
     if isinstance(value, Const):
-        return bool(value.value)
+        return None if isinstance(value, Default) else bool(value.value)
     if isinstance(value, Sequence):
         content = value.content
         return True if content.items else False if content.rest is None else None
@@ -99,7 +100,9 @@ def _as_value(known: bool | None) -> Value:  # noqa: FBT001 - an answer
 
 
 def _outcome(op: str, left: Value, right: Value) -> bool | None:
-    """What a comparison of two values gives."""
+    """What a comparison of two values gives; what the user may choose is not decided."""
+    if isinstance(left, Default) or isinstance(right, Default):
+        return None
     if isinstance(left, Const) and isinstance(right, Const):
         try:
             return bool(_COMPARE[op](left.value, right.value))

@@ -6,10 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.iteration import PASSES
-from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.values import COUNTER, Call, Const, Content, Plain, Stream
+from torch_doctor.static.values import COUNTER, Call, Const, Content, Default, Plain, Stream, constant
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -17,18 +16,19 @@ if TYPE_CHECKING:
 
 
 @library("builtins.range")
-def counted(run: Run, _: str, call: Call) -> Stream:
+def counted(_: Run, __: str, call: Call) -> Stream:
     """`range(start, stop, step)`."""
-    return range_of(run, call.args)
+    return range_of(call.args)
 
 
-def range_of(run: Run, args: Args, bar: str = "") -> Stream:
+def range_of(args: Args, bar: str = "") -> Stream:
     """The numbers of a range with these arguments."""
-    numbers = _range([by_default(run, value) for value in args])
+    numbers = _range([constant(value) for value in args])
     length = None if numbers is None else len(numbers)
-    if numbers is not None and len(numbers) <= PASSES and all(isinstance(value, Const) for value in args):
+    if numbers is not None and len(numbers) <= PASSES and not any(isinstance(value, Default) for value in args):
         return Stream(Plain(), Content(tuple(Const(number) for number in numbers)), length=length, bar=bar)
-    from_zero = len(args) == 1 or (isinstance(args[0], Const) and args[0].value == 0) if args else False
+    first = args[0] if len(args) > 1 else Const(0)
+    from_zero = isinstance(first, Const) and not isinstance(first, Default) and first.value == 0 and bool(args)
     return Stream(Plain((COUNTER, None)) if from_zero else Plain(), length=length, bar=bar)
 
 
@@ -47,6 +47,6 @@ def endless(_: Run, __: str, ___: Call) -> Stream:
 
 
 @library_family(libraries.RANGES, stage=Stage.ADAPTER)
-def counting(run: Run, name: str, call: Call) -> Stream:
+def counting(_: Run, name: str, call: Call) -> Stream:
     """A function that counts as `range` does."""
-    return range_of(run, call.args, name if name in sinks.BARS else "")
+    return range_of(call.args, name if name in sinks.BARS else "")

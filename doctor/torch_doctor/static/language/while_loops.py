@@ -120,7 +120,7 @@ def _counted(run: Run, counting: _Counting) -> Stream:
         step = Const(-step.value)
     if isinstance(limit, Const) and isinstance(limit.value, int):
         limit = Const(limit.value + counting.past)
-    return ranges.range_of(run, (start, limit, step))
+    return ranges.range_of((start, limit, step))
 
 
 # --- taking items of an iterator ---

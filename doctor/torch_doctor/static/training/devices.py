@@ -15,6 +15,7 @@ from torch_doctor.static.values import (
     NAMED,
     Call,
     Const,
+    Default,
     Either,
     Lib,
     ParameterValue,
@@ -55,6 +56,8 @@ def device_of(value: Value | None) -> str:
     """The type of a device, "" where it is not known; what is one or the other is "cuda" where it may be that."""
     if isinstance(value, Const) and isinstance(value.value, str):
         return value.value.partition(":")[0]
+    if isinstance(value, Default):
+        return ""  # the user says which GPU, or that there is none: `-1`
     if isinstance(value, Const) and isinstance(value.value, int) and not isinstance(value.value, bool):
         return "cuda"
     if isinstance(value, Either):

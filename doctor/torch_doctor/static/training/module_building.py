@@ -23,6 +23,7 @@ from torch_doctor.static.values import (
     ClassValue,
     Const,
     Content,
+    Default,
     Fact,
     FunctionValue,
     Mapping,
@@ -207,17 +208,19 @@ def _decides(run: Run, argument: layers.Argument, call: Call) -> Tri:
     elif isinstance(value, Const):
         number = value.value
         answer = bool(isinstance(number, (int, float)) and number > argument.above)
+        if isinstance(value, Default) and not answer:
+            answer = _likely(argument)  # it is there for the user to switch it on
     else:
-        answer = None if isinstance(value, Unknown) else True if argument.above == 0 and _likely(argument) else None
+        answer = None if isinstance(value, Unknown) else _likely(argument)
     if argument.beside is None or answer is False:
         return answer
     beside = _decides(run, argument.beside, call)
     return False if beside is False else None if beside is None or answer is None else True
 
 
-def _likely(argument: layers.Argument) -> bool:
+def _likely(argument: layers.Argument) -> Tri:
     """Whether an argument that is not known in numbers switches the layer's care for the mode on: a dropout rate does."""
-    return argument.name == "p"
+    return True if argument.above == 0 and argument.name == "p" else None
 
 
 def _fill_list(run: Run, module: Module, call: Call) -> None:

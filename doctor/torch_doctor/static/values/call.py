@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values.plain import Const
+from torch_doctor.static.values.plain import Const, Default
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -52,7 +52,7 @@ class Call:
         value = self.argument(len(self.args) if position is None else position, *names)
         if value is None:
             return default
-        return bool(value.value) if isinstance(value, Const) else None
+        return bool(value.value) if isinstance(value, Const) and not isinstance(value, Default) else None
 
     def with_args(self, args: Args) -> Call:
         """The same call with other positional arguments."""

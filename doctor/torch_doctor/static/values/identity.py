@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.values.objects import Object
-from torch_doctor.static.values.plain import Const, Lib, Plain, Unknown
+from torch_doctor.static.values.plain import Const, Default, Lib, Plain, Unknown
 from torch_doctor.static.values.symbols import fresh_symbol, hashable
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def symbol_of(value: Value) -> Symbol:
     """What identifies a value in a test."""
-    if isinstance(value, (Plain, Unknown)):
+    if isinstance(value, (Plain, Unknown, Default)):
         return value.symbol
     if isinstance(value, Const):
         return ("const", value.value if hashable(value.value) else repr(value.value))

@@ -14,6 +14,7 @@ from torch_doctor.static.values.origin import NOWHERE, Origin
 from torch_doctor.static.values.plain import (
     MISSING,
     Const,
+    Default,
     Either,
     Lib,
     Number,
@@ -66,7 +67,7 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         and left.value == right.value
         and type(left.value) is type(right.value)
     ):
-        return left
+        return right if isinstance(right, Default) else left
     if isinstance(left, Plain) and isinstance(right, Plain):
         if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
             return Number(alternatives(left.flow, right.flow), left.symbol, left.size)

@@ -48,6 +48,16 @@ class Zero(Const):
         self.site = site
 
 
+class Default(Const):
+    """A number that a setting has where the user says nothing else: what follows from it holds, and tests are undecided."""
+
+    __slots__ = ("symbol",)
+
+    def __init__(self, value: float, symbol: Symbol) -> None:
+        super().__init__(value)
+        self.symbol = symbol
+
+
 class Plain(Value):
     """A number, string, array or setting: holds no graph and nothing that trains. Its value is not known.
 

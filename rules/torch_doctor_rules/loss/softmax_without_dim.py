@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import Normalised, Trace
-from torch_doctor_rules.judging.loss_shapes import rank
 from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ class SoftmaxWithoutDim(Rule):
     from torch.utils.data import DataLoader, TensorDataset
 
     torch.manual_seed(0)
-    data = TensorDataset(torch.randn(64, 5, 4), torch.randint(0, 3, (64, 5)))  # five steps, each of a class
-    loader = DataLoader(data, batch_size=16, shuffle=True)
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax())
     criterion = nn.NLLLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -37,7 +35,7 @@ class SoftmaxWithoutDim(Rule):
     for epoch in range(2):
         for x, y in loader:
             optimizer.zero_grad()
-            loss = criterion(model(x).flatten(0, 1), y.flatten())
+            loss = criterion(model(x), y)
             loss.backward()
             optimizer.step()
     ```
@@ -49,16 +47,15 @@ class SoftmaxWithoutDim(Rule):
     from torch.utils.data import DataLoader, TensorDataset
 
     torch.manual_seed(0)
-    data = TensorDataset(torch.randn(64, 5, 4), torch.randint(0, 3, (64, 5)))  # five steps, each of a class
-    loader = DataLoader(data, batch_size=16, shuffle=True)
-    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=-1))
+    loader = DataLoader(TensorDataset(torch.randn(64, 4), torch.randint(0, 3, (64,))), batch_size=16, shuffle=True)
+    model = nn.Sequential(nn.Linear(4, 3), nn.LogSoftmax(dim=1))
     criterion = nn.NLLLoss()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 
     for epoch in range(2):
         for x, y in loader:
             optimizer.zero_grad()
-            loss = criterion(model(x).flatten(0, 1), y.flatten())
+            loss = criterion(model(x), y)
             loss.backward()
             optimizer.step()
     ```
@@ -67,8 +64,7 @@ class SoftmaxWithoutDim(Rule):
     It does not need to: the source says it.
 
     ## When it stays silent
-    For tensors that are known to have one or two dimensions, where the guess is a row or the classes of each row, when the
-    arguments are not all in sight (`**options`), for functions that have a default of their own
+    When the arguments are not all in sight (`**options`), for functions that have a default of their own
     (`gumbel_softmax`), and for a softmax that has to go anyway (TDR201, TDR202).
 
     ## References
@@ -84,8 +80,8 @@ class SoftmaxWithoutDim(Rule):
     yields_to = frozenset(("TDR201", "TDR202"))  # there it is the softmax itself that has to go
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every softmax of torch.nn without a dimension, unless there is but one that it can mean."""
-        omitted = (event for event in trace.of(Normalised) if event.dim_given is False and not _is_plain(event))
+        """Every softmax of torch.nn without a dimension."""
+        omitted = (event for event in trace.of(Normalised) if event.dim_given is False)
         for event in first_per_site(event for event in omitted if event.function.startswith("torch.nn.")):
             name = event.function.rpartition(".")[2]
             yield self.finding(
@@ -93,8 +89,3 @@ class SoftmaxWithoutDim(Rule):
                 f"`{name}` without `dim`: torch guesses the dimension by the number of dimensions",
                 help="say which dimension holds the classes: `dim=1`, or `dim=-1` for the last",
             )
-
-
-def _is_plain(event: Normalised) -> bool:
-    """Whether it goes over a row, or over the classes of a batch of rows: the guess is what is meant."""
-    return rank(event.input) in (1, 2)

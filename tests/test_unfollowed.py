@@ -41,6 +41,22 @@ for x, y in train_loader:
     torch.nn.functional.cross_entropy(model(x), y).backward()
     optimizer.step()
 """
+LIGHTNING = """
+import lightning as L
+import torch
+from loaders import rows
+from nets import Net
+
+
+class System(L.LightningModule):
+    def training_step(self, batch, index):
+        loss = self.net.loss(batch)
+        self.manual_backward(loss)
+        return loss
+
+
+L.Trainer().fit(System(), rows)
+"""
 
 
 @pytest.fixture
@@ -63,14 +79,66 @@ def test_a_script_that_trains_out_of_sight_is_named_with_what_is_missing(
     assert scanned().warnings == [said]
 
 
-def test_what_is_missing_may_be_nothing_that_has_a_name(
+GIVEN = """
+import torch
+from loaders import train_loader
+from engine import Engine
+
+def fit(engine, loader):
+    for batch in loader:
+        engine.compute(batch).backward()
+        engine.step()
+
+fit(Engine(), train_loader)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (GIVEN, "`Engine` comes from engine, which cannot be found"),
+        (
+            "import torch\nfrom tools import *\n\nstate = begin()\nfor batch in state:\n    compute(batch).backward()\n",
+            "`compute` comes from tools, which cannot be found",
+        ),
+        (
+            "import sys\nimport torch\n\nthing = eval(sys.argv[1])\nfor _ in range(9):\n    thing.loss().backward()\n",
+            "`thing` is what `eval` gives, and nothing tells what that is",
+        ),
+        (
+            (
+                "import hydra\nimport torch\n\n@hydra.main()\ndef main(cfg):\n    system = hydra.utils.instantiate(cfg.system)\n"
+                "    for batch in system.loader():\n        loss = system(batch)\n        loss.backward()\n\nmain()\n"
+            ),
+            "`system` is what `hydra.utils.instantiate` gives, and nothing tells what that is",
+        ),
+        (
+            (
+                "import torch\n\ndef train(state):\n    for batch in state:\n        loss = state.loss(batch)\n"
+                "        loss.backward()\n\nprint(train)\n"
+            ),
+            "what `loss` is computed of is not in sight",
+        ),
+    ],
+    ids=["given to a function", "all of a module", "eval", "a factory by its settings", "nobody calls it"],
+)
+def test_what_could_not_be_followed_is_named(
+    text: str, why: str, write: Callable[..., Path], scanned: Callable[..., Report]
+) -> None:
+    write("train.py", text)
+    assert scanned().warnings == [f"no training loop was followed in train.py: {why}"]
+
+
+def test_a_loop_in_an_imported_file_is_named_with_that_file(
     write: Callable[..., Path], scanned: Callable[..., Report]
 ) -> None:
     write(
-        "train.py",
-        "import sys\nimport torch\n\nthing = eval(sys.argv[1])\nfor _ in range(9):\n    thing.loss().backward()\n",
+        "loop.py",
+        "import torch\nfrom loaders import rows\n\ndef run(net):\n    for x in rows:\n        net(x).backward()\n",
     )
-    assert scanned().warnings == ["no training loop was followed in train.py: what it trains is not in sight"]
+    write("train.py", "import torch\nfrom loop import run\nfrom nets import Net\n\nrun(Net())\n")
+    said = "no training loop was followed in train.py: in loop.py, `rows` comes from loaders, which cannot be found"
+    assert scanned().warnings == [said]
 
 
 @pytest.mark.parametrize(
@@ -80,8 +148,17 @@ def test_what_is_missing_may_be_nothing_that_has_a_name(
         "import torch\nx = torch.ones(3, requires_grad=True)\n(x * x).sum().backward()\nprint(x.grad)\n",
         INHERITED.replace("Mine().run()", ""),
         "import torch\nfrom video import player\n\nplayer.backward()\n",
+        LIGHTNING,
+        "import torch\nfrom nets import Net\n\nfor x in open('a'):\n    Net()(x).backward()\n    print(x.grad)\n",
     ],
-    ids=["its loader is unknown", "no model at all", "definitions for others", "nothing is repeated"],
+    ids=[
+        "its loader is unknown",
+        "no model at all",
+        "definitions for others",
+        "nothing is repeated",
+        "a framework trains",
+        "gradients of an input",
+    ],
 )
 def test_other_files_are_passed_over_in_silence(
     text: str, write: Callable[..., Path], scanned: Callable[..., Report]

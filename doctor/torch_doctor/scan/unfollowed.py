@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import TYPE_CHECKING
 
+from torch_doctor.scan.origins import Origins
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.tables.libraries import HARMLESS, PLAIN
 from torch_doctor.trace import Backward, GaveUp
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.trace import Event, Trace
+    from torch_doctor.trace import Event, Site, Trace
 
 _DEFINITIONS = (
     ast.Import,
@@ -27,8 +26,6 @@ _DEFINITIONS = (
     ast.AnnAssign,
 )
 _REPEATED = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
-_KNOWN = frozenset((*sys.stdlib_module_names, "torch", *(name.partition(".")[0] for name in HARMLESS | PLAIN)))
-"""Packages of which enough is known: that nobody looks into them explains nothing."""
 
 
 class Unfollowed:
@@ -41,12 +38,15 @@ class Unfollowed:
         self._looks = wanted is None or Backward in wanted
         self._understood: set[str] = set()
         self._ended: dict[str, str] = {}
+        self._met: dict[str, Site] = {}
 
     def hear(self, trace: Trace) -> None:
-        """Note in which files somebody's gradients were seen, and which runs were given up."""
+        """Note in which files somebody's gradients were seen, where nobody's were, and which runs were given up."""
         for event in trace.of(Backward):
             if event.modules or event.forwards or event.inputs_only or event.whole:
-                self._understood.add(event.site.path)
+                self._understood.update((event.site.path, trace.path))
+            elif event.scope.iterations() and not trace.begins_outside:
+                self._met.setdefault(trace.path, event.site)
         for gave_up in trace.of(GaveUp):
             self._ended.setdefault(trace.path, gave_up.reason)
 
@@ -54,14 +54,30 @@ class Unfollowed:
         """One line for each script in which something goes backward, and nobody knows what."""
         imports = Imports(project)
         for file in files if self._looks else ():
-            if file.display in self._understood or ".backward(" not in file.text:
+            if file.display in self._understood:
                 continue
             tree = project.tree(file.path)
-            around = _around_backward(tree) if tree is not None and _is_script(tree) else ()
-            if any(isinstance(node, _REPEATED) for node in around):
-                missing = dict(_missing(around[-1], file, imports))
-                why = self._ended.get(file.display) or _said(around, missing) or "what it trains is not in sight"
-                yield f"no training loop was followed in {file.display}: {why}"
+            if tree is None or not _is_script(tree):
+                continue
+            if why := _own(file, tree, imports) or self._imported(file, imports, project):
+                yield f"no training loop was followed in {file.display}: {self._ended.get(file.display) or why}"
+
+    def _imported(self, file: SourceFile, imports: Imports, project: Project) -> str:
+        """What is out of sight of a training loop in a file that the script imports; "" where it comes to none."""
+        site = self._met.get(file.display)
+        other = None if site is None or site.path == file.display else project.read(project.displayed(site.path))
+        tree = None if other is None else project.tree(other.path)
+        if site is None or other is None or tree is None:
+            return ""
+        return f"in {other.display}, {Origins(other, tree, imports).reason(_around_backward(tree))}"
+
+
+def _own(file: SourceFile, tree: ast.Module, imports: Imports) -> str:
+    """What is out of sight of a training loop in the script itself; "" where it has none, or reads the gradients alone."""
+    around = _around_backward(tree) if ".backward(" in file.text else ()
+    if not any(isinstance(node, _REPEATED) for node in around) or _reads_gradients_alone(tree):
+        return ""
+    return Origins(file, tree, imports).reason(around)
 
 
 def _is_script(tree: ast.Module) -> bool:
@@ -74,6 +90,12 @@ def _is_script(tree: ast.Module) -> bool:
     )
 
 
+def _reads_gradients_alone(tree: ast.Module) -> bool:
+    """Whether gradients are read, and nothing steps: they are of an input, or looked at."""
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    return "grad" in attributes and not any(name.startswith("step") for name in attributes)
+
+
 def _around_backward(tree: ast.AST) -> tuple[ast.AST, ...]:
     """The first call of a method `backward` and what it lies in, from the inside to the whole file."""
     for node in ast.iter_child_nodes(tree):
@@ -82,29 +104,3 @@ def _around_backward(tree: ast.AST) -> tuple[ast.AST, ...]:
         if found := _around_backward(node):
             return *found, tree
     return ()
-
-
-def _missing(tree: ast.AST, file: SourceFile, imports: Imports) -> Iterator[tuple[str, str]]:
-    """The names that come from modules that cannot be found, with these modules."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom):
-            named = [("." * node.level + (node.module or ""), alias.asname or alias.name) for alias in node.names]
-        elif isinstance(node, ast.Import):
-            named = [(alias.name, (alias.asname or alias.name).partition(".")[0]) for alias in node.names]
-        else:
-            continue
-        for module, name in named:
-            level = len(module) - len(module.lstrip("."))
-            known = not level and module.partition(".")[0] in _KNOWN
-            if not known and imports.find(file.path, module.lstrip("."), level) is None:
-                yield name, module
-
-
-def _said(around: Sequence[ast.AST], missing: Mapping[str, str]) -> str:
-    """Which of the names matters: the one that is used nearest to the backward."""
-    for node in around:
-        used = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-        for name, module in missing.items():
-            if name in used:
-                return f"`{name}` comes from {module}, which cannot be found"
-    return ""

@@ -20,6 +20,7 @@ class OutdatedApi(Rule):
     ## Why is this bad?
     What warns is no longer developed, and one day is gone: `torch.cuda.amp.autocast` warns since torch 2.4, `verbose=` of a
     scheduler is an error since 2.7, and `volatile` does nothing since 0.4, so that graphs are built which nobody uses.
+    `loss.data[0]` fails since 1.0: a loss has no dimension to index.
 
     ## Example
     ```python

@@ -16,11 +16,12 @@ from torch_doctor.static.tables.outdated import (
     OF_LOSSES,
     OF_MODULES,
     OF_SCHEDULERS,
+    OF_SINGLE_NUMBERS,
     OF_TENSORS,
     OF_VARIABLES,
 )
 
-EVERY = {**NAMES, **OF_TENSORS, **OF_MODULES, **OF_LOSSES, **OF_SCHEDULERS, **OF_VARIABLES}
+EVERY = {**NAMES, **OF_TENSORS, **OF_SINGLE_NUMBERS, **OF_MODULES, **OF_LOSSES, **OF_SCHEDULERS, **OF_VARIABLES}
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,6 +87,13 @@ def test_losses_still_take_the_arguments_that_their_pages_call_deprecated() -> N
     for argument in OF_LOSSES:
         assert argument in inspect.signature(loss).parameters
         assert f"{argument} (bool, optional): Deprecated" in (inspect.getdoc(loss) or "").replace("\n", " ")
+
+
+@pytest.mark.parametrize("key", OF_SINGLE_NUMBERS)
+def test_a_single_number_has_no_items(key: str) -> None:
+    assert key == "[]"
+    with pytest.raises(IndexError, match="0-dim"):
+        torch.tensor(1.5)[0]
 
 
 def linear() -> torch.nn.Module:

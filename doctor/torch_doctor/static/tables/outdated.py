@@ -127,6 +127,11 @@ OF_TENSORS: dict[str, Outdated] = {
 }
 """Attributes of a tensor (https://docs.pytorch.org/docs/stable/notes/autograd.html)."""
 
+OF_SINGLE_NUMBERS: dict[str, Outdated] = {
+    "[]": Outdated("item()", (0, 4), ("torch.Tensor.item",), (0, 4), (1, 0)),
+}
+"""What a tensor without dimensions can do (https://github.com/pytorch/pytorch/releases/tag/v0.4.0): a loss has none."""
+
 OF_MODULES: dict[str, Outdated] = {
     "register_backward_hook": Outdated(
         "register_full_backward_hook", (1, 8), ("torch.nn.Module.register_full_backward_hook",), (1, 8)
@@ -148,7 +153,7 @@ OF_SCHEDULERS: dict[str, Outdated] = {
 
 SUCCESSORS = frozenset(
     name.rpartition(".")[2]
-    for table in (NAMES, OF_TENSORS, OF_MODULES, OF_LOSSES, OF_VARIABLES, OF_SCHEDULERS)
+    for table in (NAMES, OF_TENSORS, OF_SINGLE_NUMBERS, OF_MODULES, OF_LOSSES, OF_VARIABLES, OF_SCHEDULERS)
     for known in table.values()
     for name in known.names
 )

@@ -16,6 +16,7 @@ from torch_doctor.static.tables import datasets
 from torch_doctor.static.training import pixels, places
 from torch_doctor.static.values import (
     CPU,
+    NAMED,
     NOWHERE,
     ON_CPU,
     Call,
@@ -68,9 +69,10 @@ def batch_of(run: Run, loader: Loader) -> Value:
     whole = _whole(run, data)
     known = not opaque and not _keeps_moved(run, whole)
     place = Origin(how="batch", since=loader.born, loaders=_sorts(whole, loader)) if known else NOWHERE
-    if size is None or not isinstance(data, Value) or "collate_fn" in loader.fields or "**" in loader.fields:
-        return Unknown(flow, origin=place)
-    return _batched(run, _item(run, data), size, flow, place)
+    item = _item(run, data) if isinstance(data, Value) else None
+    if size is None or "collate_fn" in loader.fields or "**" in loader.fields:
+        return Unknown(flow, origin=NOWHERE if _elsewhere(item) else place)
+    return _batched(run, item, size, flow, place)
 
 
 def _whole(run: Run, data: object) -> Value | None:
@@ -85,6 +87,13 @@ def _keeps_moved(run: Run, data: Value | None) -> bool:
     """Whether a data set of the project keeps what may be on another device than the CPU: its rows may be there too."""
     kept = data.fields.values() if isinstance(data, Instance) else ()
     return any(isinstance(value, Value) and places.is_away(run, places.of(value)) for value in kept)
+
+
+def _elsewhere(item: Value | None) -> bool:
+    """Whether something of an item may be on another device than the CPU."""
+    if isinstance(item, Sequence):
+        return any(map(_elsewhere, item.content.all()))
+    return isinstance(item, (Tensor, Unknown)) and item.origin.known and item.origin.device != CPU
 
 
 def _sorts(data: Value | None, loader: Loader) -> frozenset[object]:
@@ -150,7 +159,8 @@ def _as_it_was(data: Instance, then: dict[object, object]) -> bool:
 
 def _row(value: Value) -> Value:
     if not isinstance(value, Tensor):
-        return Unknown(origin=places.of(value))
+        place = places.of(value)
+        return Unknown(origin=place if place.known else Origin(device=NAMED))  # nobody knows where
     return pixels.like(value, Tensor(meta=making("unbind", (value,)))).at(places.of(value))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library, library_family
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import functions, losses, outdated, training
@@ -69,6 +70,20 @@ class OutdatedNames(Observer):
         known = outdated.OF_TENSORS.get(target.name)
         if known is not None and isinstance(holder, _TENSORS):
             self.tell(run, known, f"torch.Tensor.{target.name}", target)
+
+    def made(self, run: Run, name: str, call: Call, _: Value) -> None:
+        """An item is taken of a tensor that is a single number."""
+        known = outdated.OF_SINGLE_NUMBERS.get(name)
+        if known is None or not isinstance(call.node, p.Index):
+            return
+        value, key = call.args
+        if (
+            isinstance(value, Tensor)
+            and isinstance(key, Const)
+            and type(key.value) is int
+            and measured(value).shape == ()
+        ):
+            self.tell(run, known, f"torch.Tensor{name}", call.node)
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
         """A method of a module is called."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Const, Fact, Module, Object, ParameterValue, Params, Tensor, latest
+from torch_doctor.static.values import Const, Fact, Module, Object, ParameterValue, Params, Tensor, Unknown, latest
 from torch_doctor.trace import BuiltInForward, Source
 
 if TYPE_CHECKING:
@@ -57,6 +57,11 @@ class Constructions(Observer):
         if run.modules_called:
             self._called(run, module, call.node)
         self._entries[module.id] = _Entry(len(run.branches), run.guards, latest())
+
+    def attribute_set(self, _: Run, holder: Value, __: p.Attribute, value: Value, ___: p.Node) -> None:
+        """What nobody can follow gets a parameter: it may be frozen there, or only give its numbers."""
+        if isinstance(holder, Unknown) and isinstance(value, ParameterValue):
+            self._parameters.pop(value, None)
 
     def left(self, run: Run, module: Module, _: Call, __: Value) -> None:
         """A forward has returned: parameters that it made are written, unless it froze them or gave their numbers away."""

@@ -100,6 +100,24 @@ def test_a_run_that_ends_early_leaves_no_switch_behind(
     assert told(report, "TDR807") == ["a.py"]
 
 
+def test_a_function_in_which_a_run_was_given_up_is_run_on_its_own(
+    write: Callable[..., Path], scanned: Callable[..., Report]
+) -> None:
+    """The model takes all the steps of the script, and the loop that trains it is not to blame."""
+    deep = "\n".join(f"def f{n}(x):\n    return f{n - 1}(x) + f{n - 1}(x)\n\n" for n in range(1, 20))
+    write(
+        "a.py",
+        f"import torch\nfrom torch import nn\n\n\ndef f0(x):\n    return torch.relu(x)\n\n\n{deep}\n"
+        "class Net(nn.Linear):\n    def forward(self, x):\n        return f19(super().forward(x))\n\n\n"
+        "def fit(model, loader, optimizer):\n    for x, y in loader:\n"
+        "        loss = nn.functional.cross_entropy(model(x), y)\n        loss.backward()\n        optimizer.step()\n\n\n"
+        "net = Net(4, 3)\nfit(net, load(), torch.optim.SGD(net.parameters(), lr=0.1))\n",
+    )
+    report = scanned()
+    assert any("too many steps" in note for note in report.notes)
+    assert told(report, "TDR101") == ["a.py"]
+
+
 HEAVY = {
     "numbers": "t = len(loader)" + "\nt = t + t" * 40 + "\nif t > 3:\n    print(t)",
     "lists": "t = [model]" + "\nt = [t, t]" * 40 + "\nuse(t)\nprint(t)\nt[0] = 1",

@@ -146,6 +146,12 @@ def may_train(function: p.Function) -> bool:
     return any(not TRAINS.isdisjoint(attributes) for attributes in function.uses.values())
 
 
+def cut_off(executor: Run) -> frozenset[p.Function]:
+    """The functions that a run which was given up had not left, and that may say more when they are run on their own."""
+    functions = {entered.node for entered in executor.stack}
+    return frozenset(each for each in functions if each.parameters and may_train(each))
+
+
 _FIRST = ("fit", "train", "run", "main", "__call__", "learn", "start", "train_model")
 
 

@@ -179,6 +179,7 @@ class _Witness:
                 run()
         except OutOfBudget:
             giving_up.lose(executor, "the file takes too many steps")
+            executor.entered -= entry_points.cut_off(executor)
         except OutOfTime:
             giving_up.lose(executor, f"the file takes more than {SECONDS:g} seconds")
         except RecursionError:

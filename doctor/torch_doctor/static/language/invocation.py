@@ -150,16 +150,25 @@ def refuses(func: Value, call: Call) -> bool:
     Only what the source itself writes counts: how many arguments `*args` gives and which keywords `**kwargs`, nobody knows
     where one path adds to them and another takes away.
     """
-    function = func.function if isinstance(func, Bound) else func
+    function = (
+        _constructor(func) if isinstance(func, ClassValue) else func.function if isinstance(func, Bound) else func
+    )
     if not isinstance(function, FunctionValue) or function.node.decorators or not isinstance(call.node, p.Call):
         return False  # a decorator may take other arguments
     parameters = function.node.parameters
     kinds = [each.kind for each in parameters]
-    count = sum(not isinstance(each, p.Star) for each in call.node.args) + isinstance(func, Bound)
+    count = sum(not isinstance(each, p.Star) for each in call.node.args) + isinstance(func, (Bound, ClassValue))
     if "args" not in kinds and count > kinds.count("plain"):
         return True
     written = {name for name, _ in call.node.keywords if name is not None}
     return "kwargs" not in kinds and not written <= {each.name for each in parameters}
+
+
+def _constructor(cls: ClassValue) -> Value | None:
+    """The method that gets the arguments of a class, where it surely does."""
+    found = cls.find("__init__")
+    others = cls.node.decorators or cls.opaque_base() or cls.find("__new__") is not None
+    return None if found is None or others else found[0]
 
 
 def refused(run: Run) -> Value:

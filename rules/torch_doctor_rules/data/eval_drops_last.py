@@ -8,6 +8,7 @@ from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -79,26 +80,27 @@ class EvalDropsLast(Rule):
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every loader that only evaluates and surely drops its last batch."""
+        """Every loader that only evaluates and surely drops its last batch, each place once."""
         loaders = trace.view(Loaders)
-        for loader, forward in loaders.evaluating():
-            if loader.drop_last is True and loader.batch != 1 and not (loader.batch is None and loader.unseen):
-                yield self.finding(
-                    loader.site,
-                    message(
-                        "`{name}` evaluates without its last rows: `drop_last` leaves them out",
-                        name=loaders.name(loader),
-                    ),
-                    help="leave `drop_last` out: evaluation can do with a shorter batch",
-                    trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
-                )
+        yield from first_per_site(
+            self.finding(
+                loader.site,
+                message(
+                    "`{name}` evaluates without its last rows: `drop_last` leaves them out", name=loaders.name(loader)
+                ),
+                help="leave `drop_last` to training: evaluation can do with a shorter batch",
+                trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+            )
+            for loader, forward in loaders.never_training()
+            if loader.drop_last is True and loader.batch != 1 and not (loader.batch is None and loader.unseen)
+        )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loader was built and evaluated, and kept its last batch."""
         loaders = trace.view(Loaders)
         evaluated = [event for event in at(trace, finding.site, LoaderBuilt) if loaders.evaluates(event.loader)]
         if any(event.drop_last for event in evaluated):
-            return "it drops the last batch, but some loader built here is trained on"
+            return "it drops the last batch, but is trained on too"
         return bool(evaluated)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -66,6 +66,12 @@ class Loaders:
         places = {self.built[number].site for number in self._trained if number in self.built}
         yield from self._each_place_once(self._evaluated, places)
 
+    def never_training(self) -> Iterator[tuple[LoaderBuilt, Forward]]:
+        """The loaders whose batches are only evaluated, also those that are built where one that trains is."""
+        for number, forward in self._evaluated.items():
+            if number in self.built and number not in self._trained:
+                yield self.built[number], forward
+
     def evaluates(self, loader: int) -> bool:
         """Whether batches of the loader are evaluated."""
         return loader in self._evaluated

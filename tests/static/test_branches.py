@@ -285,3 +285,31 @@ def test_a_data_set_that_one_arm_changes_is_as_it_was_in_the_other(order: int) -
     found = said(PROGRAM + data + in_arms(*arms), "mse_loss")
     assert ["float64[batch, 3]" in line for line in found] == [True, False][::order]
     assert ["float32[batch, 3]" in line for line in found] == [False, True][::order]
+
+
+@pytest.mark.parametrize("asks", ["torch.cuda.is_available()", "flag()", "len(sys.argv) > 1"])
+def test_what_goes_to_the_gpu_stays_where_the_same_test_found_none(asks: str) -> None:
+    found = said(
+        f"""
+        import sys, torch
+        from torch import nn
+        from somewhere import flag
+        use_cuda = {asks}
+        device = torch.device("cuda" if use_cuda else "cpu")
+        model = nn.Linear(4, 4).cuda() if use_cuda else nn.Linear(4, 4)
+        model(torch.randn(2, 4, device=device))
+        """,
+        "on the CPU beside",
+    )
+    assert not found
+
+
+def test_whether_there_is_a_gpu_is_the_same_wherever_it_is_asked() -> None:
+    script = """
+    import torch
+    from torch import nn
+    model = nn.Linear(4, 4).cuda() if torch.cuda.is_available() else nn.Linear(4, 4)
+    model(torch.randn(2, 4).to("cuda" if torch.cuda.is_available() else "cpu"))
+    """
+    assert not said(script, "on the CPU beside")
+    assert said(script.replace("model(torch", "nn.Linear(4, 4)(torch"), "on the CPU beside")

@@ -42,22 +42,22 @@ _RANGES: dict[str, dict[str, object]] = {
 
 
 def random(name: str, positional: Sequence[object], keywords: Mapping[str, object]) -> bool:
-    """Whether a transform built with these settings gives something else each time; what is not known is an Ellipsis."""
+    """Whether a transform built with these settings surely gives something else each time; an Ellipsis may be anything."""
     if name not in RANDOM:
         return False
     short = name.rpartition(".")[2]
     settings = {**dict(zip(_ARGUMENTS.get(short, ()), positional, strict=False)), **keywords}
-    chance = settings.get("p")
-    if isinstance(chance, (int, float)) and (chance == 0 or (chance == 1 and short in _ALWAYS_THE_SAME)):
+    chance = settings.get("p", 0.5)
+    if chance in (0, ...) or (chance == 1 and short in _ALWAYS_THE_SAME):
         return False
     ranges = _RANGES.get(short)
-    if ranges is None or settings.get("translate") not in (None, (0, 0)):
+    if ranges is None or settings.get("translate") not in (None, (0, 0), ...):
         return True
-    return not all(_is_one_amount(settings.get(each, default)) for each, default in ranges.items())
+    return not all(_may_be_one_amount(settings.get(each, default)) for each, default in ranges.items())
 
 
-def _is_one_amount(given: object) -> bool:
-    """Whether a range holds one number, from which nothing is drawn: `0` stands for no change, `10` for -10 to 10."""
+def _may_be_one_amount(given: object) -> bool:
+    """Whether a range may hold one number, from which nothing is drawn: `0` stands for no change, `10` for -10 to 10."""
     if isinstance(given, tuple):
-        return len(given) > 1 and ... not in given and given[::2] == given[1::2]
-    return given is None or given == 0
+        return ... in given or (len(given) > 1 and given[::2] == given[1::2])
+    return given in (None, 0, ...)

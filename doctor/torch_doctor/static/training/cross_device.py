@@ -60,12 +60,14 @@ def of_computed(run: Run, name: str, call: Call, *, made: bool, scalar: bool) ->
         together(run, name, everything, call.node)
         return places.result(run, everything, scalar=scalar)
     if "device" in call.keywords:
-        goal = devices.chosen(call.keywords["device"])
+        device = call.keywords["device"]
+        goal, needs = devices.chosen(device), devices.needs_of(device)
         if isinstance(goal, Value):
             return places.of(goal)
         if goal == GPU:
             places.note_move(run, call.node)
-        return Origin(device=goal, how="moved", since=run.site(call.node), sized=True) if goal else NOWHERE
+        sent = Origin(device=goal or "", needs=needs, how="moved", since=run.site(call.node), sized=True)
+        return sent if goal else NOWHERE
     beside = name.endswith("_like") or name.startswith("new_")
     return places.of(call.args[0]) if beside and call.args else NOWHERE
 

@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Conditions
 
 
 class Placing(Lasting):
@@ -77,11 +78,23 @@ def available(_: Run, name: str, __: Call) -> Plain:
     return Plain(("flag", name))
 
 
+def needs_of(value: Value | None) -> Conditions:
+    """What has to hold for a device to be another than the CPU, where one test chooses between both."""
+    if isinstance(value, Either):
+        away = [facts | needs_of(option) for facts, option in value.options if device_of(option) not in ("", CPU)]
+        return away[0] if len(away) == 1 else frozenset()
+    match value.symbol if isinstance(value, Plain) else ():
+        case (str(word), _, frozenset(needs)) if word == DEVICE:
+            return needs
+    return frozenset()
+
+
 @library("torch.device")
 def made(_: Run, __: str, call: Call) -> Plain:
     """What `torch.device` returns."""
-    name = device_of(call.argument(0, "device", "type"))
-    return Plain((DEVICE, name) if name else (DEVICE, "", fresh_symbol()))
+    given = call.argument(0, "device", "type")
+    name, needs = device_of(given), needs_of(given)
+    return Plain((DEVICE, name, *((needs,) if needs else ())) if name else (DEVICE, "", fresh_symbol()))
 
 
 def dtype_of(value: Value | None) -> str:
@@ -127,6 +140,11 @@ def goal(method: str, call: Call) -> str | Value | None:
     if given is None or (isinstance(given, Lib) and given.name.startswith("torch.")):
         return None if "**" not in call.keywords else ""
     return chosen(given)
+
+
+def needs_to_go(method: str, call: Call) -> Conditions:
+    """What has to hold for such a move to leave the CPU."""
+    return needs_of(call.keywords.get("device", call.argument(0, "other"))) if method == "to" else frozenset()
 
 
 def tensor_class(value: Value | None) -> str:

@@ -33,7 +33,7 @@ from torch_doctor.static.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Conditions, Symbol
@@ -96,8 +96,7 @@ def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterato
     """The places that something may be at on the current path, each with what has to hold for it beside `facts`."""
     if not place.options:
         settled = _sent(run, _settled(place))
-        assumed = (*run.assumed.items(), *facts)
-        yield facts, NOWHERE if settled.device == GPU and any(_lacks_gpu(*fact) for fact in assumed) else settled
+        yield facts, NOWHERE if settled.device == GPU and _stays(settled, {**run.assumed, **dict(facts)}) else settled
     for needs, option in place.options:
         if any(symbol[0] == "option" or (asked(symbol) and symbol not in run.assumed) for symbol, _ in needs):
             yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which, or who knows where it is
@@ -170,6 +169,12 @@ def _asks_for_gpu(symbol: object) -> bool:
     return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
 
 
+def _stays(place: Origin, assumed: Mapping[Symbol, bool]) -> bool:
+    """Whether the tests of a path came out so that what is sent to the GPU stays where it is."""
+    chosen = any(assumed.get(symbol, arm) is not arm for symbol, arm in place.needs)
+    return chosen or any(_lacks_gpu(*fact) for fact in assumed.items())
+
+
 def _lacks_gpu(symbol: Symbol, holds: bool) -> bool:  # noqa: FBT001 - a fact of a path
     """Whether a test came out as it does on a machine without a GPU, where what is sent to one stays."""
     match symbol:
@@ -200,7 +205,8 @@ def moved(run: Run, value: Value, method: str, call: Call) -> Origin:
     if not goal:
         return NOWHERE
     sized = isinstance(value, Tensor) or before.sized
-    return Origin(device=goal, how="moved", since=run.site(call.node), sized=sized)
+    needs = devices.needs_to_go(method, call)
+    return Origin(device=goal, needs=needs, how="moved", since=run.site(call.node), sized=sized)
 
 
 def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
@@ -208,7 +214,11 @@ def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
     goal = devices.goal(method, call)
     if goal is None:
         return
-    place = of(goal) if isinstance(goal, Value) else Origin(device=goal, how="parameter", since=run.site(call.node))
+    needs = devices.needs_to_go(method, call)
+    sent = Origin(
+        device="" if isinstance(goal, Value) else goal, needs=needs, how="parameter", since=run.site(call.node)
+    )
+    place = of(goal) if isinstance(goal, Value) else sent
     inside = module_parts.parts_of(run, module)
     if inside.opaque or any(isinstance(name, UnknownName) for name in module.fields):  # any other may be a part of it
         lost_sight(run, [each.id for each in run.objects.of(Module)], ())

@@ -43,6 +43,8 @@ class Origin(Struct, Value, frozen=True, kw_only=True, eq=False):
     """Where that operation was called."""
     device: str = ""
     """CPU, GPU or NAMED; "" where it is not known."""
+    needs: Conditions = frozenset()
+    """What has to hold for it to be away from the CPU, where the test that chose the device is known."""
     how: str = ""
     """How it came there: "made" by a function of torch, in a "batch" of a loader, "moved", or as a "parameter"."""
     since: Site | None = None

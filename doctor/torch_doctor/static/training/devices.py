@@ -28,7 +28,7 @@ from torch_doctor.static.values import (
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Conditions
+    from torch_doctor.static.values import Conditions, Symbol
 
 
 class Placing(Lasting):
@@ -87,6 +87,27 @@ def needs_of(value: Value | None) -> Conditions:
         case (str(word), _, frozenset(needs)) if word == DEVICE:
             return needs
     return frozenset()
+
+
+def asks_for_gpu(symbol: object) -> bool:
+    """Whether a test asks whether there is a GPU."""
+    if isinstance(symbol, tuple):
+        return any(map(asks_for_gpu, symbol))
+    return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
+
+
+def lacks_gpu(symbol: Symbol, holds: bool) -> bool:  # noqa: FBT001 - a fact of a path
+    """Whether a test came out as it does on a machine without a GPU, where what is sent to one stays."""
+    match symbol:
+        case ("not", tuple(inner)):
+            return lacks_gpu(inner, not holds)
+        case ("flag", _):
+            return not holds and asks_for_gpu(symbol)
+        case ("and" | "or" as joined, *parts):
+            return holds is (joined == "or") and any(
+                isinstance(part, tuple) and lacks_gpu(part, holds) for part in parts
+            )
+    return False
 
 
 @library("torch.device")

@@ -151,7 +151,7 @@ class Moves:
 
     def note(self, run: Run, node: p.Node) -> None:
         """A move, unless some setting decides whether it happens."""
-        if all(symbol in self._assumed or _asks_for_gpu(symbol) for symbol in run.assumed):
+        if all(symbol in self._assumed or devices.asks_for_gpu(symbol) for symbol in run.assumed):
             self.sites.append(run.site(node))
 
 
@@ -162,31 +162,10 @@ def note_move(run: Run, node: p.Node) -> None:
         moves.note(run, node)
 
 
-def _asks_for_gpu(symbol: object) -> bool:
-    """Whether a test asks whether there is a GPU."""
-    if isinstance(symbol, tuple):
-        return any(map(_asks_for_gpu, symbol))
-    return isinstance(symbol, str) and symbol.endswith((".is_available", ".device_count"))
-
-
 def _stays(place: Origin, assumed: Mapping[Symbol, bool]) -> bool:
     """Whether the tests of a path came out so that what is sent to the GPU stays where it is."""
     chosen = any(assumed.get(symbol, arm) is not arm for symbol, arm in place.needs)
-    return chosen or any(_lacks_gpu(*fact) for fact in assumed.items())
-
-
-def _lacks_gpu(symbol: Symbol, holds: bool) -> bool:  # noqa: FBT001 - a fact of a path
-    """Whether a test came out as it does on a machine without a GPU, where what is sent to one stays."""
-    match symbol:
-        case ("not", tuple(inner)):
-            return _lacks_gpu(inner, not holds)
-        case ("flag", _):
-            return not holds and _asks_for_gpu(symbol)
-        case ("and" | "or" as joined, *parts):
-            return holds is (joined == "or") and any(
-                isinstance(part, tuple) and _lacks_gpu(part, holds) for part in parts
-            )
-    return False
+    return chosen or any(devices.lacks_gpu(*fact) for fact in assumed.items())
 
 
 def moved(run: Run, value: Value, method: str, call: Call) -> Origin:

@@ -137,6 +137,8 @@ def is_instance(run: Run, value: Value, cls: Value) -> Value:
         return Const(type(value.value).__name__ in [name[9:] for name in names])
     if isinstance(value, Tensor) and "torch.Tensor" in names:
         return Const(value=True)
+    if isinstance(value, Tensor) and names and all(n.startswith("builtins.") and n != "builtins.object" for n in names):
+        return Const(value=False)
     if isinstance(value, ParameterValue) and value.declared and {"torch.Tensor", "torch.nn.Parameter"} & set(names):
         return Const(value=True)
     return Plain(("isinstance", _symbol_of(value), *names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, item_targets, settings
+from torch_doctor.static.language import item_targets, settings, unpacking
 from torch_doctor.static.training import (
     cuts,
     emptying,
@@ -24,7 +24,6 @@ from torch_doctor.static.values import (
     Call,
     ClassValue,
     Const,
-    Content,
     Distribution,
     Either,
     Fact,
@@ -45,8 +44,6 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
-    held,
-    summary,
 )
 from torch_doctor.trace import (
     Backward,
@@ -136,7 +133,7 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
 
 
 def _bind_several(run: Run, target: p.Display, value: Value, node: p.Node) -> None:
-    for part, item in zip(target.items, unpack(run, value, target.items, node), strict=False):
+    for part, item in zip(target.items, unpacking.unpack(run, value, target.items, node), strict=False):
         bind(run, part.value if isinstance(part, p.Star) else part, item, node)
 
 
@@ -152,39 +149,6 @@ TARGETS: Final[dict[type[p.Expr], Callable[[Run, Any, Value, p.Node], None]]] = 
     p.Star: _bind_star,
 }
 """What assigning to a target of each type does."""
-
-
-def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
-    """Take a value apart for several targets."""
-    value = run.resolve(value)
-    if isinstance(value, Either):
-        parts = [unpack(run, option, targets, node) for _, option in value.options]
-        return [summary(column) for column in zip(*parts, strict=True)]
-    if isinstance(value, (Sequence, Module)):
-        return _unpack_items(run, containers.content_of(run, value), targets, node)
-    if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
-        return [Plain(size=containers.size_in(value, Const(number))) for number in range(len(targets))]
-    if isinstance(value, Unknown) and value.flow.forwards and len(targets) > 1:
-        where = places.part(value.origin)
-        return [Unknown(value.flow.part(number), held((value,)), origin=where) for number in range(len(targets))]
-    one = containers.element_of(run, value)
-    if isinstance(one, Sequence) and isinstance(value, Unknown):
-        one = Unknown(value.flow, value.holds, origin=value.origin)
-    return [one] * len(targets)
-
-
-def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
-    starred = next((i for i, target in enumerate(targets) if isinstance(target, p.Star)), None)
-    if content.rest is None and starred is None and len(content.items) == len(targets):
-        return list(content.items)
-    if content.rest is None and starred is not None and len(content.items) >= len(targets) - 1:
-        tail = len(targets) - starred - 1
-        items = content.items
-        middle = items[starred : len(items) - tail]
-        rest = run.own(Sequence("list", Content(middle), run.site(node), run.frame.what))
-        return [*items[:starred], rest, *items[len(items) - tail :]]
-    one = summary(content.all()) if content.all() else Unknown()
-    return [one] * len(targets)
 
 
 GRADIENTS = ("grad", "_grad")

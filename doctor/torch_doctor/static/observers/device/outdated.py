@@ -23,7 +23,7 @@ from torch_doctor.static.values import (
     Tensor,
     Value,
 )
-from torch_doctor.trace import OutdatedUsed
+from torch_doctor.trace import Kind, OutdatedUsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,6 +42,7 @@ class OutdatedNames(Observer):
 
     def __init__(self) -> None:
         self._reported: set[tuple[int, Site, str]] = set()  # the trace, the place and the name
+        self._tried: dict[Unit, set[int]] = {}  # the ids of what lies in a `try` that catches what an index raises
         self._asides: dict[Unit, dict[int, list[p.Name | p.Attribute | None]]] = {}  # see `_aside`
 
     def named(self, run: Run, value: Value, node: p.Expr) -> None:
@@ -72,17 +73,13 @@ class OutdatedNames(Observer):
             self.tell(run, known, f"torch.Tensor.{target.name}", target)
 
     def made(self, run: Run, name: str, call: Call, _: Value) -> None:
-        """An item is taken of a tensor that is a single number."""
+        """An item is taken of a loss that is a single number."""
         known = outdated.OF_SINGLE_NUMBERS.get(name)
         if known is None or not isinstance(call.node, p.Index):
             return
         value, key = call.args
-        if (
-            isinstance(value, Tensor)
-            and isinstance(key, Const)
-            and type(key.value) is int
-            and measured(value).shape == ()
-        ):
+        single = isinstance(value, Tensor) and value.kind is Kind.LOSS and measured(value).shape == ()
+        if single and isinstance(key, Const) and type(key.value) is int and not self._is_tried(run, call.node):
             self.tell(run, known, f"torch.Tensor{name}", call.node)
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
@@ -103,6 +100,15 @@ class OutdatedNames(Observer):
             given = {"name": name or run.text(node), "instead": known.instead, "idle": known.idle}
             run.emit(OutdatedUsed, site, api=api, **given, **versions)
 
+    def _is_tried(self, run: Run, node: p.Node) -> bool:
+        """Whether something else is done where the index is refused."""
+        unit = run.frame.unit
+        if unit not in self._tried:
+            tries = (each for each in walk(unit.program.body) if isinstance(each, p.Try))
+            caught = (each.body for each in tries if any(map(_catches_index, each.handlers)))
+            self._tried[unit] = {id(part) for body in caught for part in walk(body)}
+        return id(node) in self._tried[unit]
+
     def _for_type_alone(self, run: Run, node: p.Expr) -> bool:
         """Whether the name only leads to something private of a library, or to a type that another is compared with."""
         unit = run.frame.unit
@@ -117,6 +123,10 @@ class OutdatedNames(Observer):
             if asks is None or (isinstance(asks, Lib) and asks.name in _ASK_TYPES):
                 return True
         return False
+
+
+def _catches_index(handler: p.Handler) -> bool:
+    return not handler.names or not _INDEX_ERRORS.isdisjoint(handler.names)
 
 
 def _aside(unit: Unit) -> dict[int, list[p.Name | p.Attribute | None]]:
@@ -164,6 +174,7 @@ def _given(run: Run, api: str, table: dict[str, Outdated], call: Call) -> None:
             run.of(OutdatedNames).tell(run, table[name], f"{api}({name}=)", call.node, f"{name}=")
 
 
+_INDEX_ERRORS = frozenset(("IndexError", "LookupError", "Exception", "BaseException"))
 _ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
 _ASSERT_TYPES = frozenset(("assertIsInstance", "assertNotIsInstance"))
 _TENSORS = (Tensor, Params, ParameterValue)

@@ -1,0 +1,67 @@
+"""Takes values apart for several targets: `x, y = pair`, `first, *others = items`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.language import containers
+from torch_doctor.static.training import places
+from torch_doctor.static.values import (
+    Const,
+    Content,
+    Either,
+    Module,
+    Plain,
+    Sequence,
+    Unknown,
+    Value,
+    held,
+    summary,
+)
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+
+def unpack(run: Run, value: Value, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
+    """Take a value apart for several targets."""
+    value = run.resolve(value)
+    if isinstance(value, Either):
+        parts = [unpack(run, option, targets, node) for _, option in value.options]
+        return [summary(column) for column in zip(*parts, strict=True)]
+    if isinstance(value, (Sequence, Module)):
+        return _unpack_items(run, containers.content_of(run, value), targets, node)
+    return [
+        run.own(Sequence("list", Content((), part), run.site(node), run.frame.what))
+        if isinstance(target, p.Star)
+        else part
+        for target, part in zip(targets, _unpack_unknown(run, value, len(targets)), strict=True)
+    ]
+
+
+def _unpack_unknown(run: Run, value: Value, length: int) -> list[Value]:
+    """Parts of something of which the number of elements is not known; a star gets some like the one in its place."""
+    if isinstance(value, Plain) and value.size is not None and value.size.name == "shape":
+        return [Plain(size=containers.size_in(value, Const(number))) for number in range(length)]
+    if isinstance(value, Unknown) and value.flow.forwards and length > 1:
+        where = places.part(value.origin)
+        return [Unknown(value.flow.part(number), held((value,)), origin=where) for number in range(length)]
+    one = containers.element_of(run, value)
+    if isinstance(one, Sequence) and isinstance(value, Unknown):
+        one = Unknown(value.flow, value.holds, origin=value.origin)
+    return [one] * length
+
+
+def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
+    starred = next((i for i, target in enumerate(targets) if isinstance(target, p.Star)), None)
+    if content.rest is None and starred is None and len(content.items) == len(targets):
+        return list(content.items)
+    if content.rest is None and starred is not None and len(content.items) >= len(targets) - 1:
+        tail = len(targets) - starred - 1
+        items = content.items
+        middle = items[starred : len(items) - tail]
+        rest = run.own(Sequence("list", Content(middle), run.site(node), run.frame.what))
+        return [*items[:starred], rest, *items[len(items) - tail :]]
+    one = summary(content.all()) if content.all() else Unknown()
+    return [one] * len(targets)

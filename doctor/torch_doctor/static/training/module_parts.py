@@ -116,7 +116,9 @@ def trainable(run: Run, module: Module) -> Tri:
         return True
     if module.fact(Fact.FROZEN) is None:
         return None
-    return some(found) if found else (None if inside.opaque else False)
+    if found:
+        return some(found)
+    return None if inside.opaque and module.fact(Fact.FROZEN) is not True else False
 
 
 def trains(run: Run, module: Module) -> Tri:

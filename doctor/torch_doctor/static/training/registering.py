@@ -41,6 +41,8 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
             register(run, module, child, name, node)
             if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
                 run.heap.set(module.facts, Fact.EARLY, (site, run.frame.what))
+        elif module.fact(Fact.FROZEN):
+            run.heap.set(module.facts, Fact.FROZEN, None)  # what comes after the freezing may need gradients
     run.heap.restructure()
     for observe in run.observers.registered:
         observe(run, module, name, (new,), node)

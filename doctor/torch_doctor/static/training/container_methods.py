@@ -145,6 +145,8 @@ def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
         return containers.chosen(run, of, key) or (summary(everything) if everything else Unknown())
     found = of.fields.get(("key", key.value))
     if isinstance(found, Value):
+        if name == "pop":
+            run.heap.drop(of.fields, ("key", key.value))
         return run.resolve(found)
     default = call.argument(1) or NOTHING
     if name == "setdefault":

@@ -9,6 +9,7 @@ from torch_doctor.static.flow import EMPTY
 from torch_doctor.static.language import defaults, files, object_attributes, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
+from torch_doctor.static.tables.data import NEXT_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import (
     cuts,
@@ -194,7 +195,8 @@ def _of_optimizer(run: Run, value: Optimizer, name: str, node: p.Node) -> Value:
 
 
 def _of_stream(run: Run, value: Stream, name: str, node: p.Node) -> Value:
-    return Method(value, name) if value.bar and name in BAR_METHODS else of_unknown(run, value, name, node)
+    known = name in NEXT_METHODS or (value.bar and name in BAR_METHODS)
+    return Method(value, name) if known else of_unknown(run, value, name, node)
 
 
 def _of_loader(run: Run, value: Loader, name: str, _: p.Node) -> Value:

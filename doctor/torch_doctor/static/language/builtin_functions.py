@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.language import courses, narrowing, streams, targets
+from torch_doctor.static.language import courses, narrowing, targets
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
 from torch_doctor.static.tables import functions, outdated, words
@@ -35,9 +35,6 @@ from torch_doctor.static.values import (
     texts,
 )
 from torch_doctor.static.values.shapes import number
-from torch_doctor.trace import (
-    BatchTaken,
-)
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -52,11 +49,7 @@ _CONVERTED = {"int": "int64", "float": "floating"}
 @library("builtins.next")
 def next_item(run: Run, _: str, call: Call) -> Value:
     """`next(iterator)`: of a loader's it takes a batch."""
-    stream = streams.stream_of(run, _first(call))
-    if stream.loader:
-        run.emit(BatchTaken, call.node, loader=stream.loader, name=run.text_of_argument(call.node, 0))
-    item = run.of(courses.Taking).item(stream)
-    return stream.item if item is None else item
+    return courses.next_of(run, _first(call), call.node, run.text_of_argument(call.node, 0))
 
 
 @library("builtins.isinstance")

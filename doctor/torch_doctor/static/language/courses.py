@@ -16,7 +16,9 @@ from torch_doctor.static.training import sums
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,
+    Call,
     Content,
+    Instance,
     Loader,
     Module,
     Plain,
@@ -90,6 +92,18 @@ def through(run: Run, stream: Stream, text: str, body: tuple[p.Stmt, ...]) -> Co
 def leaves(body: tuple[p.Stmt, ...]) -> bool:
     """Whether a loop with this body may end before what it goes through does."""
     return any(not isinstance(node, p.Continue) for node in exits(body))
+
+
+def next_of(run: Run, iterator: Value, node: p.Node, name: str) -> Value:
+    """The next item of an iterator: of a loader's it is a batch, and a class of the project says itself what it is."""
+    iterator = run.resolve(iterator)
+    if isinstance(iterator, Instance) and iterator.cls.find("__next__") is not None:
+        return run.call(run.attribute(iterator, "__next__", node), Call((), {}, node, f"{name}.__next__"))
+    stream = streams.stream_of(run, iterator)
+    if stream.loader:
+        run.emit(BatchTaken, node, loader=stream.loader, name=name)
+    item = run.of(Taking).item(stream)
+    return stream.item if item is None else item
 
 
 def _called(run: Run, over: p.Expr, loader: int) -> str:

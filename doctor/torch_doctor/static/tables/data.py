@@ -78,6 +78,9 @@ REORDERING = frozenset(
 REORDERING_METHODS = frozenset(("shuffle", "sample", "permutation", "train_test_split", "choice", "shuffle_data"))
 """Methods of what is not known that do the same."""
 
+NEXT_METHODS = ("__next__", "next")
+"""The method that gives an iterator's next item, and its name before Python 3."""
+
 
 _DRAWING = (
     *words("random. torch.rand torch.normal torch.bernoulli"),

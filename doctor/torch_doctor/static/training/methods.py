@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import library
-from torch_doctor.static.language import containers, opaque_calls
+from torch_doctor.static.language import courses, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.tables.data import REORDERING_METHODS
+from torch_doctor.static.tables.data import NEXT_METHODS, REORDERING_METHODS
 from torch_doctor.static.training import (
     container_methods,
     distributions,
@@ -91,13 +91,15 @@ def _of_plain(_: Run, of: Value, __: str, call: Call) -> Value:
     return plain_from((of, *call.args))
 
 
-def _of_loader(run: Run, of: Loader, name: str, _: Call) -> Value:
-    if name in ("__next__", "next"):
-        return containers.element_of(run, of)
+def _of_loader(run: Run, of: Loader, name: str, call: Call) -> Value:
+    if name in NEXT_METHODS:
+        return courses.next_of(run, of, call.node, call.receiver)
     return Plain() if name == "__len__" else Unknown()
 
 
 def _of_stream(run: Run, of: Stream, name: str, call: Call) -> Value:
+    if name in NEXT_METHODS:
+        return courses.next_of(run, of, call.node, call.receiver)
     if not of.bar:
         return _opaque(run, of, name, call)
     return Plain()

@@ -62,7 +62,8 @@ class ModeUnsetAfterLoad(Rule):
 
     ## When it stays silent
     When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models
-    without dropout or batch norm, for a `forward` that passes by them, and for forwards on random input.
+    without dropout or batch norm (also where the mode decides how many outputs are returned), for a `forward` that passes by
+    them, and for forwards on random input.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#save-load-state-dict-recommended

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from .choosing import leaves_out
 from .sites import Span
 
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ class Node:
 
 @dataclass
 class File:
-    """The functions and calls of one file of the user's; `dropped` are the ends of those whose result nobody takes."""
+    """The functions and calls of one file of the user's; `dropped` are the ends of those whose result nobody takes.
+
+    `modeless` are the functions in which a module's mode decides how many results are returned, and nothing else.
+    """
 
     path: str
     text: str
@@ -56,6 +60,7 @@ class File:
     by_row: dict[int, list[ast.Call]] = field(default_factory=dict)
     targets: dict[tuple[int, int], str] = field(default_factory=dict)
     dropped: set[tuple[int, int]] = field(default_factory=set)
+    modeless: set[tuple[int, str]] = field(default_factory=set)
     lines: list[str] = field(default_factory=list)
 
     def spelled(self, node: ast.AST) -> str:
@@ -134,6 +139,7 @@ class Index:
     def describe(self, path: str, text: str, tree: ast.Module) -> File:
         """Collects the functions and calls of a tree that is not changed yet."""
         file = self.files[path] = File(path, text, lines=text.split("\n"))
+        reads_mode = ".training" in text
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
                 file.calls[node.end_lineno or 0, node.end_col_offset or 0] = node
@@ -143,6 +149,8 @@ class Index:
                 words = "async def " if isinstance(node, ast.AsyncFunctionDef) else "def "
                 end = node.col_offset + len(words) + len(node.name.encode())
                 file.functions[first, node.name] = Span(path, node.lineno, node.col_offset, node.lineno, end)
+                if reads_mode and leaves_out(node, "training"):
+                    file.modeless.add((first, node.name))
             elif isinstance(node, ast.ClassDef):
                 file.classes.setdefault(node.name, []).append(span_of(path, node))
             elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
+from torch_doctor.static.program.choosing import leaves_out
 from torch_doctor.static.tables import layers, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
@@ -124,17 +125,19 @@ def of_module(run: Run, value: Module, name: str, node: p.Node) -> Value:
     if isinstance(found, Value):
         return run.resolve(found)
     if name == "training":
-        return _training(run, value)
+        return _training(run, value, node)
     inherited = value.cls.find(name) if value.cls is not None else None
     if inherited is not None:
         return _bound(run, inherited[0], value, node)
     return _of_torch(run, value, name) or _part(run, value, name)
 
 
-def _training(run: Run, value: Module) -> Value:
+def _training(run: Run, value: Module, node: p.Node) -> Value:
     """Whether the module is in training mode."""
     mode = modes.current_mode(run, value)
-    if value.cls is not None:
+    function = run.frame.what
+    only_leaves_out = function is not None and leaves_out(function.node.body, node)
+    if value.cls is not None and not only_leaves_out:
         run.heap.set(value.facts, Fact.READS_MODE, value=True)
         modes.met(run, ((True, mode),))
     return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)

@@ -8,6 +8,8 @@ from .definitions import codes
 from .naming import is_project
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from ..recorder import Recorder
 
 RATES = ("p", "dropout", "drop_prob", "drop_rate", "rate")
@@ -28,18 +30,24 @@ def is_sensitive(part: Any, nn: Any, recorder: Recorder) -> bool:  # noqa: PLR09
         return True
     if type(part).__module__.startswith("torch.nn."):
         return False
-    reads = _reads_mode(type(part))
+    reads = _reads_mode(type(part), recorder)
     if is_project(type(part), recorder):
         return reads
     return reads and any(isinstance(rate := getattr(part, name, None), float) and rate > 0 for name in RATES)
 
 
-def _reads_mode(cls: type) -> bool:
-    """Whether a method of the class, or of a base that is not torch's, reads `training`."""
+def _reads_mode(cls: type, recorder: Recorder) -> bool:
+    """Whether a method of the class, or of a base that is not torch's, reads `training` to do something else."""
     return any(
-        "training" in code.co_names
+        "training" in code.co_names and not _leaves_out(code, recorder)
         for each in cls.__mro__
         if not each.__module__.startswith("torch.")
         for code in codes(each)
         if code.co_name not in {"train", "eval", "__init__"}
     )
+
+
+def _leaves_out(code: CodeType, recorder: Recorder) -> bool:
+    """Whether the mode only decides how many of the values at hand a function of the user's returns."""
+    file = recorder.index.file(code.co_filename) if recorder.sites.is_users(code.co_filename) else None
+    return file is not None and (code.co_firstlineno, code.co_name) in file.modeless

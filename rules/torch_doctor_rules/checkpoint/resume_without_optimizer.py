@@ -87,8 +87,8 @@ class ResumeWithoutOptimizer(Rule):
 
     ## When it stays silent
     For weights alone, for a best state that is only loaded to be evaluated when training is over, for optimizers that keep
-    nothing (plain SGD), for schedulers that are told where they begin (`last_epoch=`) or where they are at every step, when
-    any file of the script holds the state, and when it is not known what is saved.
+    nothing (plain SGD) or are built anew for every epoch, for schedulers that are told where they begin (`last_epoch=`) or
+    where they are at every step, when any file of the script holds the state, and when it is not known what is saved.
 
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
@@ -174,6 +174,13 @@ def _trainer(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
             and built.optimizer in steps
             and family.related(built.modules, taken)
             and (not loads or min(loads) < steps[built.optimizer])
+            and not _made_for_one_pass(built, saved)
         ),
         None,
     )
+
+
+def _made_for_one_pass(built: OptimizerBuilt, saved: Saved) -> bool:
+    """Whether every pass of the loop that saves builds the optimizer anew: what it remembers ends with the pass."""
+    made, kept = built.scope.iterations(), saved.scope.iterations()
+    return bool(made and kept) and made[-1].loop == kept[-1].loop

@@ -80,11 +80,12 @@ def _judged_by(rule: Rule, findings: Sequence[Finding], trace: Trace) -> tuple[l
     used: set[int] = set()
     judged = []
     for finding in findings:
-        number = _match(rule, finding, seen)
-        if number is None:
+        same = [number for number, other in enumerate(seen) if rule.same(finding, other)]
+        if not same:
             judged.append(_not_seen(rule, finding, trace))
             continue
-        used.add(number)
+        used.update(same)
+        number = min(same, key=lambda number: seen[number].site != finding.site)  # at the very place if there is one
         judged.append(finding.with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, seen[number]))))
     known = {(seen[number].site.path, seen[number].cause) for number in used}
     new = [
@@ -100,12 +101,6 @@ def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Itera
     spoke = {finding.code for finding in (*new, *judged) if finding.verdict is not Verdict.REFUTED}
     explained = {rule.code: bool(rule.explained_by & spoke) for rule in rules}
     return (finding for finding in new if not explained[finding.code])
-
-
-def _match(rule: Rule, finding: Finding, seen: Sequence[Finding]) -> int | None:
-    """The finding of the run that is this one: at the very place if there is one."""
-    same = [number for number, other in enumerate(seen) if rule.same(finding, other)]
-    return min(same, key=lambda number: seen[number].site != finding.site, default=None)
 
 
 def _not_seen(rule: Rule, finding: Finding, trace: Trace) -> Finding:

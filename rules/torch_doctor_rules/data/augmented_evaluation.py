@@ -92,7 +92,7 @@ class AugmentedEvaluation(Rule):
     needs = frozenset(("rows",))
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """Every dataset that is only evaluated and whose rows surely change each time."""
+        """Every dataset that is only evaluated and whose rows surely change each time; the first one of a shared transform."""
         loaders = trace.view(Loaders)
         trained = [loaders.dataset(loader) for loader, _ in loaders.training()]
         evaluated = {loader.dataset for loader, _ in loaders.evaluating()}
@@ -103,12 +103,16 @@ class AugmentedEvaluation(Rule):
             if dataset is not None
             for site, _ in dataset.augments
         }
+        found: dict[Site, list[tuple[LoaderBuilt, DatasetBuilt, Forward]]] = {}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
             if dataset is None or dataset.parts or _repeats(loaders, forward, dataset):
                 continue
             if dataset.augments or number(trace, claims.ROWS_CHANGE, dataset):
-                yield self._report(loaders, loader, dataset, forward, shared)
+                cause = next((site for site, _ in dataset.augments), dataset.site)
+                found.setdefault(cause, []).append((loader, dataset, forward))
+        for cause, affected in found.items():
+            yield self._report(loaders, affected, shared.get(cause, ""))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether rows of the dataset were read several times, and stayed as they are."""
@@ -138,10 +142,10 @@ class AugmentedEvaluation(Rule):
                 yield dataset
 
     def _report(
-        self, loaders: Loaders, loader: LoaderBuilt, dataset: DatasetBuilt, forward: Forward, shared: dict[Site, str]
+        self, loaders: Loaders, affected: list[tuple[LoaderBuilt, DatasetBuilt, Forward]], used: str
     ) -> Finding:
+        loader, dataset, forward = affected[0]
         site, name = next(iter(dataset.augments), (dataset.site, ""))
-        used = shared.get(site, "")
         return self.finding(
             dataset.site if used else site,
             message("`{name}` evaluates on rows that change at random: every score differs", name=loaders.name(loader)),
@@ -149,6 +153,7 @@ class AugmentedEvaluation(Rule):
             trail=[
                 *([Step(site, f"`{name}` is built here, for {used} too")] if used else []),
                 *([] if used or not name else [Step(dataset.site, "the evaluation dataset gets it here")]),
+                *(Step(each.site, "this evaluation dataset has it too") for _, each, _ in affected[1:]),
                 Step(forward.site, "its batches are evaluated here, and no `backward()` follows"),
             ],
         )

@@ -167,7 +167,7 @@ class _Witness:
             begins_outside=outside,
             first=self._last.next,
             torch=functools.partial(self._project.torch, self._running.parent),
-            saved=functools.partial(saves.saved, self._project, self._running.parent),
+            saved=functools.partial(saves.saved, self._project),
         )
         return self._last
 

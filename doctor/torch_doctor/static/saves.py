@@ -25,20 +25,15 @@ _JOINS = frozenset(("join", "joinpath"))
 _SAME = frozenset(("Path", "str", "open", "expanduser", "abspath"))
 
 
-_found: WeakKeyDictionary[Project, dict[Path, frozenset[str]]] = WeakKeyDictionary()
+_found: WeakKeyDictionary[Project, frozenset[str]] = WeakKeyDictionary()
 
 
-def saved(project: Project, folder: Path) -> frozenset[str]:
-    """Patterns of the names of the files that scripts save in the folder, in those around it and in those within it."""
+def saved(project: Project) -> frozenset[str]:
+    """Patterns of the names of the files that the scripts of the project save."""
     if project not in _found:
         paths = project.mentions(sorted(_SAVES), project.python_files())
-        _found[project] = {path: frozenset(_saved_in(project, path)) for path in paths}
-    near = (names for path, names in _found[project].items() if _is_near(path.parent, folder))
-    return frozenset[str]().union(*near)
-
-
-def _is_near(folder: Path, other: Path) -> bool:
-    return folder in (other, *other.parents) or other in folder.parents
+        _found[project] = frozenset(name for path in paths for name in _saved_in(project, path))
+    return _found[project]
 
 
 def _saved_in(project: Project, path: Path) -> Iterator[str]:

@@ -28,4 +28,4 @@ def is_own(trace: Trace, loaded: Loaded) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in trace.saved()) if name.strip("*") else False
 
 
-_UNKNOWN = re.compile(r"\{.*\}")
+_UNKNOWN = re.compile(r"\{[^{}]*\}")

@@ -69,6 +69,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     """Apply an operator."""
     for observe in run.observers.computed:
         observe(run, op, operands, node)
+    if op == "%" and (text := _interpolated(operands)) is not None:
+        return text
     if all(isinstance(value, Const) for value in operands):
         computed = _computed(op, [value.value for value in operands if isinstance(value, Const)])
         chosen = any(isinstance(value, Default) for value in operands)
@@ -138,6 +140,15 @@ def recorded(run: Run, flow: Flow) -> Flow:
     if grad is False:
         return flow.cut()
     return replace(flow, graph=None)
+
+
+def _interpolated(operands: tuple[Value, ...]) -> Value | None:
+    """The text that `"..." % values` is."""
+    text, *given = operands
+    if not isinstance(text, Const) or not isinstance(text.value, str) or len(given) != 1:
+        return None
+    values = given[0].content if isinstance(given[0], Sequence) and given[0].kind == "tuple" else Content((given[0],))
+    return texts.interpolated(text.value, values.items) if values.rest is None else None
 
 
 def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Value | None:

@@ -45,6 +45,7 @@ from torch_doctor.static.values import (
     Zero,
     plain_from,
     summary,
+    texts,
 )
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
     if call.args or call.keywords:
         _may_be_set(run, of)
     return optimizer_methods.tool_method(run, of, name, call)
+
+
+def _of_const(_: Run, of: Const, name: str, call: Call) -> Value:
+    if name == "format" and isinstance(of.value, str):
+        return texts.formatted(of.value, call.args, call.keywords) or plain_from((of, *call.args))
+    return plain_from((of, *call.args))
 
 
 def _of_plain(_: Run, of: Value, __: str, call: Call) -> Value:
@@ -139,7 +146,7 @@ METHODS: Final[dict[type[Value], Callable[[Run, Any, str, Call], Value]]] = {
     Mapping: container_methods.mapping_method,
     Distribution: _of_distribution,
     Tool: _of_tool,
-    Const: _of_plain,
+    Const: _of_const,
     Zero: _of_plain,
     Default: _of_plain,
     Plain: _of_plain,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import posixpath
+import re
+from itertools import count
+from string import Formatter
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values.plain import Const, Plain, Unknown
+from torch_doctor.static.values.plain import Const, Either, Plain, Unknown
 from torch_doctor.static.values.symbols import compound
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from torch_doctor.static.values.symbols import Symbol
     from torch_doctor.static.values.value import Value
@@ -47,6 +50,53 @@ def joined(operands: Sequence[Value], between: str) -> Plain | None:
         not between and any(isinstance(value, Const) and isinstance(value.value, str) for value in operands)
     )
     return made(operands, between) if known else None
+
+
+def formatted(text: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Plain | None:
+    """What `format` makes of a text; None where a field is no text, or is not there."""
+    found: list[Value] = []
+    try:
+        fields = list(Formatter().parse(text))
+    except ValueError:
+        return None
+    numbers = count()
+    for before, field, spec, _ in fields:
+        found.append(Const(before))
+        if field is None:
+            continue
+        value = keywords.get(field) if field and not field.isdigit() else _at(args, int(field or next(numbers)))
+        if value is None:
+            return None
+        found.append(_shaped(value, spec or ""))
+    return made(found)
+
+
+def interpolated(text: str, given: Sequence[Value]) -> Plain | None:
+    """What the operator `%` makes of a text and these values; None where one of them is no text, or is not there."""
+    pieces = _PLACE.split(text)
+    found: list[Value] = [Const(pieces[0])]
+    values = iter(given)
+    for place, after in zip(pieces[1::2], pieces[2::2], strict=True):
+        value = Const("%") if place == "%%" else next(values, None)
+        if value is None or "(" in place or "*" in place:
+            return None
+        found += [_shaped(value, place.strip("%sd")), Const(after)]
+    return made(found)
+
+
+_PLACE = re.compile(r"(%(?:\([^)]*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z%])")
+
+
+def _at(values: Sequence[Value], number: int) -> Value | None:
+    return values[number] if number < len(values) else None
+
+
+def _shaped(value: Value, spec: str) -> Value:
+    """A value in the form that a field gives it: the same value in the same form is the same text."""
+    if isinstance(value, Either) and all(parts(option) is not None for _, option in value.options):
+        return Plain()
+    found = parts(value) if spec else None
+    return value if found is None else Plain(compound("form", spec, *found))
 
 
 def of(found: Iterable[str | Symbol]) -> Plain:

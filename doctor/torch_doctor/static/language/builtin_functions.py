@@ -128,7 +128,7 @@ def converted(run: Run, name: str, call: Call) -> Value:
     if name == "str" and isinstance(first, (Plain, Unknown)):
         return texts.made((first,)) or Plain()
     size = number((_CONVERTED[name],)) if name in _CONVERTED else None
-    if name == "int" and isinstance(first, Plain):
+    if name in ("int", "float") and isinstance(first, Plain):
         return plain_from((first,), first.symbol, size=size)
     if name in ("abs", "round") and isinstance(first, Tensor):
         return first

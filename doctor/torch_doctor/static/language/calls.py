@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch, library
 from torch_doctor.static import program as p
-from torch_doctor.static.language import command_lines, containers, instances, invocation, opaque_calls
+from torch_doctor.static.language import command_lines, containers, defaults, instances, invocation, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
@@ -149,7 +149,10 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
     known = None
     if isinstance(func, Plain):
         known = (
-            command_lines.method(run, func, call) or fitting.method(run, func, call) or pixels.method(func, call.method)
+            command_lines.method(run, func, call)
+            or fitting.method(run, func, call)
+            or pixels.method(func, call.method)
+            or defaults.got(run, func, call)
         )
     return known or plain_from((func, *call.args))
 

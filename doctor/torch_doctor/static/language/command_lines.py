@@ -35,6 +35,7 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
         _add(run, read, call)
     elif name == "set_defaults":
         for option, value in call.keywords.items():
+            defaults.forget(run, Plain(read), option)
             defaults.remember(run, (".", read, option), value)
     elif name in _GROUPS:
         return Plain(of)
@@ -52,5 +53,9 @@ def _add(run: Run, read: Symbol, call: Call) -> None:
     if isinstance(target, Const):
         names = [f"--{target.value}"]
     name = next((name for name in names if name.startswith("--")), names[0] if names else "")
-    default = call.keywords.get("default") or (_SWITCHES.get(str(action.value)) if isinstance(action, Const) else None)
-    defaults.remember(run, (".", read, name.lstrip("-").replace("-", "_")), default)
+    off = _SWITCHES.get(str(action.value)) if isinstance(action, Const) else None
+    default = call.keywords.get("default")
+    option = (".", read, name.lstrip("-").replace("-", "_"))
+    defaults.remember(run, option, default or off)
+    if off is not None and isinstance(default, Const) and bool(default.value) is not off.value:
+        defaults.settle(run, option, default)  # what the option sets is there already: nobody can choose

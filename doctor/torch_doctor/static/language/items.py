@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import containers, settings
+from torch_doctor.static.language import containers, defaults, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import module_parts, places, plain_tensors, registering, splitting
@@ -114,6 +114,8 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
 
 def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     symbol = compound("[]", value.symbol, symbol_of(key))
+    if (known := defaults.setting(run, symbol)) is not None:
+        return known
     plain = plain_from((value,), symbol, size=containers.size_in(value, key))
     return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
 

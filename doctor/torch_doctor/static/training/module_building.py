@@ -209,7 +209,7 @@ def _decides(run: Run, argument: layers.Argument, call: Call) -> Tri:
         number = value.value
         answer = bool(isinstance(number, (int, float)) and number > argument.above)
         if isinstance(value, Default) and not answer:
-            answer = _likely(argument)  # it is there for the user to switch it on
+            answer = None  # the user may switch it on
     else:
         answer = None if isinstance(value, Unknown) else _likely(argument)
     if argument.beside is None or answer is False:

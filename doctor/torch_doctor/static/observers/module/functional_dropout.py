@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.values import Call, Const, FunctionValue, Spread
+from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Spread
 from torch_doctor.trace import FunctionalDropout
 
 if TYPE_CHECKING:
@@ -110,9 +110,7 @@ def _switches(run: Run, part: object, depth: int = 3) -> bool:
     """
     what = run.frame.what
     if isinstance(part, p.Attribute):
-        cls = run.modules_called[-1].cls
-        found = cls.find(part.name) if cls is not None else None
-        return found is not None and isinstance(found[0], FunctionValue) and any(map(_mode, walk(*found[0].node.body)))
+        return _switched(run, part.name)
     if not isinstance(part, p.Name) or what is None or not depth:
         return False
     if what.node.name == "forward" and part.id in {parameter.name for parameter in what.node.parameters[1:]}:
@@ -126,6 +124,23 @@ def _switches(run: Run, part: object, depth: int = 3) -> bool:
             and any(_mode(each) or _switches(run, each, depth - 1) for each in _parts(node.value))
         ):
             return True
+    return False
+
+
+def _switched(run: Run, name: str) -> bool:
+    """Whether an attribute of the module is a property that asks for the mode, or one that its methods assign anew."""
+    cls = run.modules_called[-1].cls
+    for owner in cls.mro() if cls is not None else ():
+        for method in owner.fields.values() if isinstance(owner, ClassValue) else ():
+            if not isinstance(method, FunctionValue) or method.node.name == "__init__":
+                continue
+            if method.node.name == name and any(map(_mode, walk(*method.node.body))):
+                return True
+            targets = (
+                target for node in walk(*method.node.body) if isinstance(node, p.Assign) for target in node.targets
+            )
+            if any(isinstance(target, p.Attribute) and target.name == name for target in targets):
+                return True
     return False
 
 

@@ -73,7 +73,8 @@ class TrainDataEvaluated(Rule):
 
     ## When it stays silent
     Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with subsets whose
-    indices are not known, and where the evaluation computes no loss as training does.
+    indices are not known, for data sets that a comprehension or a `map` makes of who knows how many parts, and where the
+    evaluation computes no loss as training does.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

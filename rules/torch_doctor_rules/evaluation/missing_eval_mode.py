@@ -75,11 +75,11 @@ class MissingEvalMode(Rule):
     and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
 
     ## When it stays silent
-    For models without dropout or batch norm (also where the mode decides how many outputs are returned), and calls whose
-    `forward` surely or perhaps passes by them (behind an argument such as `is_training=False`); in a mode that is not known,
-    for Monte-Carlo dropout and recalibration (nobody takes the output), for smoke forwards on random input, for passes that
-    may go backward, and in tests. Passes of one model that follow each other in one block, without training between them,
-    are told once.
+    For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many
+    outputs are returned), and calls whose `forward` surely or perhaps passes by them (behind an argument such as
+    `is_training=False`); in a mode that is not known, for Monte-Carlo dropout and recalibration (nobody takes the output),
+    for smoke forwards on random input, for passes that may go backward, and in tests. Passes of one model that follow each
+    other in one block, without training between them, are told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval

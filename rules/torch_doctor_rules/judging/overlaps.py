@@ -65,7 +65,7 @@ class Overlaps:
         if trained.sampled is not False or evaluated.sampled is not False:
             return None
         first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
-        if first is None or second is None or first.iterable is not False:
+        if first is None or second is None or first.iterable is not False or first.several or second.several:
             return None
         if first.dataset == second.dataset:
             return evaluated.site

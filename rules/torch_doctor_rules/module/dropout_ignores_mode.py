@@ -70,7 +70,8 @@ class DropoutIgnoresMode(Rule):
 
     ## When it stays silent
     When `training` is given, by name or by position (`training=True` is Monte Carlo dropout on purpose), when a branch asks
-    for the mode or for an argument of the function, when the rate is 0, and outside of modules.
+    for the mode or for an argument of the function, when the rate is 0, be it by the default of an option, or comes from the
+    mode, from the caller of `forward` or from an attribute that another method sets, and outside of modules.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html

@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.language import conditions, courses, targets
 from torch_doctor.static.training import splitting
 from torch_doctor.static.values import (
     Const,
     Content,
+    Fact,
     Mapping,
+    Object,
     Plain,
     Sequence,
     Value,
     hashable,
     join,
+    latest,
     summary,
 )
 from torch_doctor.static.values.functions import Frame
@@ -33,7 +35,10 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
     run.position.frame = frame
     run.of(splitting.Rows).samples += 1
     items: list[Value] = []
+    number = latest()
     exact = _clause(run, node, 0, items)
+    if not exact:
+        stand_for_several(run, items, number)
     run.of(splitting.Rows).samples -= 1
     run.position.frame = outer
     if node.kind == "dict":
@@ -53,6 +58,13 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
     return run.own(Sequence(kind, content, run.site(node), outer.what))
 
 
+def stand_for_several(run: Run, items: list[Value], number: int) -> None:
+    """Say of the objects among these that were made since that number that each of them stands for several."""
+    for value in items:
+        if isinstance(value, Object) and value.id > number:
+            run.heap.set(value.facts, Fact.SEVERAL, value=True)
+
+
 def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> bool:
     """Run the clauses from `depth` on and collect the elements; True when these are exactly the items."""
     if depth == len(node.clauses):
@@ -64,7 +76,7 @@ def _clause(run: Run, node: p.Comprehension, depth: int, items: list[Value]) -> 
     clause = node.clauses[depth]
     course = courses.course_of(run, clause.over)
     loud = course.kind is LoopKind.BATCHES and not run.modules_called
-    exact = course.passes != PASSES or courses.counted(run, course)
+    exact = courses.counted(course)
     passes = course.passes if exact or loud else 1
     number_of_loop = next(run.loops) if loud else 0
     outer_scope = run.scope

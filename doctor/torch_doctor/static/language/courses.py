@@ -142,6 +142,6 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
     return item
 
 
-def counted(run: Run, course: Course) -> bool:
+def counted(course: Course) -> bool:
     """Whether the passes of a course are exactly the loop's items."""
-    return course.kind is not LoopKind.BATCHES and course.passes < PASSES
+    return course.kind is LoopKind.COUNTED

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.iteration import UNROLLED
-from torch_doctor.static.language import operators, streams
+from torch_doctor.static.language import comprehensions, operators, streams
 from torch_doctor.static.library import library
 from torch_doctor.static.training import splitting, sums
 from torch_doctor.static.values import (
@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    latest,
     plain_from,
     summary,
 )
@@ -60,9 +61,11 @@ def _mapped(run: Run, name: str, call: Call) -> Value:
     ):
         items = tuple(run.call(function, Call((item,), {}, call.node)) for item in stream.content.items)
         return Stream(summary(items) if items else Unknown(), Content(items))
-    return Stream(
-        run.call(function, Call(tuple(streams.stream_of(run, iterable).item for iterable in iterables), {}, call.node))
-    )
+    number = latest()
+    given = tuple(streams.stream_of(run, iterable).item for iterable in iterables)
+    item = run.call(function, Call(given, {}, call.node))
+    comprehensions.stand_for_several(run, [item], number)
+    return Stream(item)
 
 
 @library("builtins.sum", "builtins.max", "builtins.min")

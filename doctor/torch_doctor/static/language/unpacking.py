@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     held,
+    plain_from,
     summary,
 )
 
@@ -47,10 +48,9 @@ def _unpack_unknown(run: Run, value: Value, length: int) -> list[Value]:
     if isinstance(value, Unknown) and value.flow.forwards and length > 1:
         where = places.part(value.origin)
         return [Unknown(value.flow.part(number), held((value,)), origin=where) for number in range(length)]
-    one = containers.element_of(run, value)
-    if isinstance(one, Sequence) and isinstance(value, Unknown):
-        one = Unknown(value.flow, value.holds, origin=value.origin)
-    return [one] * length
+    if isinstance(value, Unknown) and isinstance(containers.element_of(run, value), Sequence):
+        return [Unknown(value.flow, value.holds, origin=value.origin) for _ in range(length)]
+    return [containers.element_of(run, value) for _ in range(length)]
 
 
 def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node: p.Node) -> list[Value]:
@@ -64,4 +64,11 @@ def _unpack_items(run: Run, content: Content, targets: tuple[p.Expr, ...], node:
         rest = run.own(Sequence("list", Content(middle), run.site(node), run.frame.what))
         return [*items[:starred], rest, *items[len(items) - tail :]]
     one = summary(content.all()) if content.all() else Unknown()
-    return [one] * len(targets)
+    return [_another(one) for _ in targets]
+
+
+def _another(one: Value) -> Value:
+    """What one of several items is: a setting, or something that is not known, is another one at each place."""
+    if type(one) is Unknown:
+        return Unknown(one.flow, one.holds, origin=one.origin)
+    return plain_from((one,), size=one.size) if isinstance(one, Plain) else one

@@ -120,6 +120,7 @@ def _built(  # noqa: PLR0913 - the fields of an event
         augments=augments,
         computes=computes,
         changes=changes,
+        several=thing.fact(Fact.SEVERAL),
     )
     return event
 

@@ -155,6 +155,8 @@ class Fact(Enum):
     """Whether a dataset's rows come in an order of its own."""
     PORTION = "portion", ..., _agreed
     """Which part of a random split a subset is, None where the number of parts is not known; `...` for other things."""
+    SEVERAL = "several", False, _either
+    """Whether it stands for several objects of which nobody knows how many there are."""
     LENGTH = "length", None, _agreed
     """How many rows such a part has, as a value."""
     MOVES = "moves", (), _in_order

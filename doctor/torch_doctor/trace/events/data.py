@@ -24,7 +24,8 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     `rows` says which rows it reads: two datasets with the same text read the same; "" where that is not known. `augments`
     are the transforms that change a row at random each time it is read, each with its construction and its name. `computes`
     is False where a row is taken from memory as it lies there: the project's `__getitem__` calls nothing. `changes`: methods of
-    the project's class set its attributes, so that it may be another one in the next epoch.
+    the project's class set its attributes, so that it may be another one in the next epoch. `several`: it stands for
+    several datasets of which nobody knows how many there are, as a comprehension makes them.
     """
 
     dataset: int
@@ -36,6 +37,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     augments: Trail = ()
     computes: Tri = None
     changes: Tri = None
+    several: bool = False
 
     def words(self, _: Names, /) -> str:
         style = {True: "iterable", False: "map-style", None: ""}[self.iterable]

@@ -7,7 +7,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.values import NEWEST, Fields, Object, Tensor, Unknown, Value, reachable, rebuilt
+from torch_doctor.static.measuring import measured
+from torch_doctor.static.training import modes, places
+from torch_doctor.static.values import (
+    NEWEST,
+    NOWHERE,
+    Call,
+    Const,
+    Default,
+    Fact,
+    Fields,
+    Lib,
+    Module,
+    Object,
+    Plain,
+    Tensor,
+    Unknown,
+    Value,
+    reachable,
+    rebuilt,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
@@ -41,6 +60,48 @@ class ForwardCache(Knowledge):
             run.heap.set(self.objects, key, result)
         else:
             self.results[key] = result
+
+
+def key(run: Run, module: Module, call: Call) -> tuple[Any, ...]:
+    """What the execution of a `forward` depends on."""
+    return (
+        module.id,
+        run.heap.structure,
+        run.grad,
+        modes.current_mode(run, module),
+        tuple(call.keywords),
+        *map(_shape, call.values),
+        *(_where(run, value) for value in (module, *call.values)),
+    )
+
+
+def _where(run: Run, value: Value) -> tuple[str, ...]:
+    """The devices that a thing may be on."""
+    place = value.fact(Fact.ORIGIN) if isinstance(value, Module) else places.of(value)
+    return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))
+
+
+def _shape(value: Value) -> Any:  # noqa: ANN401 - a key
+    """What the execution of a `forward` can tell of an argument."""
+    if isinstance(value, Default):
+        return ("default", value.symbol)
+    if isinstance(value, Const):
+        try:
+            hash(value.value)
+        except TypeError:
+            return id(value)
+        return ("const", value.value)
+    if isinstance(value, Plain):
+        return "plain"
+    if isinstance(value, Tensor):
+        return (value.kind, value.scalar, value.origin.site, measured(value))
+    if isinstance(value, Unknown):
+        return "unknown"
+    if isinstance(value, Object):
+        return value.id
+    if isinstance(value, Lib):
+        return value.name
+    return id(value)
 
 
 _HISTORIES = ("forwards", "graph_forwards", "retained", "modules", "cuts", "parts")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -36,7 +36,6 @@ from torch_doctor.static.values import (
     Either,
     Fact,
     FunctionValue,
-    Lib,
     Mapping,
     Module,
     Object,
@@ -225,15 +224,7 @@ def _output(run: Run, module: Module, call: Call) -> Value:
 def _followed(run: Run, module: Module, function: FunctionValue, call: Call) -> Value:
     """Execute a project module's `forward`, once for all calls that look alike."""
     values = call.values
-    key = (
-        module.id,
-        run.heap.structure,
-        run.grad,
-        modes.current_mode(run, module),
-        tuple(call.keywords),
-        *map(_shape, values),
-        *(_where(run, value) for value in (module, *values)),
-    )
+    key = forward_cache.key(run, module, call)
     given = blend(value.flow for value in values)
     remembered = run.of(forward_cache.ForwardCache).get(key)
     if remembered is not None:
@@ -273,30 +264,3 @@ def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
         value = run.call(content.rest, Call(call.args if first else (value,), {}, call.node))
     run.position.modules_called = run.modules_called[:-1]
     return value
-
-
-def _where(run: Run, value: Value) -> tuple[str, ...]:
-    """The devices that a thing may be on."""
-    place = value.fact(Fact.ORIGIN) if isinstance(value, Module) else places.of(value)
-    return () if place is NOWHERE else tuple(option.device for _, option in places.options(run, place))
-
-
-def _shape(value: Value) -> Any:  # noqa: ANN401 - a key
-    """What the execution of a `forward` can tell of an argument."""
-    if isinstance(value, Const):
-        try:
-            hash(value.value)
-        except TypeError:
-            return id(value)
-        return ("const", value.value)
-    if isinstance(value, Plain):
-        return "plain"
-    if isinstance(value, Tensor):
-        return (value.kind, value.scalar, value.origin.site, measured(value))
-    if isinstance(value, Unknown):
-        return "unknown"
-    if isinstance(value, Object):
-        return value.id
-    if isinstance(value, Lib):
-        return value.name
-    return id(value)

@@ -81,6 +81,13 @@ def test_the_count_has_room_in_a_long_message(causes: Causes) -> None:
     assert said.message.endswith("aaaa` give a message of 100 letters (11 more)")
 
 
+def test_a_name_is_not_cut_for_the_count(causes: Causes) -> None:
+    text = "`criterion` takes indices and gets something else, which is told in a message of 95 characters"
+    for row in (1, 2):
+        causes.add(found(TELLING, row, "one", text))
+    assert [each.message for each in causes.told()] == [text]
+
+
 def test_what_only_a_run_shows_is_new_once(causes: Causes) -> None:
     causes.add(found(TELLING, 1, "known"))
     assert told(causes) == ["1 TDR201 it is wrong"]

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 Key: TypeAlias = "tuple[str, str, str]"
 ROOM = 100
 """The most characters that a message may have."""
+SHORTEST = 9
+"""No name is cut to fewer characters than this."""
 
 
 class Causes:
@@ -71,11 +73,13 @@ def _key(finding: Finding) -> Key:
 
 
 def _counting(message: str, others: int) -> str:
-    """The message, which says how many others there are; its longest name makes room for that."""
+    """The message, which says how many others there are; its longest name makes room for that, or it is left out."""
     count = f" ({others:,} more)"
     excess = len(message) + len(count) - ROOM
+    if excess <= 0:
+        return message + count
     name = max(re.findall(r"`([^`]+)`", message), key=len, default="")
-    if excess > 0:
-        keep = max(len(name) - excess - 1, 2)
-        message = message.replace(f"`{name}`", f"`{name[: keep // 2]}…{name[len(name) - (keep - keep // 2) :]}`", 1)
-    return message[: ROOM - len(count)] + count
+    keep = len(name) - excess - 1
+    if keep < SHORTEST:
+        return message
+    return message.replace(f"`{name}`", f"`{name[: keep // 2]}…{name[len(name) - (keep - keep // 2) :]}`", 1) + count

@@ -9,7 +9,7 @@ from torch_doctor.trace import Forward, ModuleBuilt
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.trace import Event, Site, TensorFact, Trace
+    from torch_doctor.trace import Event, LossCalled, Site, TensorFact, Trace
 
 
 def place(site: Site | None) -> str:
@@ -30,3 +30,9 @@ def models_behind(trace: Trace, *tensors: TensorFact, event: Event) -> str:
     """What the models are whose results went into the tensors of an event ("": there are none)."""
     forwards = trace.at(*sorted(frozenset[int]().union(*(tensor.forwards for tensor in tensors))))
     return models(trace, {forward.module for forward in forwards if isinstance(forward, Forward)}, event)
+
+
+def one_loss(trace: Trace, loss: LossCalled) -> str:
+    """What the calls of one sort of loss on what one model gives are, in training and in evaluation."""
+    of = models_behind(trace, loss.input, loss.target, event=loss)
+    return f"{loss.loss} of {of}" if of else ""

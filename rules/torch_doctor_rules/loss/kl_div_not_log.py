@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
+from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import KL_DIV, between, given, trail_of_input
 from torch_doctor_rules.judging.sites import first_per_site
@@ -78,7 +79,7 @@ class KlDivNotLog(Rule):
 
     ## When it stays silent
     When it is not known what the values are, or how they are summed up; for `sum`, `none` and the old
-    `size_average=False`.
+    `size_average=False`. The first call of one loss for one model stands for the others in its file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.KLDivLoss.html
@@ -110,6 +111,7 @@ class KlDivNotLog(Rule):
                     ),
                     help="give it the log_softmax of raw scores",
                     trail=[*made, *trail_of_input(trace, loss)],
+                    cause=one_loss(trace, loss),
                 )
             else:
                 yield self.finding(
@@ -118,6 +120,7 @@ class KlDivNotLog(Rule):
                         "`{loss}` is averaged over all numbers, not over the batch: it is no divergence", loss=loss.name
                     ),
                     help='say `reduction="batchmean"`',
+                    cause=one_loss(trace, loss),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import Kind, LossCalled, Trace, claims
+from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact, number
 from torch_doctor_rules.judging.loss_inputs import DISTANCES, are_integers
 from torch_doctor_rules.judging.loss_shapes import ANY, classes, rank, shown
@@ -72,7 +73,7 @@ class MseOnClassLabels(Rule):
 
     ## When it stays silent
     For one-hot targets (the Brier score), for a model with one output, whose target is a quantity, and where the
-    columns or the labels are not known.
+    columns or the labels are not known. The first call of one loss for one model stands for the others in its file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.MSELoss.html
@@ -94,6 +95,7 @@ class MseOnClassLabels(Rule):
                 loss.site,
                 message(text, loss=loss.name, count=str(classes(scores))),
                 help="use `CrossEntropyLoss` on the scores and the labels as they are, or make the labels one-hot",
+                cause=one_loss(trace, loss),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

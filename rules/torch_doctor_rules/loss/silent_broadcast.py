@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Broadcast, LossCalled, Trace, claims
-from torch_doctor_rules.judging.causes import models_behind
+from torch_doctor_rules.judging.causes import models_behind, one_loss
 from torch_doctor_rules.judging.evidence import at, counted, fact
 from torch_doctor_rules.judging.loss_inputs import ELEMENTWISE
 from torch_doctor_rules.judging.loss_shapes import ANY, shown
@@ -94,8 +94,9 @@ class SilentBroadcast(Rule):
             if reduced and _one_learns(loss.input, loss.target) and _crossed(loss.input, loss.target):
                 text = "`{loss}` stretches {one} and {other} to match: it compares all pairs"
                 words = {"loss": loss.name, "one": shown(loss.input), "other": shown(loss.target)}
-                cause = models_behind(trace, loss.input, loss.target, event=loss)
-                yield self.finding(loss.site, message(text, **words), help=_help(loss.input), cause=cause)
+                yield self.finding(
+                    loss.site, message(text, **words), help=_help(loss.input), cause=one_loss(trace, loss)
+                )
         for event in trace.of(Broadcast):
             if _one_learns(event.left, event.right) and _crossed(event.left, event.right):
                 text = "the difference of {one} and {other} compares all pairs, and goes into the loss"

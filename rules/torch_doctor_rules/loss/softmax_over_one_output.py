@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Normalised, Trace
+from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_inputs import one_class
 from torch_doctor_rules.judging.loss_shapes import classes, shown
@@ -70,7 +71,7 @@ class SoftmaxOverOneOutput(Rule):
     When the number of classes is a setting that the source does not decide, when a setting decides whether the scores
     reach the loss, when the softmax goes over another dimension (the scores of an attention have one column, and it goes
     over the steps), when the scores are put together to more columns before, and within a model, where one head or one
-    expert may be a matter of size.
+    expert may be a matter of size. The first call of one loss for one model stands for the others in its file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -95,12 +96,14 @@ class SoftmaxOverOneOutput(Rule):
             if one_class(loss) and _always(trace, loss):
                 reported.add(loss.input.operation_at)
                 text = "`{loss}` compares one class only: the loss is always 0, and so are its gradients"
-                yield self.finding(loss.site, message(text, loss=loss.name), help=HELP)
+                yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, cause=one_loss(trace, loss))
             elif made is not None:
                 reported.add(made.site)
                 text = "`{loss}` gets a softmax over one output: it is always 1, and its gradient 0"
                 trail = (Step(made.site, f"the softmax goes over one number of {shown(made.input)} here"),)
-                yield self.finding(loss.site, message(text, loss=loss.name), help=HELP, trail=trail)
+                yield self.finding(
+                    loss.site, message(text, loss=loss.name), help=HELP, trail=trail, cause=one_loss(trace, loss)
+                )
         answers = {forward.output.operation_at for forward in trace.of(Forward)}
         for event in constant.values():
             if event.site not in reported and (event.input.forwards or event.site in answers):

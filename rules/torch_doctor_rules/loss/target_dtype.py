@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import LossCalled, Trace
+from torch_doctor_rules.judging.causes import one_loss
 from torch_doctor_rules.judging.evidence import at, fact
 from torch_doctor_rules.judging.loss_shapes import shown
 from torch_doctor_rules.judging.sites import first_per_site
@@ -69,7 +70,8 @@ class TargetDtype(Rule):
 
     ## When it stays silent
     When dtype or shape are not known, for soft labels of cross-entropy (floating, of the scores' shape), for one int64
-    per pixel or step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213).
+    per pixel or step, and where the arguments are swapped (TDR208) or the scores have one class (TDR213). The first call of
+    one loss for one model stands for the others in its file.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html
@@ -89,7 +91,13 @@ class TargetDtype(Rule):
         for loss in trace.of(LossCalled):
             wrong = misfit(trace, loss)
             if wrong is not None and (loss.raised or not (trace.observed or trace.asked(loss))):
-                yield self.finding(loss.site, message(wrong.text, loss=loss.name), help=wrong.remedy)
+                cause = one_loss(trace, loss)
+                yield self.finding(
+                    loss.site,
+                    message(wrong.text, loss=loss.name),
+                    help=wrong.remedy,
+                    cause=f"{wrong.text}: {cause}" if cause else "",
+                )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the loss took its targets."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, Event, Exchanged, Forward, GaveUp, Owned, Stepped, Wrapped
+from torch_doctor.trace import Backward, Clipped, Escaped, Event, Exchanged, Forward, GaveUp, Owned, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.ranks import Ranks
@@ -154,7 +154,8 @@ def _may_average(ranks: Ranks, module: int, forward: Event, step: Event) -> bool
     apart = ranks.apart(module)
     if apart is not None and (apart.real or ranks.averaged(module)):
         return not apart.real
-    return any(event.numbers > 1 for event in ranks.trace.between(forward, step, Exchanged))
+    out_of_sight = any(module in event.modules for event in ranks.trace.between(forward, step, Escaped))
+    return out_of_sight or any(event.numbers > 1 for event in ranks.trace.between(forward, step, Exchanged))
 
 
 def _sameness(ranks: Ranks, module: int) -> Iterator[Evidence]:

@@ -70,9 +70,9 @@ class GraphKeptInContainer(Rule):
     dies.
 
     ## When it stays silent
-    When what is collected goes backward (returns of an episode, losses of a window), when the loop empties the container,
-    be it now and then, or it drops old values (`deque(maxlen=...)`), and for numbers, detached values and values under
-    `no_grad`. What one container gets in one loop is told once.
+    When what is collected goes backward (returns of an episode, losses of a window), when it is gone with the update, when
+    the loop empties the container, be it now and then, or it drops old values (`deque(maxlen=...)`), and for numbers,
+    detached values and values under `no_grad`. What one container gets in one loop is told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory

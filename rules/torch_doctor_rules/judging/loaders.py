@@ -62,8 +62,12 @@ class Loaders:
         return loader in self._trained
 
     def evaluating(self) -> Iterator[tuple[LoaderBuilt, Forward]]:
-        """The loaders whose batches are only evaluated, each place once, with the first forward that does."""
-        places = {self.built[number].site for number in self._trained if number in self.built}
+        """The loaders whose batches are only evaluated, each place once, with the first forward that does.
+
+        What code out of sight got may be trained on there.
+        """
+        escaped = frozenset[int]().union(*(event.loaders for event in self.trace.of(Escaped)))
+        places = {self.built[number].site for number in escaped.union(self._trained) if number in self.built}
         yield from self._each_place_once(self._evaluated, places)
 
     def never_training(self) -> Iterator[tuple[LoaderBuilt, Forward]]:

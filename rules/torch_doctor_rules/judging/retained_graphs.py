@@ -89,7 +89,7 @@ def _outlives(trace: Trace, earlier: object, kept: Retained) -> bool:
     return (
         batch is not None
         and batch.loop_kind is not LoopKind.COUNTED
-        and not _within_a_batch(batch)
+        and not _within_a_batch(trace, batch)
         and not trace.same_iteration(earlier, kept)
         and trace.together(earlier, kept)
         and (batch.loop_kind is LoopKind.BATCHES or _trains(trace, batch))
@@ -97,10 +97,14 @@ def _outlives(trace: Trace, earlier: object, kept: Retained) -> bool:
     )
 
 
-def _within_a_batch(iteration: Scope) -> bool:
-    """Whether it is a loop over parts of one batch: what outlives only these is gone with the batch."""
+def _within_a_batch(trace: Trace, iteration: Scope) -> bool:
+    """Whether it is a loop over parts of one batch, or of one update: what outlives only these is gone with that."""
     around = () if iteration.parent is None else iteration.parent.iterations()
-    return any(scope.loop_kind is LoopKind.BATCHES for scope in around)
+    if any(scope.loop_kind is LoopKind.BATCHES for scope in around):
+        return True
+    updated = {scope.loop for event in trace.of(Stepped) for scope in event.scope.iterations()}
+    plain = iteration.loop_kind is LoopKind.PLAIN
+    return plain and iteration.loop not in updated and any(scope.loop in updated for scope in around)
 
 
 def _survives_updates(trace: Trace, earlier: Retained, kept: Retained) -> bool:

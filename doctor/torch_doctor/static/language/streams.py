@@ -32,6 +32,7 @@ from torch_doctor.static.values import (
     summary,
 )
 from torch_doctor.trace import (
+    BatchTaken,
     LoaderBuilt,
     Source,
 )
@@ -61,7 +62,13 @@ def stream_of(run: Run, value: Value) -> Stream:
         return Stream(Unknown(Flow(graph=None, source=Source.DATA), held((value,))))
     item = containers.element_of(run, value)
     loader = value.flow.loader if isinstance(value, Unknown) else 0
-    return Stream(item, None, loader)
+    return Stream(item, None, 0 if loader and _within(run, loader) else loader)
+
+
+def _within(run: Run, loader: int) -> bool:
+    """Whether a loop around goes through the batches of a loader: what comes of it is a part of a batch, and not the loader."""
+    around = run.scope.iterations()
+    return any(event.loader == loader and event.scope in around for event in run.trace.of(BatchTaken))
 
 
 def _gives_rows(value: Instance) -> bool:

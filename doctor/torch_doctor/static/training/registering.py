@@ -15,8 +15,10 @@ from torch_doctor.static.values import (
     Object,
     ParameterValue,
     Sequence,
+    Unknown,
     Value,
     constant,
+    held,
     summary,
 )
 from torch_doctor.trace import Registered
@@ -43,12 +45,23 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
                 run.heap.set(module.facts, Fact.EARLY, (site, run.frame.what))
         elif module.fact(Fact.FROZEN):
             run.heap.set(module.facts, Fact.FROZEN, None)  # what comes after the freezing may need gradients
+    if isinstance(new, Unknown):
+        _perhaps_registered(run, module, new)
     run.heap.restructure()
     for observe in run.observers.registered:
         observe(run, module, name, (new,), node)
     if isinstance(new, (Sequence, Mapping)):
-        held = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
-        run.heap.set(module.facts, Fact.HELD, held)
+        listed = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
+        run.heap.set(module.facts, Fact.HELD, listed)
+
+
+def _perhaps_registered(run: Run, module: Module, new: Unknown) -> None:
+    """Something unknown becomes an attribute: it may be what the module has in its plain containers."""
+    containers = [module.fields.get(name) for name in module.fact(Fact.HELD)]
+    for number in held(each for each in containers if isinstance(each, (Sequence, Mapping))) & new.holds:
+        thing = run.objects.get(number)
+        if isinstance(thing, (Module, ParameterValue)):
+            run.heap.set(thing.facts, Fact.REGISTERED, value=True)
 
 
 def _set_in_list(run: Run, module: Module, before: object, new: Module) -> None:

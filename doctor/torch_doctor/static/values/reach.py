@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from torch_doctor.static.values.callables import Bound, Method, Partial
-from torch_doctor.static.values.containers import Mapping, Sequence
+from torch_doctor.static.values.containers import Mapping, Sequence, Stream
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import Optimizer, Tool
 from torch_doctor.static.values.plain import Either, Unknown
@@ -42,6 +42,9 @@ def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - f
             _reach(option, found, depth - 1)
     elif isinstance(value, Sequence):
         for item in value.content.all():
+            _reach(item, found, depth - 1)
+    elif isinstance(value, Stream):
+        for item in (value.item, *(value.content.all() if value.content is not None else ())):
             _reach(item, found, depth - 1)
     elif isinstance(value, Partial):
         for item in (value.func, *value.args, *value.keywords.values()):

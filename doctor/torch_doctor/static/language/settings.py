@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import defaults
-from torch_doctor.static.values import Const, Loader, Plain, Settings, Unknown, Value, hashable, held, symbol_of
+from torch_doctor.static.library import library
+from torch_doctor.static.values import Call, Const, Loader, Plain, Settings, Unknown, Value, hashable, held, symbol_of
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -27,6 +28,16 @@ def keep(run: Run, settings: Plain | Settings, key: object, new: Value, node: p.
         settings = made
     run.heap.set(settings.fields, key, new)
     return True
+
+
+@library("types.SimpleNamespace", "argparse.Namespace")
+def namespace(run: Run, _: str, call: Call) -> Settings:
+    """Settings that the script writes down itself: `SimpleNamespace(device="cpu")`."""
+    made = run.own(Settings(Plain(), run.site(call.node)))
+    for name, value in call.keywords.items():
+        if name != "**":
+            made.fields[name] = value
+    return made
 
 
 def key_of(key: Value) -> tuple[str, object]:

@@ -69,8 +69,9 @@ class UnsafeLoad(Rule):
     ## When it stays silent
     Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
     `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
-    1.13); when the argument is a variable; for files that the script wrote, or another of the project under such a name; in
-    tests; after a load with limits that failed; and after the first call for one path.
+    1.13); when the argument is a variable; for files that the script wrote, or may have written where a name is not known, or
+    another of the project under such a name; for copies through memory; in tests; after a load with limits that failed; and
+    after the first call for one path.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html

@@ -66,8 +66,8 @@ class EvalDropsLast(Rule):
     No gradients are ever computed from the loader's batches, and it was built to drop the last one.
 
     ## When it stays silent
-    Where the loader trains too, for batches of one row, where a variable decides, and where nothing shows what becomes of
-    its batches.
+    Where the loader trains too, for batches of one row or of a size that code out of sight decides, where a variable decides
+    on `drop_last`, and where nothing shows what becomes of its batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader

@@ -62,8 +62,9 @@ class BackwardInAutocast(Rule):
     Autocast is on when `backward()` is called.
 
     ## When it stays silent
-    For `torch.autograd.grad`, whose gradients are part of a loss, where autocast is switched off, and for all passes of one
-    autocast block but the first, or the first in each arm of a branch.
+    For `torch.autograd.grad`, whose gradients are part of a loss, and for passes that a framework runs
+    (`accelerator.backward(loss)`), where autocast is switched off, in the arm of a branch where it is, and for all passes of
+    one autocast block but the first, or the first in each arm of a branch.
 
     ## References
     - https://docs.pytorch.org/docs/stable/amp.html#autocasting

@@ -77,9 +77,11 @@ class MeanOfBatchMeans(Rule):
 
     ## When it stays silent
     For averages of training, and those of an evaluation that are only shown: in a loop that trains, one is reported where it
-    is compared with something or given to a scheduler; outside of any, it is the result. For losses that are summed
-    (`reduction="sum"`) or weighted by the size of the batch, loaders that drop the last batch or whose rows are known to
-    divide evenly, random batches of one size, and where nothing shows which loader gives the batches.
+    is compared with something or given to a scheduler; outside of any, it is the result. For passes with autograd and
+    training mode both on, losses that are summed (`reduction="sum"`) or weighted by the size of the batch, and sums that are
+    divided by something else than the number of their batches. For loaders of one batch or one row at a time, that drop the
+    last batch, whose rows are known to divide evenly, or come as a stream or from code out of sight, random batches of one
+    size, and where nothing shows which loader alone gives the batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html

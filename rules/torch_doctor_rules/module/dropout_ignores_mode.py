@@ -69,9 +69,10 @@ class DropoutIgnoresMode(Rule):
     The call runs while its module is in evaluation mode; the numbers that it makes zero are counted.
 
     ## When it stays silent
-    When `training` is given, by name or by position (`training=True` is Monte Carlo dropout on purpose), when a branch asks
-    for the mode or for an argument of the function, when the rate is 0, be it by the default of an option, or comes from the
-    mode, from the caller of `forward` or from an attribute that another method sets, and outside of modules.
+    When `training` is given, by name, by position or perhaps in `*args` and `**kwargs` (`training=True` is Monte Carlo dropout
+    on purpose), when a branch asks for the mode or for an argument of the function, and in what follows a branch that returns.
+    When the rate is 0 at one call at least, be it by the default of an option, or comes from the mode, from the caller of
+    `forward` or from an attribute that another method sets; outside of modules and while one is built.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html

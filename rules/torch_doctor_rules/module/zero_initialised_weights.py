@@ -68,8 +68,9 @@ class ZeroInitialisedWeights(Rule):
     ## When it stays silent
     For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
     constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
-    Also where weights are loaded after it, where it is not known which layers a loop sets, and in scripts and tests that
-    never train the layer.
+    In a row are linear and convolutional layers with nothing but functions, norms and layers without weights between them;
+    dropout tells units apart. Also where weights are loaded or changed after it, where it is not known which layers a loop
+    sets, and in scripts and tests that never train the layer.
 
     ## References
     - https://docs.pytorch.org/docs/stable/nn.init.html

@@ -69,8 +69,9 @@ class AccumulationTailDropped(Rule):
 
     ## When it stays silent
     Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step,
-    and for loaders whose length K is seen to divide. `drop_last` is no excuse: it leaves out the rows that make no full batch,
-    not the batches that make no full window.
+    be it code out of sight that gets the optimizer, and for loaders whose length K is seen to divide. Where the batches come
+    from several loaders at once, from one of which code out of sight decides the length, or in loops within the batch's.
+    `drop_last` is no excuse: it leaves out the rows that make no full batch, not the batches that make no full window.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation

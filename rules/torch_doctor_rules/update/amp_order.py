@@ -87,7 +87,9 @@ class AmpOrder(Rule):
 
     ## When it stays silent
     For scalers that are switched off, and arms of an undecided branch that may be those without one; for frameworks that
-    unscale before they clip; where the gradients are changed by hand, or the scaler goes out of sight.
+    unscale before they clip or go backward themselves; where the gradients are changed by hand, the scaler goes out of sight
+    or something is not followed; for a step and a backward pass of other parameters, or in other passes of a loop; and for
+    an `update` that is named and not called (TDR111).
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-clipping

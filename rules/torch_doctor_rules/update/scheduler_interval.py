@@ -80,11 +80,12 @@ class SchedulerInterval(Rule):
     An epoch of one batch refutes it, a schedule of any other length, and a score that changes.
 
     ## When it stays silent
-    Where the numbers do not tell what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`, and
-    `StepLR(optimizer, 3000)` in the batch loop. For a step that gets its epoch (`step(epoch + i / len(loader))`), one
-    behind a condition on the batch's number or on a setting, and a scheduler that steps at several places. Where the loop
-    that bounds the schedule is that of the updates (`for step in range(max_steps)`), where an epoch is one batch, and where
-    a framework steps the scheduler.
+    Where the numbers do not tell what is counted: a bare `T_max=100`, an `ExponentialLR`, a `LambdaLR`,
+    `StepLR(optimizer, 3000)` in the batch loop, and steps that lie far apart within a long loop or a small epoch. For a step
+    that gets its epoch (`step(epoch + i / len(loader))`), one behind a condition on the batch's number or on a setting, and a
+    scheduler that steps at several places, or rightly at one. Where the loop that bounds the schedule is that of the updates
+    (`for step in range(max_steps)`), where an epoch is one batch or its number of batches comes from code out of sight, and
+    where a framework steps the scheduler.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate

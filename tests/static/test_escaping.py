@@ -67,3 +67,11 @@ def test_the_body_of_a_decorated_function_runs_nobody_knows_how() -> None:
 def test_a_decorator_of_a_known_library_changes_nothing() -> None:
     (line,) = forwards("import functools\n@functools.lru_cache\ndef run(net):\n    return net(x)\n\nrun(model)")
     assert "autograd on" in line
+
+
+@pytest.mark.parametrize(
+    ("call", "known"), [("contexts.record(False)", False), ("contexts.Net(pretrained=True)", True)]
+)
+def test_a_switch_out_of_sight_may_be_that_of_autograd_and_a_setting_by_name_is_not(call: str, *, known: bool) -> None:
+    (line,) = forwards(f"{call}\nmodel(x)")
+    assert ("autograd on" in line) is known

@@ -59,7 +59,7 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         escaping.hand_over(run, call.name or library, holders, values, call.node)
         for value in values:
             call_back(run, value, call.node)
-        if library and values and all(isinstance(constant(value), bool) for value in values):
+        if library and len(call.args) == 1 and not call.keywords and isinstance(constant(call.args[0]), bool):
             run.set_grad(call.name, None, call.node)  # a switch of something that is there for all, perhaps of autograd
     may_be_layer = isinstance(func, (Unknown, Plain)) or (bool(library) and not escaping.neutral(func))
     if flows.graph is False and run.grad is not False and (may_be_layer or (holds and library)):

@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     Partial,
     Plain,
     Sequence,
+    Unknown,
     Value,
 )
 
@@ -54,6 +55,31 @@ def with_default(run: Run, _: str, call: Call) -> Mapping:
 def counter(run: Run, _: str, call: Call) -> Mapping:
     """A dict of numbers."""
     return dictionary(run, call, call.args[:1])
+
+
+@library("collections.namedtuple")
+def named_tuple_class(_: Run, __: str, call: Call) -> Value:
+    """A class of tuples whose items have names."""
+    given = call.argument(1, "field_names")
+    if isinstance(given, Const) and isinstance(given.value, str):
+        return Partial(_NAMED_TUPLE, (Const(tuple(given.value.replace(",", " ").split())),), {})
+    items = given.content.all() if isinstance(given, Sequence) and given.content.rest is None else (Unknown(),)
+    names = tuple(item.value for item in items if isinstance(item, Const) and isinstance(item.value, str))
+    return Partial(_NAMED_TUPLE, (Const(names),), {}) if len(names) == len(items) else Unknown()
+
+
+@library("collections.namedtuple()")
+def named_tuple(run: Run, _: str, call: Call) -> Value | None:
+    """A tuple of such a class: what is given by position comes first."""
+    given = call.args[0] if call.args else None
+    if not isinstance(given, Const) or not isinstance(given.value, tuple):
+        return None
+    items = {**dict(zip(given.value, call.args[1:], strict=False)), **call.keywords}
+    content = Content(tuple(items.get(name, Unknown()) for name in given.value))
+    return run.own(Sequence("tuple", content, run.site(call.node), run.frame.what, names=given.value))
+
+
+_NAMED_TUPLE = Lib("collections.namedtuple()")
 
 
 @library("copy.copy")

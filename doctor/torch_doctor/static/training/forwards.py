@@ -143,7 +143,7 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         content = value.content
         items = tuple(marked(run, item, index, inputs, module, trainable) for item in content.items)
         rest = None if content.rest is None else marked(run, content.rest, index, inputs, module, trainable)
-        return run.own(Sequence(value.kind, Content(items, rest), value.born, value.function))
+        return run.own(Sequence(value.kind, Content(items, rest), value.born, value.function, names=value.names))
     if isinstance(value, Mapping):
         mapping: Mapping = run.own(Mapping(value.born, value.function))
         for key, item in value.fields.items():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import (
+    Escaped,
     Loaded,
     OptimizerBuilt,
     Saved,
@@ -166,6 +167,11 @@ def _trainer(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
     taken = {event.module for event in trace.of(StateTaken) if event.index in saved.states} | set(saved.modules)
     steps = {event.optimizer: event.index for event in trace.of(Stepped)}
     loads = [event.index for event in trace.of(Loaded) if family.related((event.module,), taken)]
+    if trace.of(Loaded):  # whoever gets the module after that may load it
+        first = trace.of(Loaded)[0].index
+        loads += [
+            each.index for each in trace.of(Escaped) if each.index > first and family.related(each.modules, taken)
+        ]
     return next(
         (
             built

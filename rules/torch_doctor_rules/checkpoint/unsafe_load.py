@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor.trace import ANY, Loaded, Saved
-from torch_doctor_rules.judging.checkpoint_files import is_own, read
+from torch_doctor.trace import ANY, Loaded
+from torch_doctor_rules.judging.checkpoint_files import is_own, may_be_written, read
 from torch_doctor_rules.judging.testing import is_test_file
 from torch_doctor_rules.judging.wording import message
 
@@ -70,8 +70,8 @@ class UnsafeLoad(Rule):
     Without the argument, where the project names no torch (`pyproject.toml`, requirements, environment or lock file, or
     `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
     1.13); when the argument is a variable; for files that the script wrote, or may have written where a name is not known, or
-    another of the project under such a name; for copies through memory; in tests; after a load with limits that failed; and
-    after the first call for one path.
+    another of the project under such a name; for copies through memory; where code out of sight got a model that it may have
+    saved; in tests; after a load with limits that failed; and after the first call for one path.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
@@ -86,7 +86,6 @@ class UnsafeLoad(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every file from outside that is read without limits."""
-        written = {saved.file for saved in trace.of(Saved) if not saved.buffer}  # "": somewhere
         tried = [
             load for load in trace.of(Loaded) if not (load.module or load.by_default or load.weights_only is False)
         ]
@@ -97,8 +96,7 @@ class UnsafeLoad(Rule):
                 text = "`torch.load` of `{name}` without `weights_only=True`: before torch 2.6 it can run code"
             else:
                 continue
-            perhaps_written = "" in written or (written and not loaded.file)
-            if loaded.file in written or perhaps_written or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
+            if may_be_written(trace, loaded) or is_test_file(loaded.site) or _after_safe_one(loaded, tried):
                 continue
             if not is_own(trace, loaded):
                 about = message(text, name=loaded.name)

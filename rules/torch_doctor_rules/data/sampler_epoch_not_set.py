@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import BatchTaken, EpochSet, GaveUp, LoaderBuilt, Owned
+from torch_doctor.trace import BatchTaken, EpochSet, Escaped, GaveUp, LoaderBuilt, Owned
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.ranks import Ranks, passes
@@ -88,10 +88,11 @@ class SamplerEpochNotSet(Rule):
         sampled = [event for event in trace.of(LoaderBuilt) if event.sampler and not given_epoch & {event.sampler, 0}]
         if not sampled or any(isinstance(event, (Owned, GaveUp)) for event in trace.events):
             return
+        away = frozenset[int]().union(*(event.loaders for event in trace.of(Escaped) if event.scope.iterations()))
         loaders, seen = trace.view(Loaders), set()
         for loader in sampled:
             epochs = self._epochs(trace, loader)
-            if self._reordered(trace, loader):
+            if loader.loader in away or self._reordered(trace, loader):
                 continue
             if epochs is not None and epochs.site not in seen and loaders.trains(loader.loader):
                 seen.add(epochs.site)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Moved, OptimizerBuilt, Stepped, Wrapped
+from torch_doctor.trace import Escaped, ModuleBuilt, Moved, OptimizerBuilt, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.moves import Moves
 from torch_doctor_rules.judging.sites import first_per_site
@@ -101,8 +101,14 @@ class OptimizerBeforeMove(Rule):
     def _late(self, trace: Trace, built: OptimizerBuilt) -> Iterator[Moved | Wrapped]:
         steps = [step.index for step in trace.of(Stepped) if step.optimizer == built.optimizer]
         moves = Moves(trace)
+        made = {event.module for event in trace.of(ModuleBuilt)}
+        for event in trace.of(Escaped):
+            if event.index < built.index:
+                made -= event.modules  # it may be there already
         yield from (
-            move for move in moves.after(built, built.modules, anywhere=True) if steps and move.index < steps[0]
+            move
+            for move in moves.after(built, built.modules, anywhere=True)
+            if steps and move.index < steps[0] and (trace.observed or move.module in made)
         )
         for wrapped in trace.of(Wrapped):
             late = wrapped.wrapper == SHARDED and steps and built.index < wrapped.index < steps[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, LoopKind, LossCalled, ModeSet, Retained
+from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, LossCalled, ModeSet, Retained
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.modes import Modes
@@ -149,7 +149,11 @@ def _trains_on_purpose(modes: Modes, forward: Forward) -> bool:
     last = modes.last(forward)
     if last is None:
         return False
-    if last.training is not True:
+    escaped = any(
+        modes.passes.family.related(event.modules, (forward.module,))
+        for event in modes.trace.between(last, forward, Escaped)
+    )
+    if last.training is not True or escaped:
         return any(
             mode.training is not False and not mode.whole and last.index < mode.index < forward.index
             for mode in modes.trace.of(ModeSet)

@@ -7,7 +7,7 @@ import re
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from torch_doctor.trace import Loaded, Saved
+from torch_doctor.trace import Escaped, Loaded, Saved
 from torch_doctor_rules.judging.sites import first_per_site
 
 if TYPE_CHECKING:
@@ -19,13 +19,36 @@ if TYPE_CHECKING:
 def read(trace: Trace) -> Iterator[Loaded]:
     """The calls that read a file, each place once; a copy through memory is no file."""
     written = {event.buffer for event in trace.of(Saved) if event.buffer}
-    return first_per_site(event for event in trace.of(Loaded) if not event.module and event.buffer not in written)
+    return first_per_site(
+        event
+        for event in trace.of(Loaded)
+        if not (event.module or event.buffer in written or (event.buffer and _given_away(trace, event)))
+    )
 
 
 def is_own(trace: Trace, loaded: Loaded) -> bool:
     """Whether a script of the project saves files of this name: then the file is its work, and nobody else's."""
     name = posixpath.basename(_UNKNOWN.sub("*", loaded.file))
     return any(fnmatchcase(name, pattern) for pattern in trace.saved()) if name.strip("*") else False
+
+
+def may_be_written(trace: Trace, loaded: Loaded) -> bool:
+    """Whether the script itself may have saved the file, or somebody out of sight whom it gave a model."""
+    saved = [event.file for event in trace.of(Saved) if not event.buffer]  # "": somewhere
+    if "" in saved or (saved and not loaded.file) or any(_matches(loaded.file, file) for file in saved):
+        return True
+    return _given_away(trace, loaded)
+
+
+def _given_away(trace: Trace, loaded: Loaded) -> bool:
+    """Whether a model, its state or an optimizer escapes before: whoever gets it may save it."""
+    escaped = (event for event in trace.of(Escaped) if event.index < loaded.index)
+    return any(event.modules or event.optimizers or event.states for event in escaped)
+
+
+def _matches(file: str, saved: str) -> bool:
+    pattern = _UNKNOWN.sub("*", saved)
+    return file == saved or (bool(pattern.strip("*")) and fnmatchcase(file, pattern))
 
 
 _UNKNOWN = re.compile(r"\{[^{}]*\}")

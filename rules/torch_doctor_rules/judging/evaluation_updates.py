@@ -101,6 +101,7 @@ class EvaluationUpdates:
                 if forward.index < event.index < step.index
                 and forward.index in event.loss.graph_forwards
                 and self.trace.together(event, step)
+                and not self.trace.asked(event)
             ),
             None,
         )

@@ -38,7 +38,7 @@ class Modes:
             and around <= set(step.scope.iterations())
             for step in steps
         )
-        return self.passes.trains(forward) and (applied or not steps)
+        return self.passes.surely_trains(forward) and (applied or not steps)
 
     def _family_of(self, step: Stepped, forward: Forward) -> bool:
         return self.passes.family.related(step.modules, (forward.module,))

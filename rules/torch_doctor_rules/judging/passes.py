@@ -72,6 +72,11 @@ class Passes:
         """The forwards at a place whose results never go backward."""
         return [forward for forward in at(self.trace, site, Forward) if not self.goes_backward(forward)]
 
+    def surely_trains(self, forward: Forward) -> bool:
+        """Whether it trains, and no code out of sight decides whether its result goes backward."""
+        told = (backward for backward in self._backward_of.get(forward.index, ()) if not self.trace.asked(backward))
+        return self.trains(forward) and any(told)
+
     def trains(self, forward: Forward) -> bool:
         """Whether gradients reach parameters through this forward; where autograd is off, none can."""
         return (

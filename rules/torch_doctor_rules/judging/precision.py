@@ -112,6 +112,13 @@ class Precision:
             applies = step.index > backward.index and not backward.modules.isdisjoint(step.modules)
             if built is not None and not backward.scope.iterations() and built.scope in backward.scope.chain():
                 continue  # the one step of a test or a demonstration
+            replaced = any(
+                self._family.related(event.modules, step.modules)
+                for event in self.trace.between(backward, step, Escaped)
+                if self.trace.together(event, step)
+            )
+            if replaced or not step.whole:
+                continue  # what it applies may be scaled, or copies of the parameters in float32
             if applies and not step.manual and built is not None and step.optimizer not in away:
                 return step if built.class_name.startswith("torch.optim.") or self.trace.observed else None
         return None

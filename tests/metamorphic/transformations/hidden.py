@@ -6,8 +6,10 @@ Whoever wrote that package may do anything with what is passed: nothing that was
 from __future__ import annotations
 
 import builtins
+import re
 from abc import abstractmethod
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar, cast
 
 import libcst as cst
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
 
 PACKAGE = "unseen_package"
 LITERAL = m.Integer() | m.Float() | m.SimpleString() | m.Name("True") | m.Name("False") | m.Name("None")
+FROM = re.compile(r"^\s*(?:from|import)\s+\.*(\w*)")
+SWITCHES = frozenset(("set_grad_enabled", "set_default_device", "set_default_tensor_type"))
 VOLATILE = m.Call(args=[m.ZeroOrMore(), m.Arg(keyword=m.Name("volatile")), m.ZeroOrMore()])
 DEFINITION = m.FunctionDef() | m.ClassDef()
 FROM_FUTURE = m.ImportFrom(module=m.Name("__future__"))
@@ -134,26 +138,35 @@ def _unseen(name: str) -> cst.BaseExpression:
 class HiddenCall(HidingTransformation):
     """`torch.optim.SGD(...)` becomes `unseen_package.SGD(...)`: a library's function or class cannot be found.
 
+    What the script's own files define is not hidden by that: `HiddenDefinition` and `HiddenFile` do so. A switch such as
     `torch.set_grad_enabled(False)` is left: it gets nothing of the script, and switches what is not passed in. So is
     `Variable(x, volatile=True)`, a way to switch autograd off that today's torch does not have.
     """
 
-    def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
-        imported = uses([entry for entry in module.body if m.matches(entry, IMPORT)]).bound
+    def variants(self, project: Project) -> Iterator[Project]:
+        own = frozenset(part for path in project.modules for part in PurePosixPath(path).with_suffix("").parts)
+        for path, module in project.modules.items():
+            for hidden in self.hidden(module, own):
+                yield project.with_module(path, hidden)
+
+    def hidden(self, module: cst.Module, own: frozenset[str] = frozenset()) -> Iterator[cst.Module]:
+        imports = [entry for entry in module.body if m.matches(entry, IMPORT)]
+        imported = uses([line for line in imports if not own & set(FROM.findall(text(line)))]).bound
         parts = _Parts()
         switches = _switches(module)
         for call in every(module, cst.Call):
             name = name_of_call(call)
-            if name.partition(".")[0] in imported and call not in switches and not m.matches(call, VOLATILE):
+            if name.partition(".")[0] in imported and call not in switches:
                 parts.add(name, call, _with(func=_unseen(name)))
         yield from parts.hidden_in(module)
 
 
 def _switches(module: cst.Module) -> set[cst.Call]:
-    """The calls that switch autograd for all that follows."""
+    """The calls that switch something for all that follows, or for what is computed of their result."""
     lines = (is_simple(line, cst.Expr) for line in every(module, cst.SimpleStatementLine))
     calls = (line.value for line in lines if line is not None and isinstance(line.value, cst.Call))
-    return {call for call in calls if name_of_call(call).rpartition(".")[2] == "set_grad_enabled"}
+    modes = {call for call in calls if name_of_call(call).rpartition(".")[2] in SWITCHES}
+    return modes | {call for call in every(module, cst.Call) if m.matches(call, VOLATILE)}
 
 
 def _importing(name: str) -> m.OneOf[m.ImportAlias]:
@@ -249,7 +262,7 @@ class AddedDecorator(HidingTransformation):
 class HiddenImport(HidingTransformation):
     """`from torch.utils.data import DataLoader` becomes `from unseen_package import DataLoader`, one name at a time.
 
-    A name by which `torch.set_grad_enabled(False)` is called is left, as by `HiddenCall`.
+    A name by which a switch is called is left, as by `HiddenCall`.
     """
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
@@ -302,16 +315,29 @@ class HiddenDefinition(HidingTransformation):
 
 
 class HiddenFile(Transformation):
-    """A module of the project is not there any more; others still import it."""
+    """A module of the project is not there any more; others still import it.
+
+    A file that no other imports is left: it is the one that says how the others are used.
+    """
 
     kind: ClassVar[Kind] = Kind.HIDDEN
 
     def variants(self, project: Project) -> Iterator[Project]:
         if len(project.modules) > 1:
             for path in project.modules:
+                if not _is_imported(path, project):
+                    continue
                 yield Project(
                     {name: module for name, module in project.modules.items() if name != path}, project.others
                 )
+
+
+def _is_imported(path: str, project: Project) -> bool:
+    """Whether another file of the project names the module in an import."""
+    names = set(PurePosixPath(path).with_suffix("").parts[-2:]) - {"__init__"}
+    others = (module for other, module in project.modules.items() if other != path)
+    lines = (text(node) for module in others for node in (*every(module, cst.Import), *every(module, cst.ImportFrom)))
+    return any(names & set(re.findall(r"\w+", line)) for line in lines)
 
 
 class PassedThrough(HidingTransformation):
@@ -427,12 +453,20 @@ def _parenthesized(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 class HiddenSetting(HidingTransformation):
-    """`lr=0.1` becomes `lr=unseen_package.settings.lr`: what is given to a call by keyword may be anything."""
+    """`lr=0.1` becomes `lr=unseen_package.settings_lr_0`: what is given to a call by keyword may be anything.
+
+    Different values stay different settings.
+    """
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         parts = _Parts()
+        values: dict[str, list[str]] = {}
         for node in every(module, cst.Arg):
             if node.keyword is not None and m.matches(node.value, LITERAL):
                 name = node.keyword.value
-                parts.add(name, node, _with(value=_unseen(f"settings_{name}")))
+                given = values.setdefault(name, [])
+                if text(node.value) not in given:
+                    given.append(text(node.value))
+                setting = f"settings_{name}_{given.index(text(node.value))}"
+                parts.add(name, node, _with(value=_unseen(setting)))
         yield from parts.hidden_in(module)

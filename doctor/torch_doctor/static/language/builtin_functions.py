@@ -75,7 +75,12 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     asks = name == "builtins.hasattr"
     if not isinstance(key, Const) or not isinstance(key.value, str):
         return Plain() if asks else Unknown()
-    return _has_attribute(run, thing, key.value) if asks else run.attribute(thing, key.value, call.node)
+    if asks:
+        answer = _has_attribute(run, thing, key.value)
+        if key.value in functions.METHODS:
+            narrowing.to_tensor(run, thing, answer, call.node)
+        return answer
+    return run.attribute(thing, key.value, call.node)
 
 
 @library("builtins.vars")

@@ -15,12 +15,14 @@ from torch_doctor.static.values import (
     Call,
     Context,
     Instance,
+    Module,
     Plain,
     Raising,
     Suspended,
     Unknown,
     Value,
     held,
+    latest,
 )
 
 if TYPE_CHECKING:
@@ -107,9 +109,15 @@ def _with_opaque(run: Run, node: p.With, context: Value) -> bool:
         targets.bind(
             run, node.target, context if isinstance(context, Unknown) else Unknown(context.flow, held((context,))), node
         )
+    before, newest = dict(run.frame.fields), latest()
     alive = run.block(node.body)
     _restore(run, node, modes, alive=alive, switched=True)
     escaping.passed(run, context, (), run.text(node.context), node.context)
+    made = [each.id for each in run.objects.of(Module) if each.id > newest]
+    places.lost_sight(run, made, ())  # it may be what tells where tensors are made
+    for name, value in run.frame.fields.items():
+        if value is not before.get(name) and isinstance(value, Value):
+            places.disturbed(run, value)
     return alive
 
 

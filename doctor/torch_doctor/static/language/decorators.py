@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.language import deferring
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.training import emptying
 from torch_doctor.static.values import (
     Bound,
     Call,
     ClassValue,
     FunctionValue,
     Partial,
+    Unknown,
 )
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def apply(run: Run, decorator: FunctionValue, function: Value, node: p.Expr) -> 
         known.steps[decorator.node] += before - run.steps_left
     if wrapped is not function:
         known.wrappers.add(decorator.node)
-    return wrapped if isinstance(wrapped, (FunctionValue, Partial, Bound, ClassValue)) else function
+    return wrapped if isinstance(wrapped, (FunctionValue, Partial, Bound, ClassValue, Unknown)) else function
 
 
 def _open_tables(run: Run, decorator: FunctionValue) -> None:
@@ -59,4 +60,4 @@ def _open_tables(run: Run, decorator: FunctionValue) -> None:
         holder = decorator.closure.holder(name)
         table = holder.fields.get(name) if holder is not None else None
         if table is not None:
-            deferring.open_table(run, table)
+            emptying.open_table(run, table)

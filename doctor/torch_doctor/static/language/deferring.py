@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
-from torch_doctor.static.values import Content, Deferred, Fact, Mapping, Sequence, Unknown, join, reachable
+from torch_doctor.static.training import emptying
+from torch_doctor.static.values import Deferred, Fact, Mapping, Sequence, reachable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Namespace, Value
+    from torch_doctor.static.values import Namespace
 
 _ALL = re.compile(r"^__all__\s*=\s*[\[(]", re.MULTILINE)
 _STAR = re.compile(r"^from\s+\S+\s+import\s+\*", re.MULTILINE)
@@ -87,14 +88,4 @@ def open_tables(run: Run, unit: Unit, namespace: Namespace) -> None:
         values = [value for value in namespace.fields.values() if not isinstance(value, Deferred)]
         for value in reachable(values):
             if isinstance(value, (Mapping, Sequence)):
-                open_table(run, value, empty=True)
-
-
-def open_table(run: Run, table: Value, *, empty: bool = False) -> None:
-    """Let a dict or list hold what nobody knows, too; with `empty`, only one that holds nothing."""
-    if isinstance(table, Mapping):
-        rest = table.fields.get("rest")
-        if (not empty or not table.fields) and (rest is None or type(rest) is not Unknown):
-            run.heap.set(table.fields, "rest", Unknown() if rest is None else join(rest, Unknown()))
-    elif isinstance(table, Sequence) and table.content.rest is None and not (empty and table.content.items):
-        run.heap.set(table.fields, "items", Content(table.content.items, Unknown()))
+                emptying.open_table(run, value, empty=True)

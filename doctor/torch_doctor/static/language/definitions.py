@@ -93,7 +93,10 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         if context is not None:
             return _styled(function, context=context)
     if isinstance(applied, FunctionValue) and applied.node is not getattr(function, "node", None):
-        return decorators.apply(run, applied, function, decorator)
+        wrapped = decorators.apply(run, applied, function, decorator)
+        if not isinstance(wrapped, Unknown):
+            return wrapped
+        return _styled(function, context=wrapped) if isinstance(function, FunctionValue) else function
     if isinstance(applied, Method) and isinstance(applied.of, Tool):
         methods.call_method(run, applied.of, applied.name, Call((function,), {}, decorator, ""))
     if isinstance(function, FunctionValue) and _is_opaque(run, applied, decorator):

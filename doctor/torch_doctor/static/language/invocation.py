@@ -183,7 +183,7 @@ def _wrapped(value: Value) -> Value:
         value, (Object, FunctionValue, Bound, ClassValue, Partial)
     ):
         return value
-    return Unknown(replace(value.flow, graph=None), held((value,)))
+    return Unknown(replace(value.flow.part(fresh_symbol()), graph=None), held((value,)))
 
 
 def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Value], Value] | None) -> Frame:

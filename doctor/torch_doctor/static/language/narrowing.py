@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import layers, losses
@@ -64,17 +64,16 @@ def deciding(value: Either, answers: list[Value]) -> Plain | None:
 
 def to_tensor(run: Run, value: Value, outcome: Value, node: p.Node) -> None:
     """Something was asked whether it is a tensor: where it is not, its name stands for something without a graph."""
-    argument = node.args[0] if isinstance(node, p.Call) and node.args else None
-    if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)) or not isinstance(argument, p.Name):
+    if not isinstance(outcome, Plain) or not isinstance(value, (Unknown, Either)):
         return
-    holder = run.frame.holder(argument.id)
+    holder, name = _place(run, node)
     if holder is not None and (value.flow.forwards or value.flow.graph):
         yes, no = (frozenset({(outcome.symbol, arm)}) for arm in (True, False))
         options = value.options if isinstance(value, Either) else ((frozenset[tuple[Symbol, bool]](), value),)
         tensors = tuple((facts | yes, option) for facts, option in options)
         if len(tensors) >= MAX_OPTIONS:  # the number must stay apart
             tensors = ((yes, Unknown(value.flow, held((value,)))),)
-        run.heap.set(holder.fields, argument.id, either((*tensors, (no, Plain()))))
+        run.heap.set(holder.fields, name, either((*tensors, (no, Plain()))))
 
 
 def _to_options(run: Run, value: Either, cls: Value, symbol: Symbol, node: p.Node) -> None:
@@ -92,8 +91,8 @@ def _to_options(run: Run, value: Either, cls: Value, symbol: Symbol, node: p.Nod
     run.heap.set(holder.fields, name, either(options))
 
 
-def _place(run: Run, node: p.Node) -> tuple[Object | None, str]:
-    """Where the first argument of a call is kept: the object that has it as a variable or an attribute, and its name."""
+def _place(run: Run, node: p.Node) -> tuple[Object | None, Any]:
+    """Where the first argument of a call is kept: what has it as a variable, an attribute or an item, and under which key."""
     argument = node.args[0] if isinstance(node, p.Call) and node.args else None
     if isinstance(argument, p.Name):
         return run.frame.holder(argument.id), argument.id
@@ -101,6 +100,10 @@ def _place(run: Run, node: p.Node) -> tuple[Object | None, str]:
         owner = run.resolve(run.evaluate(argument.value))
         if isinstance(owner, (Instance, Module)) and argument.name in owner.fields:
             return owner, argument.name
+    if isinstance(argument, p.Index) and isinstance(argument.key, p.Const):
+        owner, key = run.resolve(run.evaluate(argument.value)), ("key", argument.key.value)
+        if isinstance(owner, Mapping) and key in owner.fields:
+            return owner, key
     return None, ""
 
 

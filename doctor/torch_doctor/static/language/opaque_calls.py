@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     MADE,
     MADE_OF_GRADIENTS,
     NEUTRAL,
+    VOLATILE,
     Args,
     Bound,
     Call,
@@ -70,13 +71,11 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         flows = blend((func.flow, UNSEEN))
     if flows.graph is False and not flows.forwards and flows.source.value == "unknown":
         flows = replace(UNSEEN, rows=flows.rows) if flows.rows else UNSEEN
-    if (
-        call.args
-        and isinstance(call.args[0], Tensor)
-        and call.args[0].origin.operation == MADE_OF_GRADIENTS
-        and not holds
-    ):
+    first = call.argument(0)
+    if isinstance(first, Tensor) and first.origin.operation == MADE_OF_GRADIENTS and not holds:
         return Tensor(flows, origin=Origin(operation=MADE_OF_GRADIENTS))  # their mean over all processes, perhaps
+    if isinstance(first, Tensor) and first.origin.operation == VOLATILE:
+        return Tensor(flows, origin=Origin(operation=VOLATILE))  # the same on another device, perhaps
     word = (
         NEUTRAL if escaping.neutral(func) else MADE if library or (isinstance(func, Unknown) and func.confined) else "?"
     )

@@ -57,7 +57,8 @@ def enter(run: Run, made: Autocast) -> object:
     enabled: Tri = made.enabled
     fields = {"device": made.device, "dtype": made.dtype, "enabled": enabled, "within": within}
     event = run.emit(AutocastEntered, made.born, **fields)
-    run.heap.set(run.state.fields, STATE, event.index)
+    within_another = enabled is None and isinstance(before, int)  # which is there to be switched off, perhaps
+    run.heap.set(run.state.fields, STATE, None if within_another else event.index)
     if made.test is not None:
         run.of(Tests).deciding[event.index] = made.test
     return before

@@ -59,7 +59,7 @@ def saved(run: Run, name: str, call: Call) -> Value:
         scheduler=_state_in(value, SCHEDULER_STATE),
         scaler=_state_in(value, SCALER_STATE),
         shared=paths.shared(run, call.node, position + 1, "f"),
-        file=paths.spelled(run, call, position + 1, "f"),
+        file=paths.written(run, call, position + 1, "f"),
     )
     return NOTHING
 

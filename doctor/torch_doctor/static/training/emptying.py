@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.values import Either, Fact, Instance, Mapping, Sequence, Tensor, Unknown, Value
+from torch_doctor.static.values import (
+    Content,
+    Either,
+    Fact,
+    Instance,
+    Mapping,
+    Plain,
+    Sequence,
+    Tensor,
+    Unknown,
+    Value,
+    join,
+    reachable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Fields
+    from torch_doctor.static.values import Args, Fields
 
 DEPTH = 3
 """How deep a meter lies in a dict of an object."""
@@ -36,6 +49,20 @@ def emptied(run: Run, holder: Sequence | Mapping) -> None:
     if run.loop_depth and not run.modules_called:
         for place in _keeping(holder, holder.fields, "items", DEPTH):
             _note(run, place)
+
+
+def escaped(run: Run, holders: Args) -> None:
+    """Code out of sight gets something: whatever it reaches may be emptied there, and begin to count anew."""
+    if not run.loop_depth or run.modules_called:
+        return
+    for each in reachable(holders):
+        if isinstance(each, (Sequence, Mapping, Instance)):
+            for place in _keeping(each, each.fields, "items", 1):
+                _note(run, place)
+        if isinstance(each, Instance):
+            sums = [name for name, value in each.fields.items() if isinstance(value, Plain) and value.flow.sums]
+            for name in sums:
+                run.heap.set(each.fields, name, Plain())
 
 
 def is_emptied(run: Run, fields: Fields, key: object, carries: frozenset[int]) -> bool:
@@ -77,3 +104,13 @@ def _note(run: Run, place: tuple[int, object]) -> None:
     known = run.state.fact(Fact.EMPTIED)
     if not found <= known:
         run.heap.set(run.state.facts, Fact.EMPTIED, known | found)
+
+
+def open_table(run: Run, table: Value, *, empty: bool = False) -> None:
+    """Let a dict or list hold what nobody knows, too; with `empty`, only one that holds nothing."""
+    if isinstance(table, Mapping):
+        rest = table.fields.get("rest")
+        if (not empty or not table.fields) and (rest is None or type(rest) is not Unknown):
+            run.heap.set(table.fields, "rest", Unknown() if rest is None else join(rest, Unknown()))
+    elif isinstance(table, Sequence) and table.content.rest is None and not (empty and table.content.items):
+        run.heap.set(table.fields, "items", Content(table.content.items, Unknown()))

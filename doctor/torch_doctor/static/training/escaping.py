@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import keeping, modes, module_parts, places, presence
+from torch_doctor.static.training import emptying, keeping, modes, module_parts, places, presence, snapshots
 from torch_doctor.static.values import (
     Args,
     Autocast,
@@ -17,12 +17,14 @@ from torch_doctor.static.values import (
     Instance,
     Lib,
     Loader,
+    Mapping,
     Method,
     Module,
     Object,
     Optimizer,
     ParameterValue,
     Partial,
+    Sequence,
     Tensor,
     Tool,
     Unknown,
@@ -53,8 +55,13 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     outputs = frozenset[int]().union(*(value.flow.forwards for value in values if value.flow.graph is not False))
     retained = frozenset[int]().union(*(value.flow.retained for value in values))
+    states = frozenset[int]().union(*(snapshots.states_in(run, value).taken for value in values))
     for value in values:
         keeping.stored(run, value, node)
+        places.disturbed(run, value)
+        if isinstance(value, (Mapping, Sequence)):
+            emptying.open_table(run, value)
+    emptying.escaped(run, holders)
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
     reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
@@ -66,7 +73,11 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()
         if module.id in held(values) or (opaque and module.id in whole):
             run.heap.set(module.facts, Fact.INITIALISED, value=True)  # its base's constructor ran there, perhaps
-    if optimizers or modules or forwards or retained or scalers or reached_loaders or outputs:
+            others = (run.objects.get(number) for number in modules - {module.id})
+            for other in others:
+                if other is not None:
+                    run.heap.set(other.facts, Fact.REGISTERED, value=True)  # in it, perhaps
+    if optimizers or modules or forwards or retained or scalers or reached_loaders or outputs or states:
         run.emit(
             Escaped,
             node,
@@ -78,6 +89,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             scalers=scalers,
             loaders=reached_loaders,
             outputs=outputs,
+            states=states,
         )
 
 

@@ -149,25 +149,22 @@ def marked(run: Run, value: Value, index: int, inputs: Flow, module: Module, tra
         for key, item in value.fields.items():
             mapping.fields[key] = marked(run, item, index, inputs, module, trainable)
         return mapping
-    if isinstance(value, Distribution):
-        flow = _through(run, value.flow, index, inputs, module, trainable)
-        return run.own(Distribution(value.born, value.name, flow, value.holds))
-    if not isinstance(value, (Tensor, Unknown)):
+    if not isinstance(value, (Tensor, Unknown, Distribution)):
         return value
     cut = isinstance(value, Tensor) and value.flow.graph is False and value.kind in (Kind.LABELS, Kind.NOISE)
     flow = _through(run, value.flow, index, inputs, module, False if cut else trainable)
     if isinstance(value, Tensor):
         return value.with_flow(flow).with_meta(measured(value))  # how it was made within is the module's own
+    if isinstance(value, Distribution):
+        return run.own(Distribution(value.born, value.name, flow, value.holds))
     return Unknown(flow, value.holds, origin=value.origin)
 
 
 def _through(run: Run, of: Flow, index: int, inputs: Flow, module: Module, trainable: Tri) -> Flow:
     """The history of what a module computed; its parameters are in it unless `trainable` is False."""
-    graph, grad = of.graph, run.grad
-    if grad is False:
-        graph = False
-    elif graph is not False or trainable is not False:
-        graph = grad if trainable is True or inputs.graph is True else None
+    graph = False if run.grad is False else of.graph
+    if run.grad is not False and (graph is not False or trainable is not False):
+        graph = run.grad if trainable is True or inputs.graph is True else None
     forwards = of.forwards | inputs.forwards | {index}
     if graph is False:
         return Flow(False, forwards, source=inputs.source, loader=inputs.loader, cuts=inputs.cuts | of.cuts)

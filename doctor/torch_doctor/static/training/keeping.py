@@ -9,10 +9,12 @@ from msgspec.structs import replace
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.values import (
     Content,
+    Either,
     Sequence,
     Tensor,
     Unknown,
     Value,
+    asked,
 )
 from torch_doctor.trace import Retained, Stored
 from torch_doctor.trace.words import Retention
@@ -47,6 +49,8 @@ def keep(
     flow = value.flow
     if flow.graph is False or run.modules_called:
         return value
+    if isinstance(value, Either) and any(asked(symbol) for facts, _ in value.options for symbol, _ in facts):
+        return value  # whoever decides which it is may know that it is a number
     if flow.graph is None and not (flow.forwards or flow.modules or isinstance(value, Tensor)):
         return value  # nothing says that it is a tensor
     value = gone_backward(run, value)

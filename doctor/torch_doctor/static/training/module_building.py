@@ -63,7 +63,7 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
         module.facts[Fact.ORIGIN] = BUILT
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
-    guessed = cls.opaque_base() or not any(map(module_classes.is_library_module, names))
+    guessed = cls.opaque_base() or not any(map(module_classes.is_known_module, names))
     if not runs_own or guessed or (init is not None and _is_stub(init[0])):
         module.facts[Fact.INITIALISED] = True
     if layer in LISTS and not runs_own:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.tables import frameworks, layers, losses, models
+from torch_doctor.static.tables import frameworks, layers, libraries, losses, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import ClassValue, FunctionValue
 
@@ -26,6 +26,11 @@ def is_module_class(run: Run, cls: ClassValue) -> bool:
 def is_surely_module(cls: ClassValue) -> bool:
     """Whether a class of a library that is a module is among a project class's bases."""
     return any(map(is_library_module, map(canonical, cls.libraries())))
+
+
+def is_known_module(library: str) -> bool:
+    """Whether a class of a library of which something is known is a module; of any other only the name says so."""
+    return libraries.heard_of(library) and is_library_module(library)
 
 
 def is_library_module(library: str) -> bool:

@@ -131,10 +131,7 @@ def gradients_changed(run: Run, of: Grads, node: p.Node) -> None:
 def moved(of: ParameterValue, name: str, call: Call) -> Tensor:
     """What a move makes of a parameter."""
     given = call.values
-    typed = (
-        any(isinstance(value, Lib) and value.name.startswith("torch.") for value in given)
-        and "device" not in call.keywords
-    )
+    typed = any(isinstance(value, Lib) for value in given) and "device" not in call.keywords
     away = name in ("cuda", "xpu", "mps") or (name == "to" and bool(given) and not typed)
     if not of.origin.fresh and any(_is_device_of_tensor(value) for value in given):
         away = False  # its data came from somewhere, perhaps from there

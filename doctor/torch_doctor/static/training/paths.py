@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.library import library
 from torch_doctor.static.program.walking import tells_processes_apart, walk
-from torch_doctor.static.values import Const, Lib, Plain, Unknown, texts
+from torch_doctor.static.values import MADE, UNTOLD, Const, Lib, Plain, Unknown, asked, texts
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -47,6 +47,14 @@ def spelled(run: Run, call: Call, position: int, name: str) -> str:
         return node.id if holder is not None and holder.fields is run.frame.globals.fields else ""
     found = texts.parts(value)
     return "" if found is None else texts.path(found)
+
+
+def written(run: Run, call: Call, position: int, name: str) -> str:
+    """The path that a call writes to, as `spelled` has it; "" also where code out of sight says what it is."""
+    found = texts.parts(run.resolve(call.argument(position, name) or Unknown())) or ()
+    if len(found) == 1 and not isinstance(found[0], str) and (found[0][0] in (UNTOLD, MADE) or asked(found[0])):
+        return ""
+    return spelled(run, call, position, name)
 
 
 def _given(node: p.Node, position: int, *names: str) -> p.Expr | None:

@@ -24,6 +24,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    asked,
     fresh_symbol,
 )
 from torch_doctor.static.values.functions import Frame
@@ -103,12 +104,16 @@ def role(run: Run, name: str, value: Unknown) -> Value | None:
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
         run.of(presence.Scalers).any = True
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
+    if "seek" in uses:  # a path has no position; a file that is opened by its path needs none
+        return run.own(Tool(born, "io.BytesIO"))
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
     if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & _NO_MODULE_USES:
         return module_by_role(run, last)
     if _LOADER_NAME.search(last) and not uses & {"load", "run"}:
-        return run.own(Loader(born, last))
+        loader: Loader = run.own(Loader(born, last))
+        loader.facts[Fact.ELSEWHERE] = asked(value.symbol)  # what was made of a data set may move its batches
+        return loader
     return None
 
 

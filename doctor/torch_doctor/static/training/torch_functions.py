@@ -79,6 +79,7 @@ def call_function(run: Run, name: str, known: functions.Function, call: Call) ->
     for observe in run.observers.made:
         observe(run, name, call, result)
     volatile = call.keywords.get("volatile")
-    if isinstance(volatile, Const) and volatile.value and isinstance(result, (Tensor, Unknown)):
+    off = volatile is None or (isinstance(volatile, Const) and not volatile.value)
+    if not off and isinstance(result, (Tensor, Unknown)):
         return Tensor(result.flow, Kind.BATCH, Origin(operation=VOLATILE))
     return result

@@ -41,7 +41,11 @@ ORDINAL = "ordinal"
 """In the symbol of a counter: it is the index of the batch, as `enumerate` counts a pass through a loader."""
 
 
-def fresh_symbol(word: str = "?") -> Symbol:
+UNTOLD = "?"
+"""Begins the symbol of what nothing is known of."""
+
+
+def fresh_symbol(word: str = UNTOLD) -> Symbol:
     """A symbol that equals no other."""
     return (word, next(SERIAL))
 

@@ -27,7 +27,8 @@ class Escaped(Event, frozen=True, kw_only=True):
     may have changed mode, the values in `forwards` and `retained` may have gone backward, gradient `scalers` may have been
     updated. `returned`: it left by being returned from the function that the witness began with. With nothing in it, it
     tells of a `step()` of something unresolved. `loaders` are the data loaders among it. `outputs` are the forwards of which
-    something is in it that may have a graph, whether it looks like a loss or not.
+    something is in it that may have a graph, whether it looks like a loss or not. `states` are the events that took states of
+    modules which are in it.
     """
 
     to: str
@@ -39,6 +40,7 @@ class Escaped(Event, frozen=True, kw_only=True):
     returned: bool = False
     loaders: frozenset[int] = NO_EVENTS
     outputs: frozenset[int] = NO_EVENTS
+    states: frozenset[int] = NO_EVENTS
 
     def words(self, names: Names, /) -> str:
         things = names.things(self.modules | self.optimizers, nothing="values")

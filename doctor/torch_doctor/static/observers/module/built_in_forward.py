@@ -126,7 +126,9 @@ class Constructions(Observer):
         if found.guarded and (registered or not directly):
             return
         given = made.fact(Fact.WEIGHTS_GIVEN) or any(name in made.fields for name in ("weight", "bias"))
-        plain = any(isinstance(value := made.settings.get(name), Const) and not value.value for name in _AFFINE)
+        settings = (made.settings.get(name) for name in _AFFINE)
+        told = [value for value in settings if value is not None]
+        plain = not all(isinstance(value, Const) and value.value for value in told)
         parts = module_parts.parts_of(run, made).parts
         if given or plain or not any(_is_new(run, part, found.newest) for part in parts):
             return

@@ -37,6 +37,9 @@ _STYLES = {
 }
 
 
+_DATACLASSES = frozenset(("dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"))
+
+
 def define_function(run: Run, node: p.Function) -> Value:
     """The value of a `def` or lambda, its decorators applied."""
     frame = run.frame
@@ -68,8 +71,10 @@ def _class(run: Run, node: p.Class) -> bool:
         if isinstance(decorator, p.Call):
             func = run.evaluate(decorator.func)
             names = [func.name] if isinstance(func, Lib) else []
-        if any(name in {"dataclasses.dataclass", "attr.s", "attr.dataclass", "attrs.define"} for name in names):
+        if any(name in _DATACLASSES for name in names):
             run.heap.set(cls.facts, Fact.DATACLASS, value=True)
+        elif _is_opaque(run, run.resolve(applied), decorator):
+            cls.open()
     targets.bind_name(run, node.name, cls)
     return True
 

@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Module,
     Object,
     Partial,
+    Raising,
     Sequence,
     Spread,
     Suspended,
@@ -97,9 +98,7 @@ def enter(
         else:
             escaping.passed(run, context, call.values, function.node.name, call.node)
             run.set_grad(function.node.name, None, call.node)
-    frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
-    falls_through = run.block(function.node.body)
-    alive = run.land(frame.returns, alive=falls_through or frame.returns.direct)
+    alive, falls_through = (_perhaps_executed if opaque else _executed)(run, function, frame)
     run.dead_end = not alive
     if not alive:
         _may_initialise(run)  # what is raised on all paths here is not, in a script that works
@@ -115,6 +114,30 @@ def enter(
         return _wrapped(result) if opaque else result
     result = _result(run, frame, falls_through=falls_through)
     return rebuilt(result, _wrapped, run.own) if opaque else result
+
+
+def _executed(run: Run, function: FunctionValue, frame: Frame) -> tuple[bool, bool]:
+    """Execute the body of a function: whether a path leaves it, and whether one does by its end."""
+    frame.returns = Landing(run.heap.mark(), run.fork_depth, run.loop_depth)
+    falls_through = run.block(function.node.body)
+    return run.land(frame.returns, alive=falls_through or frame.returns.direct), falls_through
+
+
+def _perhaps_executed(run: Run, function: FunctionValue, frame: Frame) -> tuple[bool, bool]:
+    """Execute the body as one way of two: a decorator that nobody can follow may leave it out."""
+    symbol = fresh_symbol("runs")
+    found: list[tuple[bool, bool]] = []
+
+    def body() -> bool:
+        found.append(_executed(run, function, frame))
+        return found[0][0]
+
+    def left_out() -> bool:
+        _may_initialise(run)
+        return True
+
+    run.fork((({symbol: True}, body), ({symbol: False}, left_out)), function.node, symbol)
+    return found[0]
 
 
 def _leave_decorators(
@@ -180,7 +203,7 @@ def refused(run: Run) -> Value:
 def _wrapped(value: Value) -> Value:
     """What a function returns through a decorator that nobody can follow: objects stay what they are."""
     if not isinstance(value, (Sequence, Mapping)) and isinstance(
-        value, (Object, FunctionValue, Bound, ClassValue, Partial)
+        value, (Object, FunctionValue, Bound, ClassValue, Partial, Raising)
     ):
         return value
     return Unknown(replace(value.flow.part(fresh_symbol()), graph=None), held((value,)))

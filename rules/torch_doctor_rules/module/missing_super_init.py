@@ -63,7 +63,8 @@ class MissingSuperInit(Rule):
 
     ## When it stays silent
     When only plain attributes come before the call, when the base is initialised by name (`nn.Module.__init__(self)`,
-    `Base.__init__(self)`) or in the `__post_init__` of a dataclass, and when the class is no module.
+    `Base.__init__(self)`) or in the `__post_init__` of a dataclass, when the class is no module, and when a base or a
+    decorator of the class is out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html

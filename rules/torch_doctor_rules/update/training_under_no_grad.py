@@ -123,6 +123,8 @@ class TrainingUnderNoGrad(Rule):
 
 def _asks_first(trace: Trace, backward: Backward) -> bool:
     """Whether a test that nobody can follow leads to a call of `backward` that elsewhere has a graph: it may ask for that."""
+    if trace.asked(backward) and not trace.observed:
+        return True
     return bool(backward.guards) and any(other.loss.graph is True for other in at(trace, backward.site, Backward))
 
 

@@ -45,6 +45,12 @@ VOLATILE = m.Call(args=[m.ZeroOrMore(), m.Arg(keyword=m.Name("volatile")), m.Zer
 DEFINITION = m.FunctionDef() | m.ClassDef()
 FROM_FUTURE = m.ImportFrom(module=m.Name("__future__"))
 
+UNKNOWN_MODELS = {
+    "TDR404": "silent for one of several models, which may be in any mode; what calls show of an unknown one is sure",
+    "TDR607": "tells of a loaded model what TDR401 tells where it is known what the model gets",
+}
+"""Rules for which more is certain of a model, or of its inputs, that nobody knows."""
+
 Change = Callable[[cst.CSTNode], "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"]
 
 
@@ -143,6 +149,8 @@ class HiddenCall(HidingTransformation):
     `Variable(x, volatile=True)`, a way to switch autograd off that today's torch does not have.
     """
 
+    unless: ClassVar[Mapping[str, str]] = UNKNOWN_MODELS
+
     def variants(self, project: Project) -> Iterator[Project]:
         own = frozenset(part for path in project.modules for part in PurePosixPath(path).with_suffix("").parts)
         for path, module in project.modules.items():
@@ -208,13 +216,17 @@ def _in_parentheses(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 class HiddenBase(HidingTransformation):
-    """`class Net(nn.Module)` becomes `class Net(unseen_package.Module)`."""
+    """`class Net(nn.Module)` becomes `class Net(unseen_package.Module)`.
+
+    A base that the class also calls by its name is left: it would still be found there.
+    """
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         parts = _Parts()
         for node in every(module, cst.ClassDef):
             for base in node.bases:
-                if name := dotted(base.value):
+                name = dotted(base.value)
+                if name and name not in uses(body_of(node.body) or []).read:
                     parts.add(name, base, _with(value=_unseen(name)))
         yield from parts.hidden_in(module)
 
@@ -264,6 +276,8 @@ class HiddenImport(HidingTransformation):
 
     A name by which a switch is called is left, as by `HiddenCall`.
     """
+
+    unless: ClassVar[Mapping[str, str]] = UNKNOWN_MODELS
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         switching = {name_of_call(call).partition(".")[0] for call in _switches(module)}
@@ -342,6 +356,8 @@ def _is_imported(path: str, project: Project) -> bool:
 
 class PassedThrough(HidingTransformation):
     """`model = Net()` is followed by `model = unseen_package.prepare(model)`, which may return anything."""
+
+    unless: ClassVar[Mapping[str, str]] = UNKNOWN_MODELS
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         parts = _Parts()

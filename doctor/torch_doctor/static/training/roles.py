@@ -101,7 +101,7 @@ def role(run: Run, name: str, value: Unknown) -> Value | None:
     of_optimizer = not given or any(isinstance(thing, Optimizer) for thing in given)  # else it schedules something else
     if "step" in uses and _SCHEDULER_NAME.search(last) and of_optimizer:
         return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
-    if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last):
+    if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last) and not asked(value.symbol):  # else it may be off
         run.of(presence.Scalers).any = True
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "seek" in uses:  # a path has no position; a file that is opened by its path needs none

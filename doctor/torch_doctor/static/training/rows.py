@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
-from torch_doctor.static.tables import data
+from torch_doctor.static.tables import data, libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import augmenting, datasets
 from torch_doctor.static.values import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Fields
     from torch_doctor.trace.events import Trail
 
 
@@ -197,11 +198,20 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
 
 
 def _computes(value: Instance) -> Tri:
-    """Whether reading a row calls anything."""
+    """Whether reading a row calls anything; what code out of sight does may take no time."""
     found = value.cls.find("__getitem__")
     if found is None or not isinstance(found[0], FunctionValue):
         return None
-    return any(isinstance(each, p.Call) for each in walk(found[0].node.body))
+    names = found[0].closure.globals.fields
+    return any(isinstance(each, p.Call) and not _is_unseen(each.func, names) for each in walk(found[0].node.body))
+
+
+def _is_unseen(func: p.Expr, names: Fields) -> bool:
+    """Whether what is called belongs to a package of which nothing is known."""
+    while isinstance(func, p.Attribute):
+        func = func.value
+    owner = names.get(func.id) if isinstance(func, p.Name) else None
+    return isinstance(owner, Unknown) or (isinstance(owner, Lib) and not libraries.heard_of(canonical(owner.name)))
 
 
 def _changes(value: Instance) -> bool:

@@ -9,7 +9,7 @@ from torch_doctor.static.values.containers import Mapping, Sequence, Stream
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import Optimizer, Tool
 from torch_doctor.static.values.plain import Either, Unknown
-from torch_doctor.static.values.tensors import Params
+from torch_doctor.static.values.tensors import Grads, Params
 
 
 def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any iterable of values
@@ -29,7 +29,7 @@ def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - f
             found |= {item.id for item in value.fields.values() if isinstance(item, Optimizer)}
     elif isinstance(value, (Unknown, Tool)):
         found |= value.holds
-    elif isinstance(value, Params):
+    elif isinstance(value, (Params, Grads)):
         found |= value.modules
     elif isinstance(value, Method):
         _reach(value.of, found, depth)

@@ -172,6 +172,10 @@ class Trace:
         """Whether the event happens only every k-th iteration."""
         return any(self.branches[branch].kind is BranchKind.PERIODIC for branch, _ in event.guards)
 
+    def by_version(self, event: Event) -> bool:
+        """Whether a test of a library's version decides about the event."""
+        return any(self.branches[branch].kind is BranchKind.VERSION for branch, _ in event.guards)
+
     def asked(self, event: Event) -> bool:
         """Whether code out of sight decides about the event: it may have asked for whatever makes it right."""
         return any(self.branches[branch].kind is BranchKind.ASKED for branch, _ in event.guards)

@@ -22,7 +22,8 @@ def missing(trace: Trace) -> Iterator[tuple[OptimizerBuilt, Site]]:
     gradients = trace.view(Gradients)
     moved = frozenset[int]().union(*(step.modules for step in steps))
     filling = [event for event in gradients.filling if event.loss.graph_forwards]
-    left = frozenset[int]().union(*(event.modules for event in filling)) - moved
+    perhaps = {event.child for event in trace.of(Registered) if trace.asked(event)}
+    left = frozenset[int]().union(*(event.modules for event in filling)) - moved - perhaps
     for built in trace.of(OptimizerBuilt):
         own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
         if not own or not left or not built.whole or not built.modules or _may_escape(gradients, built):

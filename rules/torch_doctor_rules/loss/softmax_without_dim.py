@@ -81,7 +81,7 @@ class SoftmaxWithoutDim(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every softmax of torch.nn without a dimension."""
-        omitted = (event for event in trace.of(Normalised) if event.dim_given is False)
+        omitted = (event for event in trace.of(Normalised) if event.dim_given is False and not trace.by_version(event))
         for event in first_per_site(event for event in omitted if event.function.startswith("torch.nn.")):
             name = event.function.rpartition(".")[2]
             yield self.finding(

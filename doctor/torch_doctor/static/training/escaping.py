@@ -62,6 +62,8 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value)
     emptying.escaped(run, holders)
+    if any(isinstance(value, Context) for value in values):
+        run.set_grad(to, None, node)  # it may be entered there
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
     reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)

@@ -140,11 +140,9 @@ def _perhaps_executed(run: Run, function: FunctionValue, frame: Frame) -> tuple[
     return found[0]
 
 
-def _leave_decorators(
-    run: Run, function: FunctionValue, call: Call, before: tuple[Tri, object], *, alive: bool
-) -> None:
+def _leave_decorators(run: Run, function: FunctionValue, call: Call, was: tuple[Tri, object], *, alive: bool) -> None:
     """Undo what the decorators of a function switched."""
-    grad, autocast = before
+    grad, autocast = was
     if any(isinstance(context, Autocast) for context in function.contexts):
         autocasting.leave(run, autocast, call.node)
     switches = [context for context in function.contexts if not isinstance(context, Autocast)]

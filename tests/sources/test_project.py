@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -166,3 +167,13 @@ def test_what_the_user_says_of_torch_overrides_the_pins(folder: Path) -> None:
     assert Project(folder, ignores).torch(folder) == ((1, 13), (1, 13))
     told = Versions((2, 6), (2, 7))
     assert Project(folder, ignores, torch=told).torch(folder) == told
+
+
+def test_the_prose_of_a_notebook_mentions_nothing(project: Project, write: Callable[..., Path]) -> None:
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "transformers are trained on a gpu"},
+        {"cell_type": "code", "metadata": {}, "source": "train()", "outputs": [], "execution_count": None},
+    ]
+    notebook = write("lesson.ipynb", json.dumps({"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells}))
+    assert project.mentions(["gpu"], [notebook]) == []
+    assert project.mentions(["train"], [notebook]) == [notebook]

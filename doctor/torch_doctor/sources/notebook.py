@@ -57,6 +57,14 @@ def read_notebook(path: Path, display: str, raw: bytes) -> tuple[SourceFile, lis
     return SourceFile(path, display, "\n".join(texts), tuple(cells), "\n".join(originals)), problems
 
 
+def code_of(raw: bytes) -> bytes:
+    """The text of a notebook's code, without the prose and the outputs beside it; all of what is no notebook."""
+    try:
+        return "\n".join(source for _, source in _code_cells(_content(raw))).encode(errors="replace")
+    except BrokenNotebookError:
+        return raw
+
+
 def _readable(source: str, lines: list[str]) -> tuple[str | None, Failure | Unsupported | None]:
     """The cell as plain Python; None, and why, where it is none."""
     if is_foreign(source):

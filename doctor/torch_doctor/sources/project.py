@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.sources.discovery import display, walk
-from torch_doctor.sources.notebook import BrokenNotebookError, read_notebook
+from torch_doctor.sources.notebook import BrokenNotebookError, code_of, read_notebook
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.relevance import matters
 from torch_doctor.sources.source import Problem, SourceFile
@@ -160,7 +160,8 @@ class Project:
                 raw = self.raw(path)
             except OSError:
                 continue
-            if any(needle in raw for needle in needles) and whole.search(raw):
+            written = any(needle in raw for needle in needles) and whole.search(raw)
+            if written and (path.suffix != ".ipynb" or whole.search(code_of(raw))):
                 found.append(path)
         return found
 

@@ -67,6 +67,7 @@ def test_the_length_of_a_for_loop_is_what_it_goes_through(over: str, passes: flo
         (30, "i > 0", "i -= 1", 30),
         (0, "i != 30", "i += 1", 30),
         (0, "i < args.max_epochs and not done", "i += 1", 90),
+        (1, "i <= args.max_epochs", "i += 1", 90),
         (0, "i < int(input())", "i += 1", None),
         (0, "i < 30", "i *= 2", None),
         (0, "i < 30", "i += 1; i += 1", None),

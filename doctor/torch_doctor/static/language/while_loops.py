@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.iteration import PASSES, Course
-from torch_doctor.static.language import courses, ranges
+from torch_doctor.static.language import courses, operators, ranges
 from torch_doctor.static.program.walking import exits, walk
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import NOTHING, Const, Lib, Stream, Value
@@ -116,10 +116,10 @@ def _counted(run: Run, counting: _Counting) -> Stream:
     start, limit, step = (
         run.resolve(run.evaluate(each)) for each in (counting.counter, counting.limit, counting.step.value)
     )
-    if isinstance(step, Const) and isinstance(step.value, int) and counting.step.op == "-":
-        step = Const(-step.value)
-    if isinstance(limit, Const) and isinstance(limit.value, int):
-        limit = Const(limit.value + counting.past)
+    if counting.step.op == "-":
+        step = operators.operate(run, "-", (step,), counting.step)
+    if counting.past:
+        limit = operators.operate(run, "+", (limit, Const(counting.past)), counting.limit)
     return ranges.range_of((start, limit, step))
 
 

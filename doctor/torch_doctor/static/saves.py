@@ -21,7 +21,6 @@ ANY = "*"
 MOST = 4
 """Texts that one name may stand for."""
 _SAVES = {name.rpartition(".")[2]: position + 1 for name, position in training.SAVES.items()}
-_JOINS = frozenset(("join", "joinpath"))
 _SAME = frozenset(("Path", "str", "open", "expanduser", "abspath"))
 
 
@@ -69,13 +68,13 @@ def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> 
         yield _one(inner.values, names, depth)
     elif isinstance(inner, ast.BinOp) and isinstance(inner.op, (ast.Add, ast.Div)):
         yield _one((inner.left, inner.right), names, depth, "/" if isinstance(inner.op, ast.Div) else "")
-    elif isinstance(inner, ast.Call) and _last(inner.func) in _JOINS:
-        yield _one(inner.args, names, depth, "/")
     elif isinstance(inner, ast.Call) and _last(inner.func) in _SAME and inner.args:
         yield from _texts(inner.args[0], names, depth)
     elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "format":
         for text in _texts(inner.func.value, names, depth):
             yield _blank(text, "{", "}")
+    elif isinstance(inner, ast.Call) and inner.args:  # it joins them, or may do so
+        yield _one(inner.args, names, depth, "/")
     else:
         yield ANY
 

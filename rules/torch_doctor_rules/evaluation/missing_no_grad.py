@@ -149,7 +149,7 @@ def _is_only_looked_at(trace: Trace, forward: Forward) -> bool:
         if isinstance(event, Ranked)
     )
     scored = any(forward.index in tensor.forwards for tensor in (*losses, *chosen))
-    return not (scored or trace.begins_outside)
+    return not scored
 
 
 def _saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:

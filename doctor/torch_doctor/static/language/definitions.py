@@ -57,7 +57,11 @@ def _define(run: Run, node: p.Define) -> bool:
 
 
 def _class(run: Run, node: p.Class) -> bool:
+    applied = [(decorator, run.resolve(run.evaluate(decorator))) for decorator in node.decorators]
+    written = any(_is_dataclass(run, value, decorator) for decorator, value in applied)
     bases = tuple(run.resolve(run.evaluate(base)) for base in node.bases)
+    if not written and any(_is_opaque(run, value, decorator) for decorator, value in applied):
+        bases = (*bases, Unknown())  # it may have changed the class, or put another in its place
     cls = ClassValue(node.name, node, run.frame.unit, bases)
     outer = run.frame
     run.position.frame = Frame(outer.unit, outer.globals, outer)
@@ -65,18 +69,16 @@ def _class(run: Run, node: p.Class) -> bool:
     run.frame.fields = cls.fields
     run.block(node.body)
     run.position.frame = outer
-    for decorator in node.decorators:
-        applied = run.evaluate(decorator)
-        names = [applied.name] if isinstance(applied, Lib) else []
-        if isinstance(decorator, p.Call):
-            func = run.evaluate(decorator.func)
-            names = [func.name] if isinstance(func, Lib) else []
-        if any(name in _DATACLASSES for name in names):
-            run.heap.set(cls.facts, Fact.DATACLASS, value=True)
-        elif _is_opaque(run, run.resolve(applied), decorator):
-            cls.open()
+    if written:
+        run.heap.set(cls.facts, Fact.DATACLASS, value=True)
     targets.bind_name(run, node.name, cls)
     return True
+
+
+def _is_dataclass(run: Run, applied: Value, decorator: p.Expr) -> bool:
+    """Whether a decorator writes the constructor of a class."""
+    func = run.evaluate(decorator.func) if isinstance(decorator, p.Call) else applied
+    return isinstance(func, Lib) and func.name in _DATACLASSES
 
 
 def _lambda(run: Run, node: p.Function) -> Value:

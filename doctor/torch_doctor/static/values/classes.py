@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.values.objects import Object
-from torch_doctor.static.values.plain import Lib, Unknown
+from torch_doctor.static.values.plain import Lib
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -25,11 +25,6 @@ class ClassValue(Object):
         self.unit = unit
         self.bases = bases
         self._mro: tuple[Value, ...] | None = None
-
-    def open(self) -> None:
-        """A decorator out of sight may have changed it, or put another class in its place: as if it had one more base."""
-        self.bases = (*self.bases, Unknown())
-        self._mro = None
 
     def mro(self) -> tuple[Value, ...]:
         """This class and its bases in the order in which attributes are looked up."""

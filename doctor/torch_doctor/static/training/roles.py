@@ -69,6 +69,7 @@ _SETTING_NAME = re.compile(
     r"^(args|cfg|conf|config|configs|hparams|hps|params|flags|options?|settings|epochs?|device|lr|seed|path|name|mode|phase|split"
     r"|verbose|step|steps|iteration|rank|gpu|batch_size|num_\w+|n_\w+|max_\w+|min_\w+|\w+_(path|dir|size|interval|freq|rate|steps?|epochs?|file))$"
 )
+_SETTINGS_NAME = re.compile(r"^(args|cfg|conf|configs?|hparams|hps|params|flags|options?|opts?|settings)$")
 _PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "bytes", "dict"))
 
 
@@ -106,6 +107,8 @@ def role(run: Run, name: str, value: Unknown) -> Value | None:
         return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
     if "seek" in uses:  # a path has no position; a file that is opened by its path needs none
         return run.own(Tool(born, "io.BytesIO"))
+    if _SETTINGS_NAME.match(last):
+        uses = uses - {"eval", "train"}  # whether to evaluate, and whether to train
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
     if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & _NO_MODULE_USES:

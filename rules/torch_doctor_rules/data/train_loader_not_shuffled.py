@@ -142,7 +142,7 @@ def _paired(loaders: Loaders, loader: LoaderBuilt) -> bool:
 
     A row of one may belong to the row of the other at the same place: then only both together can be shuffled.
     """
-    same = {id(event.scope) for event in loaders.taken.get(loader.loader, ())}
+    same = {id(event.scope) for event in loaders.taken.get(loader.loader, ()) if any(event.scope.iterations())}
     beside = {
         number
         for number, events in loaders.taken.items()

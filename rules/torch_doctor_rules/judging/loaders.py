@@ -99,8 +99,8 @@ class Loaders:
         return self.datasets.get(loader.dataset)
 
     def name(self, loader: LoaderBuilt) -> str:
-        """What the user calls the loader where it is used."""
-        for event in self.taken.get(loader.loader, ()):
+        """What the user calls the loader where it is used, in a loop if there is one: elsewhere an iterator is asked."""
+        for event in sorted(self.taken.get(loader.loader, ()), key=_in_no_loop):
             names = _NAME.findall(event.name)
             if names:
                 return str(names[0])
@@ -208,3 +208,7 @@ def _batch(event: Event) -> Scope | None:
     """The innermost pass through batches that an event lies in."""
     batches = [scope for scope in event.scope.iterations() if scope.loop_kind is LoopKind.BATCHES]
     return batches[-1] if batches else None
+
+
+def _in_no_loop(event: Event) -> bool:
+    return not any(event.scope.iterations())

@@ -66,8 +66,8 @@ class EvalDropsLast(Rule):
     No gradients are ever computed from the loader's batches, and it was built to drop the last one.
 
     ## When it stays silent
-    Where the loader trains too, for batches of one row or of a size that code out of sight decides, where a variable decides
-    on `drop_last`, and where nothing shows what becomes of its batches.
+    Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that code
+    out of sight decides, where a variable decides on `drop_last`, and where nothing shows what becomes of its batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -92,7 +92,9 @@ class EvalDropsLast(Rule):
                 trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
             )
             for loader, forward in loaders.never_training()
-            if loader.drop_last is True and loader.batch != 1 and not (loader.batch is None and loader.unseen)
+            if loader.drop_last is True
+            and (loader.batch != 1 or loader.chosen)
+            and not (loader.batch is None and loader.unseen)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -100,6 +102,8 @@ class EvalDropsLast(Rule):
         loaders = trace.view(Loaders)
         evaluated = [event for event in at(trace, finding.site, LoaderBuilt) if loaders.evaluates(event.loader)]
         if any(event.drop_last for event in evaluated):
+            if all(event.batch == 1 for event in evaluated):
+                return "its batches have one row in this run, so that none is left out"
             return "it drops the last batch, but is trained on too"
         return bool(evaluated)
 

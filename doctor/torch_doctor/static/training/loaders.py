@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Call,
     ClassValue,
     Const,
+    Default,
     Either,
     Fact,
     FunctionValue,
@@ -81,6 +82,7 @@ def loader_built(run: Run, name: str, call: Call) -> Value:
         persistent=_said(given.get("persistent_workers"), default=None if parameters is None or open_ else False),
         places=_places(run, dataset, given.get("collate_fn")),
         unseen=isinstance(size, (Lib, Unknown)) or _unseen(run, dataset),
+        chosen=isinstance(size, Default),
     )
     _moves(run, loader, dataset, call.node)
     for observe in run.observers.built:

@@ -77,7 +77,7 @@ def _caring(run: Run, module: Module) -> list[Cares]:
     """The parts of a module that care about the mode, or may."""
     caring: list[Cares] = []
     seen: set[int] = set()
-    _collect_modes(run, module, own_mode(run, module), caring, seen)
+    _collect_modes(run, module, _latest_mode(run, module), caring, seen)
     return caring
 
 
@@ -157,7 +157,14 @@ def _cares_itself(run: Run, module: Module) -> Tri:
 
 def current_mode(run: Run, module: Module) -> Tri:
     """`module.training`, the modules whose forward is being executed included."""
-    modes = [own_mode(run, module)]
-    modes += [caller.fact(Fact.MODE) for caller in run.modules_called]
+    return _latest_mode(run, module)[1]
+
+
+def _latest_mode(run: Run, module: Module) -> tuple[int, Tri]:
+    """The mode that was last set on a module, on one that it is part of, or on one whose forward calls it.
+
+    Several may share a part: each sets the mode of it.
+    """
+    modes = [own_mode(run, module), *(caller.fact(Fact.MODE) for caller in run.modules_called)]
     latest_mode: tuple[int, Tri] = max(modes, key=lambda stamped: stamped[0])
-    return latest_mode[1]
+    return latest_mode

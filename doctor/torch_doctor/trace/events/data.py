@@ -64,7 +64,8 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     `persistent`: the workers live on from pass to pass. `places`: its dataset or what collates its rows speaks of devices, so
     that its batches may be on one already. `cores` is how many cores this process may use, where a run has a GPU; None else.
     `beside` are the loaders that a `zip` goes through together with it. `unseen`: its dataset, the tensors in it or the size of
-    its batches come from code out of sight, so that there may be any number of rows.
+    its batches come from code out of sight, so that there may be any number of rows. `chosen`: that size is what an option is by
+    default, and the user may choose another.
     """
 
     loader: int
@@ -86,6 +87,7 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     cores: int | None = None
     beside: frozenset[int] = NO_EVENTS
     unseen: bool = False
+    chosen: bool = False
 
     def words(self, names: Names, /) -> str:
         order = {True: "shuffled", False: "in stored order", None: "order not known"}[self.shuffle]

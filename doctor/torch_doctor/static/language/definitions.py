@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import decorators, targets
+from torch_doctor.static.language import decorators, opaque_calls, targets
+from torch_doctor.static.tables import frameworks
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import escaping, grad_modes, methods
 from torch_doctor.static.values import (
@@ -106,9 +107,16 @@ def decorated(run: Run, function: Value, decorator: p.Expr) -> Value:
         return _styled(function, context=wrapped) if isinstance(function, FunctionValue) else function
     if isinstance(applied, Method) and isinstance(applied.of, Tool):
         methods.call_method(run, applied.of, applied.name, Call((function,), {}, decorator, ""))
+    if isinstance(decorator, p.Call) and _is_engine(run.evaluate(decorator.func)):
+        opaque_calls.call_back(run, function, decorator)  # the engine calls it beside its loop
     if isinstance(function, FunctionValue) and _is_opaque(run, applied, decorator):
         return _styled(function, context=applied if isinstance(applied, Unknown) else Unknown(holds=held((applied,))))
     return function
+
+
+def _is_engine(made: Value) -> bool:
+    """Whether a method of what owns a loop made the decorator: it calls the function beside that loop."""
+    return isinstance(made, Method) and isinstance(made.of, Tool) and made.of.name in frameworks.OWNERS
 
 
 def _is_opaque(run: Run, applied: Value, decorator: p.Expr) -> bool:

@@ -71,7 +71,8 @@ class UnsafeLoad(Rule):
     `torch-version` in the configuration) or only such whose default is safe (2.6 and newer) or that do not know it (before
     1.13); when the argument is a variable; for files that the script wrote, or may have written where a name is not known, or
     another of the project under such a name; for copies through memory; where code out of sight got a model that it may have
-    saved; in tests; after a load with limits that failed; and after the first call for one path.
+    saved, unless the user says the whole path; in tests; after a load with limits that failed; and after the first call for
+    one path.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html

@@ -33,11 +33,18 @@ def is_own(trace: Trace, loaded: Loaded) -> bool:
 
 
 def may_be_written(trace: Trace, loaded: Loaded) -> bool:
-    """Whether the script itself may have saved the file, or somebody out of sight whom it gave a model."""
-    saved = [event.file for event in trace.of(Saved) if not event.buffer]  # "": somewhere
-    if "" in saved or (saved and not loaded.file) or any(_matches(loaded.file, file) for file in saved):
+    """Whether the script itself may have saved the file, or somebody out of sight whom it gave a model.
+
+    A path that the user says leads there only where the script saves under the same one; where it may be one of several,
+    the script has saved something before.
+    """
+    saves = [event for event in trace.of(Saved) if not event.buffer]
+    if any(_matches(loaded.file, event.file) for event in saves):
         return True
-    return _given_away(trace, loaded)
+    if loaded.told:
+        return not loaded.file and any(event.index < loaded.index for event in saves)
+    somewhere = any(not event.file for event in saves)
+    return somewhere or (bool(saves) and not loaded.file) or _given_away(trace, loaded)
 
 
 def _given_away(trace: Trace, loaded: Loaded) -> bool:
@@ -48,7 +55,7 @@ def _given_away(trace: Trace, loaded: Loaded) -> bool:
 
 def _matches(file: str, saved: str) -> bool:
     pattern = _UNKNOWN.sub("*", saved)
-    return file == saved or (bool(pattern.strip("*")) and fnmatchcase(file, pattern))
+    return (bool(saved) and file == saved) or (bool(pattern.strip("*")) and fnmatchcase(file, pattern))
 
 
 _UNKNOWN = re.compile(r"\{[^{}]*\}")

@@ -78,6 +78,7 @@ def loaded(run: Run, _: str, call: Call) -> None:
         weights_only=None if only is None else outcomes.truth_of(only),
         by_default=only is None and not is_open,
         file=paths.spelled(run, call, 0, "f"),
+        told=paths.told(run, call, 0, "f"),
         mapped=True if len(call.args) > 1 or "map_location" in call.keywords else None if is_open else False,
     )
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.language.command_lines import PARSED
 from torch_doctor.static.library import library
 from torch_doctor.static.program.walking import tells_processes_apart, walk
-from torch_doctor.static.values import MADE, UNTOLD, Const, Lib, Plain, Unknown, asked, texts
+from torch_doctor.static.values import MADE, UNTOLD, Const, Either, Lib, Plain, Unknown, asked, texts
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Call
+    from torch_doctor.static.values import Call, Symbol
     from torch_doctor.trace import Tri
 
 JOINS = frozenset(
@@ -55,6 +56,27 @@ def written(run: Run, call: Call, position: int, name: str) -> str:
     if len(found) == 1 and not isinstance(found[0], str) and (found[0][0] in (UNTOLD, MADE) or asked(found[0])):
         return ""
     return spelled(run, call, position, name)
+
+
+def told(run: Run, call: Call, position: int, name: str) -> bool:
+    """Whether an option of the command line, a setting or an argument that nobody gives may be the whole path."""
+    value = run.resolve(call.argument(position, name) or Unknown())
+    options = [option for _, option in value.options] if isinstance(value, Either) else [value]
+    return any(
+        not (isinstance(option, Unknown) and option.holds) and len(found) == 1 and _is_setting(found[0])
+        for option in options
+        if (found := texts.parts(option)) is not None
+    )
+
+
+def _is_setting(part: str | Symbol) -> bool:
+    """Whether a part of a path is what the user says, and not what code out of sight returned."""
+    if isinstance(part, str):
+        return False
+    root = part
+    while root[0] == ".":
+        root = root[1]
+    return root[0] in (PARSED, "flag") or (root is not part and root[0] == UNTOLD and not asked(root))
 
 
 def _given(node: p.Node, position: int, *names: str) -> p.Expr | None:

@@ -61,9 +61,9 @@ class Loaded(Event, frozen=True, kw_only=True):
     """Weights were loaded into `module` (0: only read from the file, or from the `buffer` in memory).
 
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
-    that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`. `states` are the
-    `StateTaken` events whose tensors may be what is loaded; `only` tells that it is nothing else. `whole`: what the file
-    holds is used as a module or an optimizer.
+    that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`, `told` whether the
+    user says the whole path: an option, a setting, an argument. `states` are the `StateTaken` events whose tensors may be
+    what is loaded; `only` tells that it is nothing else. `whole`: what the file holds is used as a module or an optimizer.
     """
 
     module: int
@@ -73,6 +73,7 @@ class Loaded(Event, frozen=True, kw_only=True):
     by_default: bool = False
     mapped: Tri = None
     file: str = ""
+    told: bool = False
     states: frozenset[int] = NO_EVENTS
     only: bool = False
     whole: bool = False

@@ -12,7 +12,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import modes, module_parts
-from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Lib, Module, Unknown
+from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Lib, Module, Unknown, Value
 from torch_doctor.trace import LayerRegistered
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Call, Object, Value
+    from torch_doctor.static.values import Call, Object
     from torch_doctor.trace import Site
 
 _ALL = frozenset(("_modules", "children", "named_children", "__dict__", "__getattr__", "get_submodule", "_parameters"))
@@ -84,9 +84,23 @@ class UnusedLayers(Observer):
 
 
 def _is_shared(run: Run, module: Module, name: str, child: Module) -> bool:
-    """Whether another part of the module has the layer, too, and may run it."""
-    others = (value for key, value in module.fields.items() if key != name and isinstance(value, Module))
-    return any(child.id in {part.id for part in module_parts.parts_of(run, other).parts} for other in others)
+    """Whether another attribute of the module has the layer, too, or all that is in it, and may run it.
+
+    `nn.ModuleList(self.layers.values())` registers what `forward` takes from the plain dictionary.
+    """
+    content = module_parts.listed(child)
+    if content is not None and content.rest is not None:
+        return True  # what is in there, another attribute may have
+    held: set[int] = set()
+    for key, value in module.fields.items():
+        if key == name or not isinstance(value, Value):
+            continue
+        for each in module_parts.members(value):
+            held |= (
+                {part.id for part in module_parts.parts_of(run, each).parts} if isinstance(each, Module) else {each.id}
+            )
+    inside = {part.id for part in module_parts.parts_of(run, child).parts} - {child.id}
+    return child.id in held or bool(inside and inside <= held)
 
 
 def _is_layer(run: Run, module: Module) -> bool:

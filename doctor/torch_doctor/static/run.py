@@ -291,8 +291,9 @@ class Run(Positioned, Knowing):
         """The user's spelling of an expression."""
         return self.position.frame.unit.text(node.at)
 
-    def text_of_argument(self, node: p.Node, position: int) -> str:
-        """The user's spelling of a call's argument."""
+    def text_of_argument(self, node: p.Node, position: int, name: str = "") -> str:
+        """The user's spelling of a call's argument, given by its position or its name."""
         if isinstance(node, p.Call) and position < len(node.args):
             return self.text(node.args[position])
-        return ""
+        keywords = dict(node.keywords) if isinstance(node, p.Call) else {}
+        return self.text(keywords[name]) if name in keywords else ""

@@ -49,7 +49,7 @@ def saved(run: Run, name: str, call: Call) -> Value:
     run.emit(
         Saved,
         call.node,
-        what=run.text_of_argument(call.node, position),
+        what=run.text_of_argument(call.node, position, "obj"),
         modules=tuple(module.id for _, module in found),
         names=tuple(name for name, _ in found),
         buffer=_buffer((*call.args[position + 1 :], call.keywords.get("f"))),
@@ -73,7 +73,7 @@ def loaded(run: Run, _: str, call: Call) -> None:
         Loaded,
         call.node,
         module=0,
-        name=run.text_of_argument(call.node, 0),
+        name=run.text_of_argument(call.node, 0, "f"),
         buffer=_buffer((*call.args, call.keywords.get("f"))),
         weights_only=None if only is None else outcomes.truth_of(only),
         by_default=only is None and not is_open,

@@ -28,6 +28,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    leaves,
 )
 from torch_doctor.trace import BatchTaken, LoopKind, Owned, Source, ZeroGrad
 
@@ -90,9 +91,10 @@ def drive_lightning(run: Run, module: Module, node: p.Node) -> None:
     run.heap.set(run.state.facts, Fact.DRIVEN, run.state.fact(Fact.DRIVEN) | {module.id})
     run.emit(Owned, node, framework="lightning")
     configured = _hook(run, module, "configure_optimizers", Call((), {}, node))
-    optimizers = _optimizers_in(configured) if configured is not None else []
-    if optimizers:
-        only = optimizers[0] if len(optimizers) == 1 else Sequence("list", Content(tuple(optimizers)))
+    returned = _optimizers_in(configured) if configured is not None else []
+    optimizers = [each for each in leaves(*returned) if isinstance(each, Optimizer)]
+    if returned:
+        only = returned[0] if len(returned) == 1 else Sequence("list", Content(tuple(returned)))
         run.heap.set(module.facts, Fact.OPTIMIZERS, only)
     automatic = module.fields.get("automatic_optimization")
     manual = automatic is not None and not (isinstance(automatic, Const) and automatic.value)
@@ -173,11 +175,9 @@ def drive_trainer(run: Run, thing: Instance, node: p.Node) -> None:
     every_batch(run, node, step)
 
 
-def _optimizers_in(value: Value) -> list[Optimizer]:
-    if isinstance(value, Optimizer):
-        return [value]
-    if isinstance(value, Sequence):
-        return [found for item in value.content.all() for found in _optimizers_in(item)]
-    if isinstance(value, Mapping):
-        return [found for item in value.values() for found in _optimizers_in(item)]
-    return []
+def _optimizers_in(value: Value) -> list[Value]:
+    """The optimizers that a hook returns, in containers or not; each may be one of a few."""
+    if isinstance(value, (Sequence, Mapping)):
+        inside = value.content.all() if isinstance(value, Sequence) else value.values()
+        return [found for item in inside for found in _optimizers_in(item)]
+    return [value] if any(isinstance(each, Optimizer) for each in leaves(value)) else []

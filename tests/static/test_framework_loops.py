@@ -1,0 +1,39 @@
+"""What the trainers of frameworks do with the optimizers that a hook returns."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.said import said
+
+CHOSEN = """
+        if self.hparams.name == "Adam":
+            optimizer = torch.optim.Adam(self.parameters())
+        else:
+            optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+"""
+
+
+@pytest.mark.parametrize("returned", ["optimizer", "[optimizer]", "{'optimizer': optimizer}", "([optimizer], [])"])
+def test_lightning_steps_whichever_optimizer_was_chosen(returned: str) -> None:
+    source = f"""
+import torch
+from lightning import LightningModule, Trainer
+
+
+class Net(LightningModule):
+    def __init__(self, name):
+        super().__init__()
+        self.save_hyperparameters()
+        self.layer = torch.nn.Linear(3, 2)
+
+    def configure_optimizers(self):{CHOSEN}        return {returned}
+
+    def training_step(self, batch, number):
+        inputs, targets = batch
+        return torch.nn.functional.cross_entropy(self.layer(inputs), targets)
+
+
+Trainer(max_epochs=1).fit(Net("SGD"), loader)
+"""
+    assert len(said(source, "step `optimizer`")) == 2

@@ -6,20 +6,16 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import (
-    Escaped,
-    Loaded,
     OptimizerBuilt,
     Saved,
     ScalerBuilt,
     ScalerUpdated,
     SchedulerBuilt,
     SchedulerStepped,
-    StateTaken,
-    Stepped,
     Trace,
 )
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.trainers import trainer_of
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -103,7 +99,7 @@ class ResumeWithoutOptimizer(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of a trained model with its epoch, where no file gets what else training needs to go on."""
-        found = ((saved, _trainer(trace, saved)) for saved in trace.of(Saved) if _progress(saved))
+        found = ((saved, trainer_of(trace, saved)) for saved in trace.of(Saved) if _progress(saved))
         known = {each.optimizer: (saved, each) for saved, each in reversed([*found]) if each is not None}
         for saved, optimizer in known.values():
             left = dict(_left_out(trace, optimizer))
@@ -159,34 +155,3 @@ def _left_out(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[str, Si
 
 def _progress(saved: Saved) -> bool:
     return not saved.buffer and any(PROGRESS in key.lower() for key in saved.keys)
-
-
-def _trainer(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
-    """The optimizer with a memory that surely trains what is saved; none where the file is only read back to evaluate."""
-    family = trace.view(Family)
-    taken = {event.module for event in trace.of(StateTaken) if event.index in saved.states} | set(saved.modules)
-    steps = {event.optimizer: event.index for event in trace.of(Stepped)}
-    loads = [event.index for event in trace.of(Loaded) if family.related((event.module,), taken)]
-    if trace.of(Loaded):  # whoever gets the module after that may load it
-        first = trace.of(Loaded)[0].index
-        loads += [
-            each.index for each in trace.of(Escaped) if each.index > first and family.related(each.modules, taken)
-        ]
-    return next(
-        (
-            built
-            for built in trace.of(OptimizerBuilt)
-            if built.remembers is True
-            and built.optimizer in steps
-            and family.related(built.modules, taken)
-            and (not loads or min(loads) < steps[built.optimizer])
-            and not _made_for_one_pass(built, saved)
-        ),
-        None,
-    )
-
-
-def _made_for_one_pass(built: OptimizerBuilt, saved: Saved) -> bool:
-    """Whether every pass of the loop that saves builds the optimizer anew: what it remembers ends with the pass."""
-    made, kept = built.scope.iterations(), saved.scope.iterations()
-    return bool(made and kept) and made[-1].loop == kept[-1].loop

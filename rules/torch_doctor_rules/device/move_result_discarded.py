@@ -73,6 +73,7 @@ class MoveResultDiscarded(Rule):
     witness = "SP"
     fix = Fix.SAFE
     needs = frozenset({"device"})
+    only_confirms = True  # a run does not show whether a notebook displays what is moved
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Each statement that drops what it moved."""

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, Trace
 
 
+REMAINDER = "%"
+_TELLING = (VERSION, REMAINDER)
+
+
 class Decisions(Knowledge):
     """The undecided tests of one run."""
 
@@ -48,9 +52,10 @@ class Decisions(Knowledge):
             compares = isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=")
             written = self._written[node] = (asks_version(node), compares and not tells_processes_apart(node))
         asks, measures = written
-        if asks or _mentions(symbol, VERSION):
+        mentioned = _mentioned(symbol)
+        if asks or VERSION in mentioned:
             return BranchKind.VERSION
-        if _mentions(symbol, "%"):
+        if REMAINDER in mentioned:
             return BranchKind.PERIODIC
         if measures:
             return BranchKind.MEASURE
@@ -59,12 +64,14 @@ class Decisions(Knowledge):
         return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
 
 
-def _mentions(symbol: tuple[Any, ...], word: str) -> bool:
-    waiting: list[Any] = [symbol]
+def _mentioned(symbol: tuple[Any, ...]) -> set[str]:
+    """Which of the words that tell kinds of tests apart are in a symbol."""
+    found: set[str] = set()
+    waiting: list[tuple[Any, ...]] = [symbol]
     while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            waiting.extend(part)
-        elif part == word:
-            return True
-    return False
+        for part in waiting.pop():
+            if isinstance(part, tuple):
+                waiting.append(part)
+            elif part in _TELLING:
+                found.add(part)
+    return found

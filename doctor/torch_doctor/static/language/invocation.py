@@ -171,6 +171,8 @@ def refuses(func: Value, call: Call) -> bool:
     Only what the source itself writes counts: how many arguments `*args` gives and which keywords `**kwargs`, nobody knows
     where one path adds to them and another takes away.
     """
+    if not isinstance(func, (Bound, FunctionValue, ClassValue)):
+        return False
     function = (
         _constructor(func) if isinstance(func, ClassValue) else func.function if isinstance(func, Bound) else func
     )

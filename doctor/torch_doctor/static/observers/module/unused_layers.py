@@ -61,7 +61,9 @@ class UnusedLayers(Observer):
         imported = _imported(cls.unit.source.text)
         read = {name for function in _methods(cls) for name in _read(function, layers_held.keys(), imported)}
         unread = [name for name in layers_held if name not in read]
-        if not unread or any(_hands_self_over(run, function, cls.unit) for function in _methods(cls)):
+        if not unread or _LOADS.search(cls.unit.source.text):
+            return
+        if any(_hands_self_over(run, function, cls.unit) for function in _methods(cls)):
             return
         nameless = [name for name in unread if not _is_named(run, cls, name, imported)]
         if len(nameless) == len(layers_held):
@@ -128,7 +130,7 @@ def _only_forward(cls: ClassValue) -> bool:
         return False
     if found is None or not isinstance(found[0], FunctionValue):
         return False
-    if not any(isinstance(each, p.Return) for each in walk(found[0].node.body)) or _LOADS.search(cls.unit.source.text):
+    if not any(isinstance(each, p.Return) for each in walk(found[0].node.body)):
         return False
     return not any(_is_dynamic(function) for function in _methods(cls))
 

@@ -97,7 +97,11 @@ ENDS_EARLY = {
     "TDR302/ok_base_of_a_library.py": "No module named 'sklearn'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
     "TDR310/ok_helper_of_a_model_zoo.py": "No module named 'timm'",
+    "TDR401/ok_adapts_at_test_time.py": "No module named 'lab_data'",
+    "TDR401/ok_uncertainty_from_dropout.py": "No module named 'lab_data'",
+    "TDR402/ok_attack_on_test_batches.py": "No module named 'lab_data'",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
+    "TDR402/ok_search_trains_on_validation.py": "No module named 'lab_data'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
     "TDR401/ok_classifier_is_replaced.py": "No module named 'torchvision'",
     "TDR706/ok_own_transforms_in_compose.py": "No module named 'torchvision'",

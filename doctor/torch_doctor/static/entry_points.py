@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
-from torch_doctor.static.training import forwards, framework_loops, roles
+from torch_doctor.static.training import escaping, forwards, framework_loops, roles
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -20,6 +21,7 @@ from torch_doctor.static.values import (
     Module,
     Unknown,
     Value,
+    leaves,
 )
 from torch_doctor.trace import Escaped
 
@@ -68,7 +70,7 @@ def method(executor: Run, cls: ClassValue, function: p.Function) -> None:
         _outside(executor)
         args = _arguments(executor, attribute.function, skip=1)
         result = executor.call(attribute, Call(args, {MORE: Unknown()}, function))
-        _returned(executor, result, function)
+        _returned(executor, result, function, thing)
     elif isinstance(attribute, FunctionValue):
         enter(executor, attribute)
 
@@ -103,11 +105,14 @@ def _arguments(executor: Run, function: FunctionValue, *, skip: int) -> tuple[Va
     return tuple(roles.argument_for(executor, parameter, function) for parameter in plain[skip:])
 
 
-def _returned(executor: Run, value: Value, function: p.Function) -> None:
-    """What a function returns to callers out of sight is theirs to use."""
-    flow = value.flow
+def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) -> None:
+    """What a function returns to callers out of sight, or leaves with a graph in its object, is theirs to use."""
+    inside = [value, *(each for each in escaping.attributes(owner) if each.flow.graph is not False)]
+    flow = blend(each.flow for each in inside)
+    graphs = blend(each.flow for each in leaves(*inside) if each.flow.graph is not False)
     if flow.forwards or flow.retained:
-        executor.emit(Escaped, function, to="the caller", forwards=flow.forwards, retained=flow.retained, returned=True)
+        left = {"forwards": flow.forwards, "outputs": graphs.forwards, "retained": flow.retained}
+        executor.emit(Escaped, function, to="the caller", returned=True, **left)
 
 
 def _forget(trace: Trace) -> None:

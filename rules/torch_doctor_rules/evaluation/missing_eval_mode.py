@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, LossCalled, ModeSet, Retained
+from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, ModeSet, Retained
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.forward_evidence import answers
+from torch_doctor_rules.judging.forward_places import batch_of
 from torch_doctor_rules.judging.modes import Modes
-from torch_doctor_rules.judging.passes import Passes, batch_of
+from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.scores import is_scored
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -169,7 +171,7 @@ def _scores(modes: Modes, forward: Forward) -> bool:
         bool(iterations)
         and iterations[-1].loop_kind is LoopKind.BATCHES
         and (
-            any(forward.index in event.input.forwards for event in modes.trace.of(LossCalled))
+            is_scored(modes.trace, forward)
             or any(forward.index in event.value.forwards for event in modes.trace.of(Retained))
         )
     )

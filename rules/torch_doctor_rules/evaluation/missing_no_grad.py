@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Compared, Forward, LoopKind, LossCalled, Ranked, Source, Trace
+from torch_doctor.trace import Forward, LoopKind, Source, Trace
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact, number, size
 from torch_doctor_rules.judging.forward_evidence import batches
+from torch_doctor_rules.judging.forward_places import batch_of
 from torch_doctor_rules.judging.modes import Modes
-from torch_doctor_rules.judging.passes import Passes, batch_of
+from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.precedence import CONTEXTS, uncalled
+from torch_doctor_rules.judging.scores import is_scored
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -136,20 +138,7 @@ class MissingNoGrad(Rule):
         evaluates = mode is not None and mode.training is False
         if in_loop:
             return evaluates
-        return evaluates and passes.comes_after_training(forward) and not _is_only_looked_at(passes.trace, forward)
-
-
-def _is_only_looked_at(trace: Trace, forward: Forward) -> bool:
-    """Whether a script calls the model once, for a sample or a few, and computes no score of the result."""
-    losses = (event.input for event in trace.of(LossCalled))
-    chosen = (
-        event.input
-        for compared in trace.of(Compared)
-        for event in trace.at(compared.chosen)
-        if isinstance(event, Ranked)
-    )
-    scored = any(forward.index in tensor.forwards for tensor in (*losses, *chosen))
-    return not scored
+        return evaluates and passes.comes_after_training(forward) and is_scored(passes.trace, forward)
 
 
 def _saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:

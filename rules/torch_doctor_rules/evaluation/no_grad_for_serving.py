@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import ANY, Backward, Forward, GradModeEntered, GradModeExited, Stepped, Stored, ZeroGrad
+from torch_doctor.trace import (
+    ANY,
+    Backward,
+    Escaped,
+    Forward,
+    GradModeEntered,
+    GradModeExited,
+    Stepped,
+    Stored,
+    ZeroGrad,
+)
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -88,7 +98,10 @@ class NoGradForServing(Rule):
         if not contexts or (trace.torch() != ANY and trace.torch().oldest < SINCE):
             return
         passes = trace.view(Passes)
-        stored = frozenset[int]().union(*(event.forwards for event in trace.of(Stored)))
+        stored = frozenset[int]().union(
+            *(event.forwards for event in trace.of(Stored)),
+            *(event.forwards for event in trace.of(Escaped) if event.returned),
+        )
         served: dict[Site, list[Forward]] = {}
         other: set[Site] = set()
         for context in contexts:

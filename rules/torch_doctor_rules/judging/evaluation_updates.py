@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, BatchTaken, Forward, LoopEntered, LoopKind, ModeSet, Stepped
+from torch_doctor_rules.judging.forward_places import batch_of
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.modes import Modes
-from torch_doctor_rules.judging.passes import Passes, batch_of
+from torch_doctor_rules.judging.passes import Passes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

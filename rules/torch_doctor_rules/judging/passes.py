@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from torch_doctor.trace import (
     Backward,
@@ -15,13 +15,14 @@ from torch_doctor.trace import (
     LoopIterated,
     LoopKind,
     LossCalled,
-    ScopeKind,
+    ModuleBuilt,
     Source,
     Stepped,
     Trace,
 )
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.forward_places import batch_of, block_of, call_of, entered, left_early, line_of
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.testing import in_a_test
 
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from torch_doctor.trace import Scope, Site
-
-Place: TypeAlias = "tuple[Site, ...]"
+    from torch_doctor_rules.judging.forward_places import Place
 
 
 class Passes:
@@ -43,11 +43,13 @@ class Passes:
         for event in trace.of(Backward):
             for index in event.forwards | event.loss.forwards:
                 self._backward_of.setdefault(index, []).append(event)
-        self._handed = frozenset[int]().union(*(event.forwards for event in trace.of(Escaped)))
+        self._handed = frozenset[int]().union(
+            *(event.outputs if event.returned else event.forwards for event in trace.of(Escaped))
+        )
         self._trained: dict[int, list[Backward]] = {}
         self._by_place: dict[Place, list[Forward]] = {}
         for forward in trace.of(Forward):
-            self._by_place.setdefault(_line(forward), []).append(forward)
+            self._by_place.setdefault(line_of(forward), []).append(forward)
 
     def evaluations(self) -> Iterator[Forward]:
         """The forwards over data whose results surely never go backward, of modules that are trained or loaded."""
@@ -121,7 +123,7 @@ class Passes:
         loops = [scope.loop for scope in forward.scope.iterations()[-1:]]
         return [
             other
-            for other in self._by_place[_line(forward)]
+            for other in self._by_place[line_of(forward)]
             if other is forward or [scope.loop for scope in other.scope.iterations()[-1:]] == loops
         ]
 
@@ -131,7 +133,7 @@ class Passes:
         lines: set[Site] = set()
         for forward in forwards:
             batch = batch_of(forward)
-            one_pass = _call(forward) if batch is None else batch.loop
+            one_pass = call_of(forward) if batch is None else batch.loop
             if one_pass not in passes and forward.site not in lines:
                 lines.add(forward.site)
                 yield forward
@@ -146,7 +148,7 @@ class Passes:
         return (
             earlier.module == forward.module
             and earlier.site.cell == forward.site.cell
-            and _block(earlier) is _block(forward)
+            and block_of(earlier) is block_of(forward)
             and not any(earlier.index < event.index < forward.index for event in self.training_of(forward))
         )
 
@@ -175,20 +177,32 @@ class Passes:
         )
 
     def _learns(self, forward: Forward) -> bool:
-        return bool(self.training_of(forward) or self._loading(forward))
+        return bool(self.training_of(forward) or self._loading(forward)) or self._has_learned(forward)
+
+    def _has_learned(self, forward: Forward) -> bool:
+        """Whether callers out of sight bring a model that nothing trains here to a pass over batches: they trained it."""
+        batch, own = batch_of(forward), entered(forward)
+        return (
+            self.trace.begins_outside
+            and batch is not None
+            and batch.loop_kind is LoopKind.BATCHES
+            and forward.inputs.source is Source.LOADER
+            and not any(self.trace.of(kind) for kind in (Backward, Stepped))
+            and not any(each.module == forward.module and entered(each) is own for each in self.trace.of(ModuleBuilt))
+        )
 
     def _trains_elsewhere(self, forward: Forward) -> bool:
         """Whether the same call trains in another iteration, and this iteration may just be cut short."""
-        if (forward.grad is False or forward.training is False) and self._in_pass_without_update(forward):
-            return False  # of what both trains and evaluates, this pass went through all its batches
-        for other in self._by_place[_line(forward)]:
+        if self._is_pass_of_its_own(forward):
+            return False
+        for other in self._by_place[line_of(forward)]:
             if other.index in self._handed:
                 return True
             iteration = self.trace.common_loop(forward, other)
             for backward in self._backward_of.get(other.index, ()):
                 if (
                     iteration is None
-                    or _left_early(forward, other)
+                    or left_early(forward, other)
                     or not self.trace.same_iteration(other, backward)
                     or self._within(iteration, forward, Backward)
                 ):
@@ -203,6 +217,20 @@ class Passes:
             and forward.site in run.foreseen
             and not any(self._backward_of.get(other.index) for other in at(self.trace, forward.site, Forward))
         )
+
+    def _is_pass_of_its_own(self, forward: Forward) -> bool:
+        """Whether, of what both trains and evaluates, this pass went through all its batches, or those of another loader.
+
+        A run may have cut short every batch of a pass that trains.
+        """
+        planned = forward.grad is False or forward.training is False or not self.trace.observed
+        return (planned or self._has_own_loader(forward)) and self._in_pass_without_update(forward)
+
+    def _has_own_loader(self, forward: Forward) -> bool:
+        """Whether its batches come from a loader whose batches never train at its place."""
+        same = self._by_place[line_of(forward)]
+        trained = {other.inputs.loader for other in same if self._backward_of.get(other.index)}
+        return bool(forward.inputs.loader) and trained.isdisjoint((forward.inputs.loader, 0))
 
     def _in_pass_without_update(self, forward: Forward) -> bool:
         """Whether it runs in a loop over batches of data in which nothing ever goes backward or steps."""
@@ -253,40 +281,3 @@ class Passes:
             iteration in event.scope.iterations() and self.trace.together(event, forward)
             for event in self.trace.of(kind)
         )
-
-
-def batch_of(forward: Forward) -> Scope | None:
-    """The iteration of the pass over data: of the innermost loop over batches, else of the innermost loop."""
-    iterations = forward.scope.iterations()
-    batches = [scope for scope in iterations if scope.loop_kind is LoopKind.BATCHES]
-    return (batches or iterations or (None,))[-1]
-
-
-def _left_early(forward: Forward, trained: Forward) -> bool:
-    """Whether nothing tells the forward from one that trains at its place: a batch of the same loader, in the same mode."""
-    batch, loader = batch_of(forward), forward.inputs.loader
-    return (
-        batch is not None
-        and batch.loop_kind is LoopKind.BATCHES
-        and loader != 0
-        and (loader, forward.training, forward.grad) == (trained.inputs.loader, trained.training, trained.grad)
-    )
-
-
-def _call(forward: Forward) -> Scope:
-    return next(scope for scope in reversed(forward.scope.chain()) if scope.kind is not ScopeKind.ITERATION)
-
-
-def _block(forward: Forward) -> Scope | None:
-    """The scope in which a forward's pass over data lies."""
-    batch = batch_of(forward)
-    scope: Scope | None = forward.scope
-    if batch is not None:
-        scope = batch.parent
-        while scope is not None and scope.loop == batch.loop:
-            scope = scope.parent  # a run writes the loop of a comprehension twice
-    return scope
-
-
-def _line(forward: Forward) -> Place:
-    return (forward.site, *(scope.site for scope in forward.scope.chain()))

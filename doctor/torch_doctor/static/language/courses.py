@@ -52,7 +52,7 @@ class Taking(Knowledge):
 
 def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
     """How a `for` with this body goes through something."""
-    stream = streams.stream_of(run, run.evaluate(over))
+    stream = streams.stream_of(run, run.evaluate(over), over)
     text = run.text(over)
 
     def taken() -> None:

@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, defaults, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import module_parts, places, plain_tensors, registering, splitting
+from torch_doctor.static.training import loader_roles, module_parts, places, plain_tensors, registering, splitting
 from torch_doctor.static.values import (
     ANY_NAME,
     NOWHERE,
@@ -19,6 +19,7 @@ from torch_doctor.static.values import (
     Either,
     Instance,
     Lib,
+    Loader,
     Mapping,
     Module,
     Number,
@@ -124,6 +125,12 @@ def _of_settings(run: Run, value: Settings, key: Value, node: p.Index) -> Value:
     return settings.kept(value, settings.key_of(key)) or _of_plain(run, value.of, key, node)
 
 
+def _of_loader(run: Run, value: Loader, key: Value, node: p.Index) -> Value:
+    if value.born is not None or isinstance(node.key, p.Slice):
+        return _of_value(run, value, key, node)
+    return loader_roles.one_of(run, value, key)
+
+
 def _of_instance(run: Run, value: Instance, key: Value, node: p.Index) -> Value:
     return containers.item_of_instance(run, value, key, node)
 
@@ -150,6 +157,7 @@ ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {
     Number: _of_plain,
     Settings: _of_settings,
     Instance: _of_instance,
+    Loader: _of_loader,
     Lib: _of_library,
     Unknown: _of_unknown,
     UnknownAttribute: _of_unknown,

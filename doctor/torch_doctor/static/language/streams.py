@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import containers
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import loader_roles, module_parts
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,
@@ -42,9 +43,9 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-def stream_of(run: Run, value: Value) -> Stream:
-    """What a loop over a value goes through."""
-    value = run.resolve(value)
+def stream_of(run: Run, value: Value, over: p.Expr | None = None) -> Stream:
+    """What a loop over a value goes through, which the script writes as `over`."""
+    value = loader_roles.gone_through(run, run.resolve(value), over)
     if isinstance(value, Stream):
         return value
     if isinstance(value, Loader):
@@ -54,7 +55,7 @@ def stream_of(run: Run, value: Value) -> Stream:
         everything = content.all()
         return Stream(summary(everything) if everything else Unknown(), content)
     if isinstance(value, Either):
-        streams = [stream_of(run, option) for _, option in value.options]
+        streams = [stream_of(run, option, over) for _, option in value.options]
         return Stream(summary(s.item for s in streams), None, next((s.loader for s in streams if s.loader), 0))
     if isinstance(value, Tool) and value.name.startswith("torch.utils.data."):
         return Stream(Unknown(Flow(source=Source.DATA)))
@@ -97,7 +98,7 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
     if given is None:
         return Stream(Plain(), bar=bar)
     if passed.style == "zip":
-        streams = [stream_of(run, value) for value in call.args]
+        streams = [stream_of(run, value, _given(call, number)) for number, value in enumerate(call.args)]
         item = Sequence("tuple", Content(tuple(stream.item for stream in streams)))
         exact = [stream.content for stream in streams]
         content: Content | None = None
@@ -110,7 +111,7 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
         lengths = [stream.length for stream in streams if stream.length is not None]
         length = min(lengths) if lengths and len(lengths) == len(streams) else None
         return Stream(item, content, loaders[0] if loaders else 0, length=length)
-    stream = stream_of(run, given)
+    stream = stream_of(run, given, _given(call, position))
     if passed.style == "enumerate":
         content = stream.content
         if content is not None and content.rest is None:
@@ -123,6 +124,12 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
         return Stream(stream.item, None, stream.loader, length=math.inf, bar=bar)
     length = None if passed.style == "part" else stream.length
     return Stream(stream.item, stream.content, stream.loader, length=length, bar=bar)
+
+
+def _given(call: Call, position: int) -> p.Expr | None:
+    """The argument at a place of the call, as the script writes it."""
+    args = call.node.args if isinstance(call.node, p.Call) else ()
+    return args[position] if position < len(args) else None
 
 
 def _paired(run: Run, loaders: list[int]) -> None:

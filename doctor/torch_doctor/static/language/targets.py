@@ -10,6 +10,7 @@ from torch_doctor.static.training import (
     cuts,
     emptying,
     keeping,
+    loader_roles,
     module_parts,
     parameters,
     pixels,
@@ -134,7 +135,8 @@ def _bind_item(run: Run, target: p.Index, value: Value, node: p.Node) -> None:
 
 
 def _bind_several(run: Run, target: p.Display, value: Value, node: p.Node) -> None:
-    for part, item in zip(target.items, unpacking.unpack(run, value, target.items, node), strict=False):
+    for part, given in zip(target.items, unpacking.unpack(run, value, target.items, node), strict=False):
+        item = loader_roles.unpacked(run, given, part)
         bind(run, part.value if isinstance(part, p.Star) else part, item, node)
 
 

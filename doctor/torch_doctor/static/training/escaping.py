@@ -51,7 +51,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
     modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
     losses = [value for value in values if optimizers or _may_go_backward(value)]
-    losses += [value for value in _attributes(holders) if optimizers or _may_be_loss(value)]
+    losses += [value for value in attributes(holders) if optimizers or _may_be_loss(value)]
     forwards = frozenset[int]().union(*(value.flow.forwards for value in losses))
     outputs = frozenset[int]().union(*(value.flow.forwards for value in values if value.flow.graph is not False))
     retained = frozenset[int]().union(*(value.flow.retained for value in values))
@@ -118,7 +118,7 @@ def passed(run: Run, context: Value, values: Args, to: str, node: p.Node) -> Non
         modes.lost_sight(run, [each.id for each in run.objects.of(Module) if not each.fact(Fact.REGISTERED)])
 
 
-def _attributes(holders: Args) -> list[Value]:
+def attributes(holders: Args) -> list[Value]:
     """The tensors among the attributes of the script's own objects that someone who gets these values can reach."""
     owners = [each for each in reachable(holders) if isinstance(each, (Instance, Module)) and each.cls is not None]
     inside = (field for owner in owners for field in owner.fields.values() if isinstance(field, Value))

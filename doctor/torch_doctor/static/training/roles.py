@@ -113,11 +113,16 @@ def role(run: Run, name: str, value: Unknown) -> Value | None:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
     if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & _NO_MODULE_USES:
         return module_by_role(run, last)
-    if _LOADER_NAME.search(last) and not uses & {"load", "run"}:
+    if names_loader(run, name):
         loader: Loader = run.own(Loader(born, last))
         loader.facts[Fact.ELSEWHERE] = asked(value.symbol)  # what was made of a data set may move its batches
         return loader
     return None
+
+
+def names_loader(run: Run, name: str) -> bool:
+    """Whether something is called a loader, and used as nothing else."""
+    return bool(_LOADER_NAME.search(name.rpartition(".")[2])) and not uses_of(run, name) & {"load", "run"}
 
 
 def module_by_role(run: Run, name: str) -> Module:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
+from torch_doctor.environments import NoInterpreterError
+from torch_doctor.probe.interpreter import interpreter
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor.environments import NoInterpreterError
 from torch_doctor.probe import remarks
-from torch_doctor.probe.interpreter import NoInterpreterError, interpreter
+from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import functools
 import json
-import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from torch_doctor.environments import NoInterpreterError, candidates, named
 
-FOLDERS = (".venv", "venv", ".env", "env")
-NAMES = ("python", "python3")
-VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX")
 OLDEST_PYTHON = (3, 10)
 OLDEST_TORCH = (2, 4)
 PATIENCE = 30.0  # seconds for an interpreter to say who it is
@@ -31,10 +24,6 @@ except Exception:
     torch = ""
 print(json.dumps([list(sys.version_info[:2]), torch]))
 """
-
-
-class NoInterpreterError(Exception):
-    """There is no Python that can run the script; the message is one line that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +83,12 @@ def interpreter(asked: str, project: Path) -> Interpreter:
         NoInterpreterError: none can.
     """
     if asked:
-        only = Interpreter(_named(asked), "--python")
+        only = Interpreter(named(asked), "--python")
         if problem := only.problem():
             raise problem
         return only
     problems: dict[Path, NoInterpreterError] = {}
-    for candidate in _found(project):
+    for candidate in (Interpreter(path, origin) for path, origin in candidates(project)):
         if candidate.path not in problems:
             problem = candidate.problem()
             if problem is None:
@@ -109,47 +98,6 @@ def interpreter(asked: str, project: Path) -> Interpreter:
         raise next(iter(problems.values()))
     message = f"none of {', '.join(map(str, problems))} has torch: give the script's interpreter with `--python`"
     raise NoInterpreterError(message)
-
-
-def _named(asked: str) -> Path:
-    path = Path(asked).expanduser()
-    if path.is_dir():
-        inside = _of_environment(path)
-        if inside is None:
-            message = f"{asked} is a folder without a Python in it: `--python` takes an interpreter or an environment"
-            raise NoInterpreterError(message)
-        return inside
-    if path.parent == Path() and not path.is_file():
-        on_path = shutil.which(asked)
-        path = Path(on_path) if on_path else path
-    if not path.is_file():
-        message = f"{asked} is not there: `--python` takes an interpreter or an environment"
-        raise NoInterpreterError(message)
-    return path.absolute()
-
-
-def _found(project: Path) -> Iterator[Interpreter]:
-    """The active environment, those that lie in the project, what the shell would start, and what we run in ourselves."""
-    for variable in VARIABLES:
-        value = os.environ.get(variable)
-        if value and (path := _of_environment(Path(value))) is not None:
-            yield Interpreter(path, f"${variable}")
-    for name in FOLDERS:
-        path = _of_environment(project / name)
-        if path is not None:
-            yield Interpreter(path, f"the project's {name}")
-    for name in NAMES:
-        on_path = shutil.which(name)
-        if on_path:
-            yield Interpreter(Path(on_path).absolute(), f"`{name}` of the shell")
-    yield Interpreter(Path(sys.executable), "torch-doctor's own")
-
-
-def _of_environment(folder: Path) -> Path | None:
-    for name in ("bin/python", "bin/python3", "Scripts/python.exe"):
-        if (folder / name).is_file():
-            return (folder / name).absolute()
-    return None
 
 
 def _numbers(version: str) -> tuple[int, ...]:

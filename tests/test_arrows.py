@@ -31,14 +31,15 @@ ARROWS = {
     "trace": set[str](),
     "rule": {"trace"},
     "sources": {"rule", "trace"},
-    "static": {"trace", TYPES},
+    "environments": set(),
+    "static": {"environments", "trace", TYPES},
     "selection": {"rule"},
     "config": {"selection"},
-    "probe": {"rule", "trace"},
+    "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "rule", "sources", "trace"},
     "scan": {"probe", "probing", "rule", "sources", "static", "trace"},
     "report": {"rule", "trace"},
-    "cli": {"config", "probing", "report", "rule", "scan", "selection", "sources"},
+    "cli": {"config", "environments", "probing", "report", "rule", "scan", "selection", "sources"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }
@@ -156,7 +157,7 @@ def test_a_run_has_few_fields() -> None:
 IMPORTED = """
 import sys
 from torch_doctor.cli import run
-status = run(["scan", "--isolated", "--output-format", "json:out.json", "."])
+status = run(["scan", "--isolated", "--output-format", "json:out.json", *{options}, "."])
 print(status, [name for name in {heavy} if name in sys.modules])
 """
 GOOD = """
@@ -182,6 +183,25 @@ def test_a_scan_imports_nothing_heavy(
 ) -> None:
     write("train.py", source)
     write("train.ipynb", notebook(["%matplotlib inline", GOOD]))
-    script = IMPORTED.format(heavy=HEAVY)
+    script = IMPORTED.format(heavy=HEAVY, options=[])
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"{int(source != GOOD)} {imported}"
+
+
+def test_a_scan_asks_astroid_once_and_only_where_it_meets_a_class_of_an_installed_library(
+    folder: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+    site = "environment/lib/python3.12/site-packages"
+    for name in ("environment/pyvenv.cfg", "environment/bin/python", f"{site}/torch/__init__.py"):
+        write(name, "")
+    write(f"{site}/nets_lib/__init__.py", "from torch import nn\nclass Net(nn.Module): ...\n")
+    write(f"{site}/nets_lib-1.0.dist-info/METADATA", "")
+    script = IMPORTED.format(heavy=HEAVY, options=["--python", "environment", "--exclude", "environment"])
+    imported = []
+    for source in (GOOD, f"import numpy, nets_lib\n{GOOD}", GOOD.replace("nn.Linear(2, 2)", "nets_lib.Net()")):
+        write("train.py", f"import nets_lib\n{source}")
+        done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+        imported.append(done.stdout.strip())
+    again = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
+    assert [*imported, again.stdout.strip()] == ["0 []", "0 []", "0 ['astroid']", "0 []"]

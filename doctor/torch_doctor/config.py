@@ -39,6 +39,7 @@ class Config(Struct, frozen=True):
     respect_gitignore: bool = True
     output_format: str | None = None
     torch_version: str | None = None
+    installed_libraries: bool = True
 
     @property
     def layer(self) -> Layer:

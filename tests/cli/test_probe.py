@@ -245,7 +245,6 @@ def test_a_script_that_is_not_there(run: Run) -> None:
     "option",
     [
         ("--device", "cpu"),
-        ("--python", "x"),
         ("--probe-timeout", "5"),
         ("--probe-memory", "9"),
         ("--probe-processes", "2"),

@@ -353,3 +353,9 @@ def test_a_torch_version_that_means_nothing_is_one_clear_line(write: Callable[..
     assert (
         "torch-doctor.toml: `torch-version`: `newest` is neither a version of torch nor a range of them" in outcome.err
     )
+
+
+def test_the_environment_that_is_named_has_to_be_there(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", "import torch\n")
+    outcome = run("scan", "--python", "nowhere", "train.py")
+    assert outcome == (2, "", "error: nowhere is not there: `--python` takes an interpreter or an environment\n")

@@ -44,7 +44,8 @@ _OPTIONS = (
         "arguments. With =require it is an error when one cannot be run.",
     ),
     click.option("--device", type=click.Choice(DEVICES), help="What the probe runs on. [default: auto]"),
-    click.option("--python", metavar="PATH", help="The Python, or its environment, that the probe runs scripts with."),
+    click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the scripts: its "
+        "libraries are read, and the probe starts it."),
     click.option(
         "--probe-timeout",
         type=click.FloatRange(min=0, min_open=True),
@@ -94,7 +95,7 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         UsageError: what was named is no script, or an option means nothing.
     """
     if given["probe"] is None:
-        for name in ("device", "python", "probe_timeout", "probe_memory", "probe_processes", "probe_output"):
+        for name in ("device", "probe_timeout", "probe_memory", "probe_processes", "probe_output"):
             if given[name]:
                 message = f"--{name.replace('_', '-')} means nothing without {FLAG}"
                 raise click.UsageError(message)

@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, formats, settings, split
@@ -48,7 +49,7 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @_list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`.")
 @click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("--no-cache", is_flag=True, help="Read nothing from a cache. (There is none yet.)")
+@click.option("--no-cache", is_flag=True, help="Keep nothing of what is found out about installed libraries.")
 @click.option("--no-respect-gitignore", "gitignore", is_flag=True, flag_value=False, default=True,
               help="Look at files that git ignores, too.")  # fmt: skip
 @click.option("--output-format", multiple=True, metavar="FORMAT[:FILE]",
@@ -81,7 +82,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     )
     run = probing(given, paths, ctx)
     options, loaded = settings(flags)
-    options = replace(options, probe=run)
+    libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
+    options = replace(options, probe=run, environment=libraries)
     outputs = formats(given["output_format"], loaded)
     with Progress(wanted=not given["quiet"]) as progress:
         report = scanning.scan(options, progress)

@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
@@ -38,8 +39,8 @@ def command(ctx: click.Context, /, file: str, output_format: str, color: str, **
         message = f"{file} is a folder; `torch-doctor trace` reads one file"
         raise click.UsageError(message)
     run = probing(given, (file,), ctx)
-    options, _ = settings(Flags(paths=(file,)))
-    options = replace(options, probe=run)
+    options, loaded = settings(Flags(paths=(file,)))
+    options = replace(options, probe=run, environment=environment(given["python"], loaded.config))
     found, report = scanning.traces(options)
     if output_format == "json":
         write(render_json(found))

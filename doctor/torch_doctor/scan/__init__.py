@@ -2,5 +2,6 @@
 
 from torch_doctor.scan.options import FileIgnore, Options, Report
 from torch_doctor.scan.pipeline import scan, traces
+from torch_doctor.static import Environment, usual_folder
 
-__all__ = ["FileIgnore", "Options", "Report", "scan", "traces"]
+__all__ = ["Environment", "FileIgnore", "Options", "Report", "scan", "traces", "usual_folder"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.ignores import Patterns
     from torch_doctor.sources.source import SourceFile
+    from torch_doctor.static import Environment
     from torch_doctor.trace import Versions
 
 
@@ -39,6 +40,7 @@ class Options(Struct, frozen=True, kw_only=True):
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     names: Mapping[Path, str] = field(default_factory=dict)
     torch: Versions | None = None  # as the user says; else the project's pins are read
+    environment: Environment | None = None  # whose libraries are read; None: none
     probe: Probing | None = None
 
 

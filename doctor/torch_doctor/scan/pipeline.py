@@ -144,7 +144,7 @@ class Scan:
 
         Where the witness fails, it says so, and the traces of the other files follow.
         """
-        stream = witness(files, project, on_file=self._tell, wanted=self._wanted)
+        stream = witness(files, project, on_file=self._tell, wanted=self._wanted, environment=self.options.environment)
         for found in self._timed(iter(stream), project):
             if isinstance(found, Failure):
                 self.report.failed(found.path, found.error)

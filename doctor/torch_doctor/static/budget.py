@@ -37,6 +37,37 @@ def steps_for(lines: int, budget: tuple[int, int]) -> int:
     return min(least + per_line * lines, STEPS)
 
 
+class _Clock:
+    """The CPU time of the process, without what was `uncounted`."""
+
+    def __init__(self) -> None:
+        self._aside = 0.0
+        self._since: float | None = None
+
+    def now(self) -> float:
+        since = self._since
+        return (time.process_time() if since is None else since) - self._aside
+
+    @contextmanager
+    def uncounted(self) -> Iterator[None]:
+        if self._since is not None:
+            yield
+            return
+        self._since = since = time.process_time()
+        try:
+            yield
+        finally:
+            self._aside += time.process_time() - since
+            self._since = None
+
+
+_CLOCK = _Clock()
+now = _CLOCK.now
+"""The CPU time that counts, in seconds from some beginning."""
+uncounted = _CLOCK.uncounted
+"""A context for what is done once for all files, and then remembered: no file has to bear its time."""
+
+
 class OutOfBudget(Exception):  # noqa: N818 - it ends a run, it is no fault
     """The run has used up its steps."""
 
@@ -74,7 +105,7 @@ class Watchdog:
             self._thread.start()
         with self._lock:
             self._target, self._barked = threading.get_ident(), False
-            self._until = time.process_time() + seconds
+            self._until = now() + seconds
         arrived = False
         try:
             yield
@@ -97,7 +128,7 @@ class Watchdog:
     def _watch(self) -> None:
         while not self._ends.wait(_TICK):
             with self._lock:
-                if self._until is not None and time.process_time() > self._until:
+                if self._until is not None and now() > self._until:
                     self._until, self._barked = None, True
                     _raise_in(self._target, OutOfTime)
 

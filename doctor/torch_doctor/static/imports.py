@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.installed.environment import Installed
 from torch_doctor.static.lowering import lower
 from torch_doctor.static.unit import Unit
 from torch_doctor.trace import Dependencies
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.sources.project import Project
+    from torch_doctor.static.installed.environment import Environment
 
 _NEVER_THEIRS = frozenset(
     {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
@@ -40,10 +42,14 @@ class _Reached:
 
 
 class Imports:
-    """The project's files as units, by path and by the dotted name under which a file imports another."""
+    """The project's files as units, by path and by the dotted name under which a file imports another.
 
-    def __init__(self, project: Project) -> None:
+    `installed` answers for what they import of libraries.
+    """
+
+    def __init__(self, project: Project, environment: Environment | None = None) -> None:
         self._project = project
+        self.installed = Installed(environment, project.root)
         self._units: dict[Path, Unit | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
         self._files: dict[str, bool] = {}

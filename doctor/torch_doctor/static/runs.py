@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import time
 from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,6 +19,7 @@ from torch_doctor.static.budget import (
     OutOfBudget,
     OutOfTime,
     Watchdog,
+    now,
     steps_for,
 )
 from torch_doctor.static.imports import Imports
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
+    from torch_doctor.static.installed.environment import Environment
     from torch_doctor.static.unit import Unit
     from torch_doctor.trace import Event, Site
 
@@ -56,6 +57,7 @@ def witness(
     *,
     on_file: Callable[[SourceFile], None] | None = None,
     wanted: frozenset[type[Event]] | None = None,
+    environment: Environment | None = None,
 ) -> Iterator[Trace | Failure]:
     """The traces of these files: each is run as a script; then what no script called is run on its own.
 
@@ -66,16 +68,16 @@ def witness(
     `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over. Where the witness
     fails, that is a `Failure` among the traces: it ends one run, and no other run and no other file misses anything.
     """
-    return _Witness(project, wanted).traces(files, on_file)
+    return _Witness(project, wanted, Imports(project, environment)).traces(files, on_file)
 
 
 class _Witness:
     """One scan's runs; remembers which functions some run has entered."""
 
-    def __init__(self, project: Project, wanted: frozenset[type[Event]] | None) -> None:
+    def __init__(self, project: Project, wanted: frozenset[type[Event]] | None, imports: Imports) -> None:
         self._project = project
         self._wanted = wanted
-        self._imports = Imports(project)
+        self._imports = imports
         self._entered: set[p.Function] = set()
         self._ran: set[Path] = set()
         self._read: set[Site] = set()  # where some run has read a checkpoint
@@ -173,7 +175,7 @@ class _Witness:
 
     def _guarded(self, executor: Run, run: Callable[[], object]) -> None:
         """Run, and say where the run was given up: what is unknown then is everything."""
-        before, start, unit = executor.steps_left, time.process_time(), executor.main
+        before, start, unit = executor.steps_left, now(), executor.main
         try:
             with self._watchdog.watching(SECONDS - self._seconds[unit]):
                 run()
@@ -187,7 +189,7 @@ class _Witness:
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
             giving_up.lose(executor, "an internal error")
             self._failures.append(Failure(unit.source.display, error))
-        self._seconds[unit] += time.process_time() - start
+        self._seconds[unit] += now() - start
         self._left -= before - max(executor.steps_left, 0)
         self._entered |= executor.entered
 

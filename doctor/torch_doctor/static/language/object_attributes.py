@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
 from torch_doctor.static.program.choosing import leaves_out
-from torch_doctor.static.tables import layers, models
+from torch_doctor.static.tables import layers
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
 from torch_doctor.static.training import (
+    library_models,
     modes,
     module_parts,
     plain_tensors,
@@ -165,7 +166,7 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
 
 def _part(run: Run, value: Module, name: str) -> Value:
     """A part of a module that was not built in sight."""
-    head = models.classifier_head(value.layer) if value.cls is None else None
+    head = library_models.head_of(run, value.layer) if value.cls is None else None
     if value.cls is None and (not value.layer or (head is not None and head[0] == name)):
         return registering.part_of(run, value, name)
     if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.tables.framework import Framework
     from torch_doctor.static.tables.functions import Function
     from torch_doctor.static.tables.loss import Loss
-    from torch_doctor.trace.words import Tri
+    from torch_doctor.trace.words import Kind, Tri
 
 Names: TypeAlias = tuple[str, ...]
 Position: TypeAlias = int
@@ -61,6 +61,10 @@ class LibraryModel(NamedTuple):
     sensitive: Tri  # it has layers that behave differently in training
     training: Tri  # it is in training mode when it is returned
     part: str = ""  # the attribute that has all such layers; "" where they are in several
+    kind: Kind | None = None  # what its output means; None: not known
+    head: tuple[str, int] | None = (
+        None  # the attribute with its last layers, the place of the very last one (-1: it is that)
+    )
 
 
 SENSITIVE = LibraryModel(sensitive=True, training=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.library import Stage, library_family
-from torch_doctor.static.tables import models, training, wrappers
-from torch_doctor.static.training import copies, module_parts, parameters, places, presence
+from torch_doctor.static.tables import libraries, models, training, wrappers
+from torch_doctor.static.training import copies, library_models, module_parts, parameters, places, presence
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -37,11 +38,12 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
-    from torch_doctor.static.libraries.library import Position
+    from torch_doctor.static.libraries.library import LibraryModel, Position
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
-
+_OURS = frozenset(("torch", "builtins")) | sys.stdlib_module_names
+"""Packages that no library is."""
 _IN_PLACE = frozenset(
     ("torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "torch.jit.script")
 )
@@ -134,8 +136,26 @@ def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, no
 @library_family(models.library_model)
 def library_module(run: Run, name: str, call: Call) -> Module:
     """A model that a library builds."""
-    model = models.library_model(name)
+    model = library_models.library_model(run, name, call)
     assert model is not None
+    return _of_library(run, name, model, call)
+
+
+@library_family(
+    lambda name: (
+        name.partition(".")[0] not in _OURS and not models.library_model(name) and not libraries.harmless(name)
+    ),
+    stage=Stage.ANY,
+)
+def installed_module(run: Run, name: str, call: Call) -> Module | None:
+    """A module of an installed library that no table has, with layers of its own alone."""
+    if held(call.values):
+        return None
+    model = library_models.library_model(run, name, call)
+    return None if model is None else _of_library(run, name, model, call)
+
+
+def _of_library(run: Run, name: str, model: LibraryModel, call: Call) -> Module:
     settings = dict(call.keywords)
     made: Module = run.own(
         Module(run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import models
+from torch_doctor.static.training import library_models
 from torch_doctor.static.values import MISSING, NOWHERE, Call, Const, Either, Fact, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
 
 def library_output(run: Run, module: Module, flow: Flow, node: p.Node) -> Value:
     """What a call of a library's model gives, whose input and parameters have this flow."""
-    head = models.classifier_head(module.layer)
+    model = library_models.library_model(run, module.layer)
+    told = model.kind if model is not None else None
+    head = library_models.head_of(run, module.layer)
     if head is not None and "forward" not in module.fields:
-        return _of_classifier(run, module, head, flow, node)
+        return _of_classifier(run, module, head, told or Kind.LOGITS, flow, node)
+    if told is not None and not module.fields:
+        return Tensor(flow, told, NOWHERE.by(module.layer, None if told is Kind.LOGITS else module.born))
     if models.segments(module.layer) and not {"aux_params", "**"} & set(module.settings):
         activation = module.settings.get("activation", Const(None))
         kind = models.ACTIVATIONS.get(activation.value) if isinstance(activation, Const) else None
@@ -27,11 +32,13 @@ def library_output(run: Run, module: Module, flow: Flow, node: p.Node) -> Value:
     return Unknown(flow)
 
 
-def _of_classifier(run: Run, module: Module, head: tuple[str, int], flow: Flow, node: p.Node) -> Value:
+def _of_classifier(  # noqa: PLR0913 - and what its own last layer gives
+    run: Run, module: Module, head: tuple[str, int], kind: Kind, flow: Flow, node: p.Node
+) -> Value:
     name, last = head
     own = run.resolve(module.fields.get(name, MISSING))
     if own is MISSING:
-        return Tensor(flow, Kind.LOGITS, NOWHERE.by(module.layer))
+        return Tensor(flow, kind, NOWHERE.by(module.layer, None if kind is Kind.LOGITS else module.born))
     if isinstance(own, Module) and own.fact(
         Fact.BY_NAME
     ):  # a part of the library's, whose last part may be the project's

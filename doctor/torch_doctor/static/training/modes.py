@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.tables import models
-from torch_doctor.static.training import module_parts
+from torch_doctor.static.training import library_models, module_parts
 from torch_doctor.static.values import (
     Fact,
     Module,
@@ -146,7 +145,7 @@ def _collect_modes(run: Run, module: Module, inherited: tuple[int, Tri], caring:
 
 def _cares_itself(run: Run, module: Module) -> Tri:
     """Whether it cares apart from the parts that are in sight; one of a library does not when the script replaced what cares."""
-    model = models.library_model(module.layer) if module.sensitive and module.cls is None else None
+    model = library_models.library_model(run, module.layer) if module.sensitive and module.cls is None else None
     if model is None or not model.part or model.part not in module.fields:
         return module.sensitive
     part = run.resolve(module.fields[model.part])

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.language import constructors, containers
 from torch_doctor.static.library import library_family
-from torch_doctor.static.tables import layers, losses, models
+from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
+    library_models,
     mode_methods,
     modes,
     module_classes,
@@ -51,7 +52,8 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     layer = next(
         (name for name in names if name in layers.LAYERS or name in layers.CONTAINERS or name in losses.LOSSES), ""
     )
-    known = next((model for model in map(models.library_model, names) if model is not None), None)
+    bases = (library_models.library_model(run, name) for name in names)
+    known = next((model for model in bases if model is not None), None)
     own_base = not cls.opaque_base() and all(name in layers.MODULE_BASES or name in layers.CONTAINERS for name in names)
     sensitive: Tri = False if own_base else (known.sensitive if known else None)
     table = layers.LAYERS.get(layer)
@@ -63,7 +65,7 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
         module.facts[Fact.ORIGIN] = BUILT
     init = cls.find("__init__")
     runs_own = init is not None and isinstance(init[0], FunctionValue)
-    guessed = cls.opaque_base() or not any(map(module_classes.is_known_module, names))
+    guessed = cls.opaque_base() or not any(module_classes.is_known_module(run, name) for name in names)
     if not runs_own or guessed or (init is not None and _is_stub(init[0])):
         module.facts[Fact.INITIALISED] = True
     if layer in LISTS and not runs_own:

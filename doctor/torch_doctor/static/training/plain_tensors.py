@@ -213,7 +213,7 @@ def _is_type(value: Value) -> bool:
 
 def assigned(run: Run, module: Module, name: str, value: Value, node: p.Node) -> Value:
     """The value of an attribute that a module's constructor assigns: a tensor knows from now on that it lies there."""
-    if module not in run.building or module.cls is None or not module_classes.is_surely_module(module.cls):
+    if module not in run.building or module.cls is None or not module_classes.is_surely_module(run, module.cls):
         return value
     if isinstance(value, Either):
         return either((facts, assigned(run, module, name, option, node)) for facts, option in value.options)

@@ -86,4 +86,4 @@ def _is_called(run: Run, module: Module) -> bool:
         return False
     if module.cls is None:
         return True
-    return module_classes.is_surely_module(module.cls) and module.cls.find("__call__") is None
+    return module_classes.is_surely_module(run, module.cls) and module.cls.find("__call__") is None

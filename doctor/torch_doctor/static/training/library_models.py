@@ -1,0 +1,69 @@
+"""Models and layers of libraries: what the tables tell of them, and what the sources of the installed libraries add."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.libraries.library import LibraryModel
+from torch_doctor.static.tables import models
+from torch_doctor.static.values import Call, Default, Spread, Value, constant
+
+if TYPE_CHECKING:
+    from torch_doctor.static.installed.answers import Answer, Care
+    from torch_doctor.static.run import Run
+    from torch_doctor.trace import Tri
+
+
+def library_model(run: Run, name: str, call: Call | None = None) -> LibraryModel | None:
+    """What is known of the module that a call of this name builds, or that a class derives from; None: it is no known builder.
+
+    Where the sources of the library are certain, they stand; where they are not, or are not there, the tables do.
+    """
+    known = models.library_model(name)
+    answer = run.imports.installed.builds(name)
+    if answer is None or (known is None and answer.parameters is not True):
+        return known
+    sensitive = cares(answer, call)
+    if known is None:
+        return LibraryModel(sensitive, answer.training, kind=answer.kind, head=answer.head)
+    sensitive = known.sensitive if sensitive is None else sensitive
+    return known._replace(sensitive=sensitive, kind=answer.kind, head=answer.head)
+
+
+def head_of(run: Run, name: str) -> tuple[str, int] | None:
+    """Where the last layers of a library's model are: the attribute, and the place of the very last one (-1: it is that layer)."""
+    known = models.classifier_head(name)
+    if known is not None or not name:
+        return known
+    model = library_model(run, name)
+    return None if model is None else model.head
+
+
+def is_module(run: Run, name: str) -> Tri:
+    """Whether a class of a library is a module, by its sources."""
+    return run.imports.installed.is_module(name)
+
+
+def cares(answer: Answer, call: Call | None) -> Tri:
+    """Whether a module that is built with the arguments of a call cares about the mode; with whatever arguments, without a call."""
+    found = [_cares(care, call) for care in answer.cares]
+    return True if True in found else None if None in found else False
+
+
+def _cares(care: Care, call: Call | None) -> Tri:
+    if not care.leans:
+        return care.cares
+    if call is None or "**" in call.keywords or any(isinstance(value, Spread) for value in call.args):
+        return None
+    given = [value for name, position in care.leans if (value := _given(call, name, position)) is not None]
+    if not given:
+        return care.cares
+    rate = constant(given[0])
+    if not care.rate or isinstance(given[0], Default) or not isinstance(rate, (int, float)):
+        return None
+    return rate > 0
+
+
+def _given(call: Call, name: str, position: int) -> Value | None:
+    by_name = call.keywords.get(name)
+    return call.args[position] if by_name is None and 0 <= position < len(call.args) else by_name

@@ -218,16 +218,9 @@ def _frame(run: Run, function: FunctionValue, call: Call, on_yield: Callable[[Va
     if function.owner is not None and call.args and function.style != "static":
         frame.self = call.args[0]
     if function.node.name == "__init__" and isinstance(frame.self, Module):
-        _note_constructor(run, frame.self, function)
+        module_classes.note_constructor(run, frame.self, function)
     _bind_parameters(run, frame, function, call)
     return frame
-
-
-def _note_constructor(run: Run, module: Module, constructor: FunctionValue) -> None:
-    """A constructor has to see to the base's: that of a class which is no module itself only where no other does."""
-    owner = constructor.owner
-    if module.fact(Fact.CONSTRUCTOR) is None or (owner is not None and module_classes.is_surely_module(run, owner)):
-        run.heap.set(module.facts, Fact.CONSTRUCTOR, constructor)
 
 
 def _may_initialise(run: Run) -> None:

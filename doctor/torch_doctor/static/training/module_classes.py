@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.tables import frameworks, layers, libraries, losses, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import library_models
-from torch_doctor.static.values import ClassValue, FunctionValue
+from torch_doctor.static.values import ClassValue, Fact, FunctionValue, Module
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -27,6 +27,13 @@ def is_module_class(run: Run, cls: ClassValue) -> bool:
 def is_surely_module(run: Run, cls: ClassValue) -> bool:
     """Whether a class of a library that is a module is among a project class's bases."""
     return any(is_library_module(run, canonical(name)) for name in cls.libraries())
+
+
+def note_constructor(run: Run, module: Module, constructor: FunctionValue) -> None:
+    """A constructor has to see to the base's: that of a class which is no module itself only where no other does."""
+    owner = constructor.owner
+    if module.fact(Fact.CONSTRUCTOR) is None or (owner is not None and is_surely_module(run, owner)):
+        run.heap.set(module.facts, Fact.CONSTRUCTOR, constructor)
 
 
 def is_known_module(run: Run, library: str) -> bool:

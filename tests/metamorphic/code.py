@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import textwrap
+from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.project import marks_in
+from tests.metamorphic.project import marks_in, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,15 +20,9 @@ if TYPE_CHECKING:
 
 Node = TypeVar("Node", bound=cst.CSTNode)
 
-EMPTY = cst.Module([])
 IMPORT = m.SimpleStatementLine([m.Import() | m.ImportFrom()])
 FUTURE = m.SimpleStatementLine([m.ImportFrom(module=m.Name("__future__"))])
 DOCSTRING = m.SimpleStatementLine([m.Expr(m.SimpleString() | m.ConcatenatedString())])
-
-
-def text(node: cst.CSTNode) -> str:
-    """A node as source."""
-    return EMPTY.code_for_node(node)
 
 
 def origins(*nodes: cst.CSTNode) -> frozenset[Origin]:
@@ -78,7 +74,8 @@ def with_imports(module: cst.Module, *lines: str) -> cst.Module:
         m.matches(body[position], FUTURE) or (not position and m.matches(body[0], DOCSTRING))
     ):
         position += 1
-    known = {text(entry).strip() for entry in body if m.matches(entry, IMPORT)}
+    imports = (is_simple(entry, cst.Import) or is_simple(entry, cst.ImportFrom) for entry in body)
+    known = {text(line).strip() for line in imports if line is not None}
     added = [statement(line) for line in lines if line not in known]
     return module.with_changes(body=[*body[:position], *added, *body[position:]])
 
@@ -113,4 +110,40 @@ def dotted(node: cst.BaseExpression) -> str:
 
 def every(module: cst.Module, kind: type[Node]) -> list[Node]:
     """All nodes of a kind, in the order of the source."""
-    return [node for node in m.findall(module, getattr(m, kind.__name__)()) if isinstance(node, kind)]
+    return [node for node in nodes_of(module).by_kind[kind] if isinstance(node, kind)]
+
+
+class Nodes(cst.CSTVisitor):
+    """The nodes of a module: by kind, and which each of them is in."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_kind: defaultdict[type[cst.CSTNode], list[cst.CSTNode]] = defaultdict(list)
+        self.parent: dict[cst.CSTNode, cst.CSTNode] = {}
+        self._above: list[cst.CSTNode] = []
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        self.by_kind[type(node)].append(node)
+        if self._above:
+            self.parent[node] = self._above[-1]
+        self._above.append(node)
+        return True
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        del original_node
+        self._above.pop()
+
+    def around(self, node: cst.CSTNode) -> set[cst.CSTNode]:
+        """The node, and all that it is in."""
+        found = {node}
+        while (above := self.parent.get(node)) is not None:
+            found.add(node := above)
+        return found
+
+
+@lru_cache(maxsize=16)
+def nodes_of(module: cst.Module) -> Nodes:
+    """The nodes of a module, which many transformations ask for one after another."""
+    nodes = Nodes()
+    module.visit(nodes)
+    return nodes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.code import IMPORT, block, body_of, origins, statement
+from tests.metamorphic.code import IMPORT, block, body_of, origins, statement, text
 from tests.metamorphic.names import FreshNames, tree_of, uses
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def into_functions(module: cst.Module, choose: Chooser, *names: str) -> cst.Modu
 
 def contains(node: cst.CSTNode, method: str) -> bool:
     """Whether a method of this name is called somewhere inside."""
-    return bool(m.findall(node, m.Call(func=m.Attribute(attr=m.Name(method)))))
+    return method in text(node) and bool(m.findall(node, m.Call(func=m.Attribute(attr=m.Name(method)))))
 
 
 def is_call_of(node: Statement, *methods: str) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import libcst as cst
 
-from tests.metamorphic.project import MARKS_AT_END
+from tests.metamorphic.project import MARKS_AT_END, text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ class Uses:
 
 def tree_of(statements: Iterable[cst.CSTNode]) -> ast.Module:
     """The statements as Python's own tree."""
-    code = "".join(cst.Module([]).code_for_node(statement) for statement in statements)
+    code = "".join(text(statement) for statement in statements)
     lines = MARKS_AT_END.sub("", code)
     first = re.search(r"^(?!\s*(?:#|$))\s*", lines, re.MULTILINE)
     indent = first.group().rpartition("\n")[2] if first else ""

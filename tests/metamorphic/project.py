@@ -11,7 +11,7 @@ import io
 import re
 import tokenize
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import libcst as cst
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MARK = re.compile(r"#@(\d+):(\d+)")
 MARKS_AT_END = re.compile(r"[ \t]*#@\d+:\d+(?:[ \t]*#@\d+:\d+)*[ \t]*(?=\r?$)", re.MULTILINE)
 LINE = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+EMPTY = cst.Module([])
 CAN_HOLD_A_COMMENT = {tokenize.NEWLINE, tokenize.NL}
 
 
@@ -52,7 +53,7 @@ class Project:
 
     @cached_property
     def _marked(self) -> dict[str, str]:
-        return {path: module.code for path, module in self.modules.items()}
+        return {path: _code(module) for path, module in self.modules.items()}
 
     def code(self, path: str) -> str:
         """A file as the scan sees it."""
@@ -75,6 +76,19 @@ class Project:
         if not marks_in(lines[row - 1]):
             row = next(able for able in _rows_that_can_hold_a_comment("".join(lines)) if able >= row)
         return marks_in(lines[row - 1])
+
+
+def _code(module: cst.Module) -> str:
+    """A module as source: most of its statements are those of other forms of the same fixture, and known."""
+    if (module.default_newline, module.default_indent, module.has_trailing_newline) != ("\n", "    ", True):
+        return module.code
+    return "".join(text(part) for part in (*module.header, *module.body, *module.footer))
+
+
+@lru_cache(maxsize=4096)
+def text(node: cst.CSTNode) -> str:
+    """A node as source."""
+    return EMPTY.code_for_node(node)
 
 
 def read(fixture: Path) -> Project:

@@ -23,6 +23,7 @@ from tests.metamorphic.code import (
     every,
     is_simple,
     name_of_call,
+    nodes_of,
     origins,
     statement,
     text,
@@ -33,7 +34,7 @@ from tests.metamorphic.project import Project
 from tests.metamorphic.transformation import FIRST_IN_A_FILE, Kind, Transformation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tests.metamorphic.names import Statement
 
@@ -52,25 +53,6 @@ UNKNOWN_MODELS = {
 """Rules for which more is certain of a model, or of its inputs, that nobody knows."""
 
 Change = Callable[[cst.CSTNode], "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"]
-
-
-class _Finding(cst.CSTVisitor):
-    """Looks where nodes are: which nodes each of them is inside of."""
-
-    def __init__(self, wanted: Iterable[cst.CSTNode]) -> None:
-        super().__init__()
-        self._above: list[cst.CSTNode] = []
-        self.around: dict[cst.CSTNode, frozenset[cst.CSTNode]] = dict.fromkeys(wanted, frozenset())
-
-    def on_visit(self, node: cst.CSTNode) -> bool:
-        self._above.append(node)
-        if node in self.around:
-            self.around[node] = frozenset(self._above)
-        return True
-
-    def on_leave(self, original_node: cst.CSTNode) -> None:
-        del original_node
-        self._above.pop()
 
 
 class _Replacing(cst.CSTTransformer):
@@ -117,11 +99,10 @@ class _Parts:
 
     def hidden_in(self, module: cst.Module) -> Iterator[cst.Module]:
         """The module with the parts of one name changed, for each name."""
-        finding = _Finding(node for _, node, _ in self._parts)
-        module.visit(finding)
+        nodes = nodes_of(module)
         for name in dict.fromkeys(name for name, _, _ in self._parts):
             changes = {node: change for other, node, change in self._parts if other == name}
-            around = frozenset().union(*(finding.around[node] for node in changes))
+            around = frozenset().union(*map(nodes.around, changes))
             yield with_imports(module.visit(_Replacing(changes, around)), f"import {PACKAGE}")
 
 
@@ -177,27 +158,23 @@ def _switches(module: cst.Module) -> set[cst.Call]:
     return modes | {call for call in every(module, cst.Call) if m.matches(call, VOLATILE)}
 
 
-def _importing(name: str) -> m.OneOf[m.ImportAlias]:
-    return m.ImportAlias(name=m.Name(name), asname=None) | m.ImportAlias(asname=m.AsName(name=m.Name(name)))
-
-
 class HiddenMethod(HidingTransformation):
     """`loss.backward()` becomes `unseen_package.backward(loss)`: a method is called somewhere else."""
 
     def hidden(self, module: cst.Module) -> Iterator[cst.Module]:
         parts = _Parts()
+        imported = {alias.evaluated_alias or alias.evaluated_name for alias in every(module, cst.ImportAlias)}
+        others = imported | {node.name.value for node in every(module, cst.ClassDef)}
         for call in every(module, cst.Call):
             method = call.func
-            if isinstance(method, cst.Attribute) and self._is_method(module, method):
+            if isinstance(method, cst.Attribute) and self._is_method(method, others):
                 parts.add(method.attr.value, call, _called_elsewhere)
         yield from parts.hidden_in(module)
 
     @staticmethod
-    def _is_method(module: cst.Module, method: cst.Attribute) -> bool:
-        if m.matches(method.value, m.Call(func=m.Name("super"))):
-            return False
-        first = dotted(method.value).partition(".")[0]
-        return not first or not m.findall(module, _importing(first) | m.ClassDef(m.Name(first)))
+    def _is_method(method: cst.Attribute, others: set[str]) -> bool:
+        """Whether this is no function of one of these modules and classes, and not the base's own."""
+        return name_of_call(method.value) != "super" and dotted(method.value).partition(".")[0] not in others
 
 
 def _called_elsewhere(node: cst.CSTNode) -> cst.CSTNode:

@@ -21,6 +21,7 @@ ANY = "*"
 MOST = 4
 """Texts that one name may stand for."""
 _SAVES = {name.rpartition(".")[2]: position + 1 for name, position in training.SAVES.items()}
+_STATE = "state_dict"
 _SAME = frozenset(("Path", "str", "open", "expanduser", "abspath"))
 
 
@@ -30,7 +31,7 @@ _found: WeakKeyDictionary[Project, frozenset[str]] = WeakKeyDictionary()
 def saved(project: Project) -> frozenset[str]:
     """Patterns of the names of the files that the scripts of the project save."""
     if project not in _found:
-        paths = project.mentions(sorted(_SAVES), project.python_files())
+        paths = project.mentions(sorted((*_SAVES, _STATE)), project.python_files())
         _found[project] = frozenset(name for path in paths for name in _saved_in(project, path))
     return _found[project]
 
@@ -46,14 +47,27 @@ def _saved_in(project: Project, path: Path) -> Iterator[str]:
             for target in node.targets:
                 if isinstance(target, ast.Name):
                     names.setdefault(target.id, []).append(node.value)
-        elif isinstance(node, ast.Call) and (position := _SAVES.get(_last(node.func))) is not None:
-            named = [keyword.value for keyword in node.keywords if keyword.arg == "f"]
-            calls += node.args[position : position + 1] or named
+        elif isinstance(node, ast.Call):
+            calls += _paths(node)
     for given in calls:
         for text in islice(_texts(given, names), MOST):
             name = posixpath.basename(text)
             if name.partition(".")[0].strip(ANY):  # what is only an ending says nothing
                 yield name
+
+
+def _paths(call: ast.Call) -> list[ast.expr]:
+    """What a call may save under: the path of `torch.save`, and whatever stands beside a state that a function gets."""
+    position = _SAVES.get(_last(call.func))
+    if position is not None:
+        return call.args[position : position + 1] or [each.value for each in call.keywords if each.arg == "f"]
+    given = [*call.args, *(each.value for each in call.keywords)]
+    others = [each for each in given if not _holds_state(each)]
+    return others if len(others) < len(given) and _last(call.func) != f"load_{_STATE}" else []
+
+
+def _holds_state(node: ast.expr) -> bool:
+    return any(isinstance(each, ast.Call) and _last(each.func) == _STATE for each in ast.walk(node))
 
 
 def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> Iterator[str]:
@@ -70,11 +84,14 @@ def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> 
         yield _one((inner.left, inner.right), names, depth, "/" if isinstance(inner.op, ast.Div) else "")
     elif isinstance(inner, ast.Call) and _last(inner.func) in _SAME and inner.args:
         yield from _texts(inner.args[0], names, depth)
-    elif isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.attr == "format":
-        for text in _texts(inner.func.value, names, depth):
-            yield _blank(text, "{", "}")
-    elif isinstance(inner, ast.Call) and inner.args:  # it joins them, or may do so
-        yield _one(inner.args, names, depth, "/")
+    elif isinstance(inner, ast.Call) and (_last(inner.func) == "format" or inner.args):
+        filled = [inner.func.value] if isinstance(inner.func, ast.Attribute) else []
+        if _last(inner.func) != "format":  # it joins them, or may do so, or fills one in
+            yield _one(inner.args, names, depth, "/")
+            filled = []
+        for template in (*filled, *inner.args[:-1]):
+            for text in islice(_texts(template, names, depth), MOST):
+                yield _blank(text, "{", "}")
     else:
         yield ANY
 

@@ -66,14 +66,16 @@ class Loaders:
 
         What code out of sight got may be trained on there.
         """
-        escaped = frozenset[int]().union(*(event.loaders for event in self.trace.of(Escaped)))
-        places = {self.built[number].site for number in escaped.union(self._trained) if number in self.built}
+        places = {self.built[number].site for number in self._escaped.union(self._trained) if number in self.built}
         yield from self._each_place_once(self._evaluated, places)
 
     def never_training(self) -> Iterator[tuple[LoaderBuilt, Forward]]:
-        """The loaders whose batches are only evaluated, also those that are built where one that trains is."""
+        """The loaders whose batches are only evaluated, also those that are built where one that trains is.
+
+        What code out of sight got may be trained on there.
+        """
         for number, forward in self._evaluated.items():
-            if number in self.built and number not in self._trained:
+            if number in self.built and number not in self._escaped.union(self._trained):
                 yield self.built[number], forward
 
     def evaluates(self, loader: int) -> bool:
@@ -109,6 +111,11 @@ class Loaders:
     def evaluations(self) -> Iterator[Forward]:
         """The first evaluation of every loader that is evaluated."""
         yield from self._evaluated.values()
+
+    @cached_property
+    def _escaped(self) -> frozenset[int]:
+        """The loaders that code out of sight got."""
+        return frozenset[int]().union(*(event.loaders for event in self.trace.of(Escaped)))
 
     def _each_place_once(self, feeds: Mapping[int, E], places: set[Site]) -> Iterator[tuple[LoaderBuilt, E]]:
         """Loaders with what they feed, the first of each place; none of these places."""

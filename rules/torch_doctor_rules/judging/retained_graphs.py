@@ -103,8 +103,9 @@ def _within_a_batch(trace: Trace, iteration: Scope) -> bool:
     if any(scope.loop_kind is LoopKind.BATCHES for scope in around):
         return True
     updated = {scope.loop for event in trace.of(Stepped) for scope in event.scope.iterations()}
+    perhaps = {scope.loop for event in trace.of(Escaped) if event.optimizers for scope in event.scope.iterations()}
     plain = iteration.loop_kind is LoopKind.PLAIN
-    return plain and iteration.loop not in updated and any(scope.loop in updated for scope in around)
+    return plain and iteration.loop not in updated and any(scope.loop in updated | perhaps for scope in around)
 
 
 def _survives_updates(trace: Trace, earlier: Retained, kept: Retained) -> bool:

@@ -100,6 +100,7 @@ class MissingBackward(Rule):
         for forward in trace.of(Forward):
             if (
                 forward.grad is not False
+                and forward.output.graph is not False
                 and gradients.moves(step, forward.module)
                 and forward.index < step.index
                 and trace.common_loop(forward, step) is not None

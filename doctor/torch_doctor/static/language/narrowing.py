@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
-from torch_doctor.static.tables import layers, losses
+from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.values import (
     ClassValue,
@@ -42,11 +42,18 @@ def asked(run: Run, value: Value, cls: Value, node: p.Node) -> Value:
         known = deciding(value, [is_instance(run, option, cls) for _, option in value.options])
         if known is not None:
             return known
-    if isinstance(cls, Lib) and canonical(cls.name) == "torch.Tensor":
+    if _may_be_tensors(cls):
         to_tensor(run, value, outcome, node)
     elif isinstance(value, Either) and isinstance(outcome, Plain):
         _to_options(run, value, cls, outcome.symbol, node)
     return outcome
+
+
+def _may_be_tensors(cls: Value) -> bool:
+    """Whether a class is that of tensors, or one that nobody can look at and that may be."""
+    if not isinstance(cls, Lib):
+        return isinstance(cls, Unknown)
+    return canonical(cls.name) == "torch.Tensor" or not libraries.heard_of(cls.name)
 
 
 def deciding(value: Either, answers: list[Value]) -> Plain | None:

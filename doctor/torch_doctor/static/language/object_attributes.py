@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
 from torch_doctor.static.program.choosing import leaves_out
-from torch_doctor.static.tables import layers
+from torch_doctor.static.tables import layers, libraries
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
 from torch_doctor.static.training import (
@@ -137,11 +137,18 @@ def _training(run: Run, value: Module, node: p.Node) -> Value:
     """Whether the module is in training mode."""
     mode = modes.current_mode(run, value)
     function = run.frame.what
-    only_leaves_out = function is not None and leaves_out(function.node.body, node)
-    if value.cls is not None and not only_leaves_out:
+    fewer = function is not None and leaves_out(function.node.body, node, lambda func: _opaque(run, func))
+    if value.cls is not None and fewer is False:
         run.heap.set(value.facts, Fact.READS_MODE, value=True)
-        modes.met(run, ((True, mode),))
+    if value.cls is not None and fewer is not True:
+        modes.met(run, ((None if fewer is None else True, mode),))
     return Plain(("mode", value.id, fresh_symbol())) if mode is None else Const(mode)
+
+
+def _opaque(run: Run, func: p.Expr) -> bool:
+    """Whether a function is a library's of which nothing is known."""
+    value = run.resolve(run.evaluate(func))
+    return isinstance(value, Lib) and not libraries.heard_of(value.name)
 
 
 def _of_torch(run: Run, value: Module, name: str) -> Value | None:

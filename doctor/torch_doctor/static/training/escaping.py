@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Partial,
     Sequence,
+    Stream,
     Tensor,
     Tool,
     Unknown,
@@ -67,6 +68,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
     scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
     reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
+    reached_loaders |= {each.loader for each in reachable(holders) if isinstance(each, Stream) and each.loader}
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
     modes.lost_sight(run, whole)

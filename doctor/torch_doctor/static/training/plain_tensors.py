@@ -190,7 +190,11 @@ def _is_tensor(value: Value) -> bool:
     if isinstance(value, Tensor):
         return not value.origin.fresh
     if isinstance(value, Unknown):
-        return bool(value.flow.forwards or value.flow.modules) or value.flow.source is not Source.UNKNOWN
+        given = value.flow.source not in (
+            Source.UNKNOWN,
+            Source.NOISE,
+        )  # what is made of new numbers may stay on the CPU
+        return bool(value.flow.forwards or value.flow.modules) or given
     return isinstance(value, (ParameterValue, Params))
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, DatasetBuilt, LoopKind, claims
+from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import count, fact, number
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -112,7 +113,8 @@ class AugmentedEvaluation(Rule):
                 cause = next((site for site, _ in dataset.augments), dataset.site)
                 found.setdefault(cause, []).append((loader, dataset, forward))
         for cause, affected in found.items():
-            yield self._report(loaders, affected, shared.get(cause, ""))
+            for first in range(len(affected)):
+                yield self._report(loaders, affected[first:], shared.get(cause, ""), place(cause))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether rows of the dataset were read several times, and stayed as they are."""
@@ -142,7 +144,7 @@ class AugmentedEvaluation(Rule):
                 yield dataset
 
     def _report(
-        self, loaders: Loaders, affected: list[tuple[LoaderBuilt, DatasetBuilt, Forward]], used: str
+        self, loaders: Loaders, affected: list[tuple[LoaderBuilt, DatasetBuilt, Forward]], used: str, cause: str
     ) -> Finding:
         loader, dataset, forward = affected[0]
         site, name = next(iter(dataset.augments), (dataset.site, ""))
@@ -156,6 +158,7 @@ class AugmentedEvaluation(Rule):
                 *(Step(each.site, "this evaluation dataset has it too") for _, each, _ in affected[1:]),
                 Step(forward.site, "its batches are evaluated here, and no `backward()` follows"),
             ],
+            cause=cause,
         )
 
 

@@ -89,11 +89,9 @@ class DatasetOnDevice(Rule):
     needs = frozenset({"device"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
-        """The first move of each dataset whose rows worker processes load."""
-        seen: set[str] = set()
+        """Every move of a dataset's rows that worker processes load."""
         for moved in trace.of(RowMoved):
-            if moved.workers and moved.class_name not in seen:
-                seen.add(moved.class_name)
+            if moved.workers:
                 text = "rows of `{name}` are moved to the GPU in worker processes, which cannot share it"
                 note = f"{count(moved.workers, 'worker loads', 'workers load')} the rows"
                 yield self.finding(
@@ -101,6 +99,7 @@ class DatasetOnDevice(Rule):
                     message(text, name=moved.class_name),
                     help="return rows on the CPU, and move each batch in the training loop",
                     trail=[] if moved.loader_site is None else [Step(moved.loader_site, note)],
+                    cause=moved.class_name,
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

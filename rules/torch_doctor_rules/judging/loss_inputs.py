@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Step, same_place
-from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt, Normalised, Source, Trace, claims
+from torch_doctor.trace import Escaped, Forward, Kind, LossCalled, ModuleBuilt, Normalised, Source, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, number, short
 from torch_doctor_rules.judging.loss_shapes import classes, rank
 from torch_doctor_rules.judging.sites import first_per_site
@@ -179,11 +179,13 @@ def _of_a_model(loss: LossCalled) -> bool:
 def _by_choice(trace: Trace, loss: LossCalled) -> bool:
     """Whether the same loss gets something else when a setting is another: the softmax is behind a flag.
 
-    Where the setting chooses between models, each of them has to fit the loss, unless it chooses the loss as well.
+    Where the setting chooses between models, each of them has to fit the loss, unless a setting chooses the loss as well:
+    another one in sight, or one out of sight.
     """
     elsewise = [other for other in trace.of(LossCalled) if other.site == loss.site and not trace.together(other, loss)]
     others = [other for other in elsewise if other.input.kind is not loss.input.kind]
-    loss_too = any(other.loss != loss.loss for other in elsewise)
+    unseen = (event for event in trace.of(Escaped) if event.site == loss.site)
+    loss_too = any(other.loss != loss.loss for other in elsewise) or any(not trace.together(e, loss) for e in unseen)
     own = _models(trace, loss)
     return any(loss_too or not own or own & _models(trace, other) for other in others)
 

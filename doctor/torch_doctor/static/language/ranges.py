@@ -23,6 +23,8 @@ def counted(_: Run, __: str, call: Call) -> Stream:
 
 def range_of(args: Args, bar: str = "") -> Stream:
     """The numbers of a range with these arguments."""
+    if any(isinstance(value, Const) and not isinstance(value.value, int) for value in args):
+        return Stream(Plain(), Content(()), length=0, bar=bar)  # it raises, and nothing is counted
     numbers = _range([constant(value) for value in args])
     length = None if numbers is None else len(numbers)
     if numbers is not None and len(numbers) <= PASSES and not any(isinstance(value, Default) for value in args):

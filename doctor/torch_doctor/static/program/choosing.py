@@ -41,8 +41,10 @@ def _arms(body: tuple[Stmt, ...], asked: Node) -> Iterator[tuple[Expr | None, Ex
         call = value if isinstance(value, Call) and len(value.args) == 1 and not value.keywords else None
         choice = call.args[0] if call is not None else value
         if isinstance(choice, Choice) and any(node is asked for node in walk(choice.test)):
-            arms = (choice.then, choice.other)
-            yield arms if call is None else tuple(Call(call.at, call.func, (arm,), ()) for arm in arms)
+            one, other = (
+                arm if call is None else Call(call.at, call.func, (arm,), ()) for arm in (choice.then, choice.other)
+            )
+            yield one, other
 
 
 def _only(body: tuple[Stmt, ...]) -> Expr | None:

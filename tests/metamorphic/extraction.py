@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.code import IMPORT, block, body_of, origins, statement, text
+from tests.metamorphic.code import IMPORT, block, body_of, origins, statement
 from tests.metamorphic.names import FreshNames, tree_of, uses
+from tests.metamorphic.project import text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

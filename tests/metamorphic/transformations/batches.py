@@ -16,11 +16,11 @@ from tests.metamorphic.code import (
     origins,
     statement,
     statements,
-    text,
     with_imports,
 )
 from tests.metamorphic.extraction import with_definitions
 from tests.metamorphic.names import FreshNames
+from tests.metamorphic.project import text
 from tests.metamorphic.transformation import Kind, ModuleTransformation
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.code import block, body_of, name_of_call, origins, statement, text, with_imports
+from tests.metamorphic.code import block, body_of, name_of_call, origins, statement, with_imports
 from tests.metamorphic.names import FreshNames
+from tests.metamorphic.project import text
 from tests.metamorphic.transformation import Kind, ModuleTransformation
 
 if TYPE_CHECKING:

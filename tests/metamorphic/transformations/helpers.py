@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.code import block, body_of, is_simple, origins, statement, statements, text
+from tests.metamorphic.code import block, body_of, is_simple, origins, statement, statements
 from tests.metamorphic.extraction import (
     Extracted,
     Extraction,
@@ -18,6 +18,7 @@ from tests.metamorphic.extraction import (
     with_definitions,
 )
 from tests.metamorphic.names import FreshNames, uses
+from tests.metamorphic.project import text
 from tests.metamorphic.transformation import FIRST_IN_A_FILE, Kind, ModuleTransformation
 from tests.metamorphic.transformations.modules import IntoTwoModules
 

@@ -26,11 +26,10 @@ from tests.metamorphic.code import (
     nodes_of,
     origins,
     statement,
-    text,
     with_imports,
 )
 from tests.metamorphic.names import uses
-from tests.metamorphic.project import Project
+from tests.metamorphic.project import Project, text
 from tests.metamorphic.transformation import FIRST_IN_A_FILE, Kind, Transformation
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 import libcst as cst
 import libcst.matchers as m
 
-from tests.metamorphic.code import block, body_of, origins, statement, statements, text, with_imports
+from tests.metamorphic.code import block, body_of, origins, statement, statements, with_imports
 from tests.metamorphic.names import FreshNames, uses
+from tests.metamorphic.project import text
 from tests.metamorphic.transformation import Kind, ModuleTransformation
 
 if TYPE_CHECKING:

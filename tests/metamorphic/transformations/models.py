@@ -18,11 +18,11 @@ from tests.metamorphic.code import (
     origins,
     statement,
     statements,
-    text,
     with_imports,
 )
 from tests.metamorphic.extraction import DEFINITION, with_definitions
 from tests.metamorphic.names import FreshNames, uses
+from tests.metamorphic.project import text
 from tests.metamorphic.transformation import Kind, ModuleTransformation
 
 if TYPE_CHECKING:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
-from torch_doctor.static.training import escaping, forwards, framework_loops, roles
+from torch_doctor.static.program.using import path_of
+from torch_doctor.static.program.walking import walk
+from torch_doctor.static.training import arguments, entering, escaping, forwards, framework_loops
 from torch_doctor.static.values import (
     BUILT,
     NOWHERE,
@@ -28,16 +31,15 @@ from torch_doctor.trace import Escaped
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
-    from torch_doctor.trace import Trace
 
 
 def construct(executor: Run, cls: ClassValue) -> Value:
     """Construct an object with arguments of which only the role is known."""
     found = cls.find("__init__")
-    args: tuple[Value, ...] = ()
+    call = Call((), {}, cls.node)
     if found is not None and isinstance(found[0], FunctionValue):
-        args = _arguments(executor, found[0], skip=1)
-    return instances.instantiate(executor, cls, Call(args, {}, cls.node))
+        call = _call(executor, found[0], cls.node, skip=1)
+    return instances.instantiate(executor, cls, call)
 
 
 def use(executor: Run, thing: Value, cls: p.Class) -> None:
@@ -57,19 +59,25 @@ def _use_module(executor: Run, module: Module) -> None:
     found = module.cls.find("forward")
     if found is not None and isinstance(found[0], FunctionValue):
         _moved(executor)
-        args = _arguments(executor, found[0], skip=1)
-        forwards.call_module(executor, module, Call(args, {}, module.cls.node, module.cls.name))
+        call = _call(executor, found[0], module.cls.node, skip=1)
+        forwards.call_module(executor, module, call.renamed(module.cls.name))
 
 
 def method(executor: Run, cls: ClassValue, function: p.Function) -> None:
     """Run one method of a fresh object, as somebody out of sight may."""
     thing = construct(executor, cls)
-    _forget(executor.trace)
     attribute = executor.attribute(thing, function.name, cls.node)
     if isinstance(attribute, Bound) and attribute.function.node is function:
-        _outside(executor)
-        args = _arguments(executor, attribute.function, skip=1)
-        result = executor.call(attribute, Call(args, {MORE: Unknown()}, function))
+        driven = _is_driven(cls) or _is_called(executor.main, function)
+        _outside(executor, driven=driven)
+        with executor.of(arguments.Guessing).override(building=driven):
+            call = _call(executor, attribute.function, function, skip=1)
+        if isinstance(thing, Instance):
+            entering.settle(executor, thing)
+        entering.settle_optimizer(
+            executor, (*call.values, *(thing.fields.values() if isinstance(thing, Instance) else ()))
+        )
+        result = executor.call(attribute, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
         _returned(executor, result, function, thing)
     elif isinstance(attribute, FunctionValue):
         enter(executor, attribute)
@@ -77,20 +85,38 @@ def method(executor: Run, cls: ClassValue, function: p.Function) -> None:
 
 def enter(executor: Run, function: FunctionValue) -> None:
     """Run a function whose callers are out of sight."""
-    _outside(executor)
-    args = _arguments(executor, function, skip=0)
+    driven = _is_called(executor.main, function.node)
+    _outside(executor, driven=driven)
+    with executor.of(arguments.Guessing).override(building=driven):
+        call = _call(executor, function, function.node, skip=0)
+    entering.settle_optimizer(executor, call.values)
     target: Value = function
-    result = executor.call(target, Call(args, {MORE: Unknown()}, function.node))
+    result = executor.call(target, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
     _returned(executor, result, function.node)
 
 
-def _outside(executor: Run) -> None:
-    """What the callers did with the modes is not known."""
-    executor.heap.set(executor.state.fields, "grad", None)
-    for thing in executor.objects.of(Module):
-        if not thing.fact(Fact.REGISTERED):
-            executor.heap.set(thing.facts, Fact.MODE, (next(executor.stamps), None))
+def _outside(executor: Run, *, driven: bool) -> None:
+    """Begin as torch does: autograd records, and modules train; where a base class out of sight calls, nobody knows."""
+    if driven:
+        executor.heap.set(executor.state.fields, "grad", None)
+        for thing in executor.objects.of(Module):
+            if not thing.fact(Fact.REGISTERED):
+                executor.heap.set(thing.facts, Fact.MODE, (next(executor.stamps), None))
     _moved(executor)
+
+
+def _is_driven(cls: ClassValue) -> bool:
+    """Whether a base class out of sight may call the methods of a class: none of Python's own does."""
+    roots = {name.partition(".")[0] for name in cls.libraries()}
+    return cls.opaque_base() or not roots <= {"builtins", *sys.stdlib_module_names}
+
+
+def _is_called(unit: Unit, function: p.Function) -> bool:
+    """Whether the file calls a function, which no run could follow so far: nobody knows what came before."""
+    for node in walk(unit.program.body):
+        if isinstance(node, p.Call) and path_of(node.func) in (function.name, f"self.{function.name}"):
+            return True
+    return False
 
 
 def _moved(executor: Run) -> None:
@@ -100,9 +126,13 @@ def _moved(executor: Run) -> None:
             executor.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
 
 
-def _arguments(executor: Run, function: FunctionValue, *, skip: int) -> tuple[Value, ...]:
-    plain = [parameter for parameter in function.node.parameters if parameter.kind == "plain"]
-    return tuple(roles.argument_for(executor, parameter, function) for parameter in plain[skip:])
+def _call(executor: Run, function: FunctionValue, node: p.Node, *, skip: int) -> Call:
+    """A call of a function with all that it takes by name."""
+    kinds: dict[str, list[tuple[str, Value]]] = {"plain": [], "keyword": []}
+    for parameter in function.node.parameters[skip:]:
+        if parameter.kind in kinds:
+            kinds[parameter.kind].append((parameter.name, arguments.argument_for(executor, parameter, function)))
+    return Call(tuple(value for _, value in kinds["plain"]), dict(kinds["keyword"]), node)
 
 
 def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) -> None:
@@ -113,11 +143,6 @@ def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) 
     if flow.forwards or flow.retained:
         left = {"forwards": flow.forwards, "outputs": graphs.forwards, "retained": flow.retained}
         executor.emit(Escaped, function, to="the caller", returned=True, **left)
-
-
-def _forget(trace: Trace) -> None:
-    """Begin the trace anew: what came before is reported by another run."""
-    trace.clear()
 
 
 # --- in which order, and what is worth it ---
@@ -140,6 +165,17 @@ def in_order(unit: Unit) -> list[tuple[str, p.Class | None]]:
 def methods(cls: p.Class) -> list[p.Function]:
     """The functions that a class defines."""
     return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
+
+
+def of_object(cls: ClassValue) -> list[p.Function]:
+    """The methods that an object of a class has: its own, and those of its bases in sight that it does not define anew."""
+    found = methods(cls.node)
+    for base in cls.mro()[1:]:
+        for function in methods(base.node) if isinstance(base, ClassValue) else ():
+            meant = cls.find(function.name)
+            if meant is not None and isinstance(meant[0], FunctionValue) and meant[0].node is function:
+                found.append(function)
+    return found
 
 
 TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def lose(executor: Run, reason: str) -> None:
     """Write that the run was given up and that everything is out of sight from here."""
+    executor.heap.set(executor.state.fields, "grad", None)  # it may have been within a context
     trace = executor.trace
     last = trace.events[-1] if trace.events else None
     site = last.site if last is not None else executor.main.site((1, 1, 1, 1))

@@ -289,7 +289,7 @@ class _Witness:
         if built:
             self._guarded(executor, functools.partial(entry_points.use, executor, built[0], cls))
         yield trace
-        for function in sorted(self._unentered(cls), key=entry_points.by_drive):
+        for function in sorted(entry_points.of_object(value), key=entry_points.by_drive):
             if function in self._entered:
                 continue
             executor.heap.undo(begin)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, ModeSet, Retained
+from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, ModeSet, ModuleBuilt, Retained
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.forward_places import batch_of
@@ -78,7 +78,8 @@ class MissingEvalMode(Rule):
 
     ## When it stays silent
     For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many
-    outputs are returned), and calls whose `forward` surely or perhaps passes by them (behind an argument such as
+    outputs are returned); where nobody knows whether a model has any, unless training code that takes any model puts it into
+    training mode itself; for calls whose `forward` surely or perhaps passes by them (behind an argument such as
     `is_training=False`); in a mode that is not known, for Monte-Carlo dropout and recalibration (nobody takes the output),
     for smoke forwards on random input, for passes that may go backward, and in tests. Passes of one model that follow each
     other in one block, without training between them, are told once.
@@ -103,7 +104,7 @@ class MissingEvalMode(Rule):
             forward
             for forward in passes.evaluations()
             if not _may_come_to_train(trace)
-            and forward.sensitive is True
+            and (forward.sensitive is True or _is_meant_to_have_modes(modes, forward))
             and forward.training is True
             and forward.used
             and (batch_of(forward) is not None or (forward.grad is False and passes.comes_after_training(forward)))
@@ -144,6 +145,13 @@ class MissingEvalMode(Rule):
 def _may_come_to_train(trace: Trace) -> bool:
     """Whether a run ended before the training that the source shows: an agent that explores, say, acts for that."""
     return trace.run is not None and bool(trace.run.foreseen) and not trace.of(Backward)
+
+
+def _is_meant_to_have_modes(modes: Modes, forward: Forward) -> bool:
+    """Whether training code that takes any model puts it into training mode itself, as one with dropout needs."""
+    trace, last = modes.trace, modes.last(forward)
+    outside = trace.begins_outside and all(built.module != forward.module for built in trace.of(ModuleBuilt))
+    return outside and forward.sensitive is None and last is not None and last.training is True
 
 
 def _trains_on_purpose(modes: Modes, forward: Forward) -> bool:

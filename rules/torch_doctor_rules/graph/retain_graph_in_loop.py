@@ -108,12 +108,7 @@ def _in_vain(trace: Trace, backward: Backward) -> bool:
     graph = backward.loss.graph_forwards
     own = backward.scope.iterations()[-1:]
     inside = all(own[0] in event.scope.iterations() for event in trace.at(*graph)) if own else False
-    known = (
-        backward.whole
-        and backward.loss.graph is not False
-        and backward.through == "backward"
-        and not trace.begins_outside
-    )
+    known = backward.whole and backward.loss.graph is not False and backward.through == "backward"
     lost = any(
         isinstance(event, GaveUp) or (isinstance(event, Escaped) and graph & event.forwards)
         for event in trace.after(backward)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Clipped, GradientsRead, OptimizerBuilt, Stepped, Trace, ZeroGrad
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
+from torch_doctor_rules.judging.unapplied import are_read, cleared_only
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
 if TYPE_CHECKING:
@@ -63,7 +65,8 @@ class MissingStep(Rule):
     stepped once. A step refutes the finding.
 
     ## When it stays silent
-    When the optimizer is built, or may be stepped, out of sight; when another optimizer or an update by hand moves the
+    When the optimizer may be stepped out of sight (one that is built out of sight is reported where every iteration clears its
+    gradients, computes them, and nothing steps); when another optimizer or an update by hand moves the
     same parameters; outside loops; where the script reads the gradients, of parameters or of inputs, to compare them, to
     print them or to draw a saliency map; in tests.
 
@@ -80,7 +83,10 @@ class MissingStep(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first `backward()` in a loop that fills the gradients of an optimizer nobody steps."""
-        gradients = trace.view(Gradients)
+        yield from first_per_site(self._found(trace.view(Gradients)))
+
+    def _found(self, gradients: Gradients) -> Iterator[Finding]:
+        trace = gradients.trace
         for optimizer in trace.of(OptimizerBuilt):
             name = self._name(trace, optimizer)
             if (trace.begins_outside and not name.isidentifier()) or uncalled(trace, "step", {optimizer.optimizer}):
@@ -94,11 +100,13 @@ class MissingStep(Rule):
                     and backward.scope.iterations()
                     and trace.together(backward, optimizer)
                     and not _may_ever_move(gradients, optimizer, waiting)
-                    and not _are_read(gradients, backward, waiting)
+                    and not are_read(gradients, backward, waiting)
                     and not in_a_test(backward)
                 ):
                     yield self._report(optimizer, name, backward)
                     break
+        for cleared, backward in cleared_only(gradients):
+            yield self._report(cleared, owner(cleared.name, "zero_grad", ""), backward)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether something updated what got these gradients."""
@@ -129,15 +137,16 @@ class MissingStep(Rule):
         """What the user calls the optimizer, as far as it is seen."""
         return optimizer.name or next((e.name for e in trace.of(ZeroGrad) if e.target == optimizer.optimizer), "")
 
-    def _report(self, optimizer: OptimizerBuilt, name: str, backward: Backward) -> Finding:
+    def _report(self, optimizer: OptimizerBuilt | ZeroGrad, name: str, backward: Backward) -> Finding:
         loss = owner(backward.name, "backward", "the loss")
         name = named(name, "the optimizer")
+        what = "takes the parameters" if isinstance(optimizer, OptimizerBuilt) else "clears the gradients"
         return self.finding(
             backward.site,
             message("`{name}` never steps: the gradients of `{loss}` change no parameter", name=name, loss=loss),
             help=sentence("call `{name}.step()` after the backward pass", name=name),
             trail=(
-                Step(optimizer.site, sentence("`{name}` takes the parameters here, and is never stepped", name=name)),
+                Step(optimizer.site, sentence("`{name}` " + what + " here, and is never stepped", name=name)),
                 Step(backward.site, "their gradients are computed here"),
             ),
         )
@@ -155,20 +164,4 @@ def _may_ever_move(gradients: Gradients, optimizer: OptimizerBuilt, modules: fro
             step.optimizer == optimizer.optimizer or gradients.may_concern(step, modules) for step in trace.of(Stepped)
         )
         or any(gradients.may_have_touched(event, modules) for event in trace.after(optimizer))
-    )
-
-
-def _are_read(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:
-    """Whether the script wants to see what the pass computes: the gradients that wait, or those of what no optimizer has."""
-    trace, family = gradients.trace, gradients.family
-    changes = [*trace.of(Clipped), *trace.of(ZeroGrad)]
-    owned = frozenset[int]().union(*(event.modules for event in trace.of(OptimizerBuilt)))
-    free = family.within(backward.modules) - family.within(owned)
-    return any(
-        not read.asked
-        and read.index > backward.index
-        and trace.together(read, backward)
-        and (not read.whole or not read.modules or family.related(read.modules, waiting | free))
-        and not any(same_place(change.site, read.site) for change in changes)
-        for read in trace.of(GradientsRead)
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import opaque_calls, operators, targets
+from torch_doctor.static.language import opaque_calls, operators, targets, unpacking
 from torch_doctor.static.training import (
     construction,
     container_methods,
@@ -20,6 +20,7 @@ from torch_doctor.static.training import (
 from torch_doctor.static.values import (
     Call,
     Const,
+    Content,
     Number,
     Optimizer,
     Plain,
@@ -49,11 +50,24 @@ def _assign(run: Run, node: p.Assign) -> bool:
     for target in node.targets:
         if isinstance(value, Optimizer) and isinstance(target, (p.Name, p.Attribute)):
             construction.called(run, value, run.text(target))
-        named = roles.named(run, value, target, node.value)
+        named = _named(run, value, target, node.value)
         if isinstance(target, p.Name) and isinstance(named, Tensor) and named.origin.operation in JOINS:
             named = _concatenated(run, node, target, named)
         targets.bind(run, target, named, node)
     return True
+
+
+def _named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
+    """The value, or its parts, with the roles that use and names tell."""
+    if not isinstance(target, p.Display) or not isinstance(value, Unknown) or value.holds or value.flow.forwards:
+        return roles.named(run, value, target, source)
+    if any(isinstance(each, p.Star) for each in target.items):
+        return value
+    parts = unpacking.unpack(run, value, target.items, source)
+    named = tuple(roles.named(run, part, each, source) for part, each in zip(parts, target.items, strict=True))
+    if all(part is each for part, each in zip(parts, named, strict=True)):
+        return value
+    return run.own(Sequence("tuple", Content(named), run.site(source), run.frame.what))
 
 
 def _concatenated(run: Run, node: p.Assign, target: p.Name, value: Tensor) -> Value:

@@ -10,7 +10,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.budget import DEPTH, RECURSIONS
 from torch_doctor.static.flow import blend
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.training import autocasting, escaping, modes, module_classes, roles
+from torch_doctor.static.training import arguments, autocasting, escaping, modes, module_classes
 from torch_doctor.static.values import (
     NOTHING,
     Autocast,
@@ -282,9 +282,9 @@ def _bind_parameters(run: Run, frame: Frame, function: FunctionValue, call: Call
                 mapping.fields["rest"] = open_ or more
             fields[name] = mapping
         elif parameter.kind == "plain" and positional:
-            fields[name] = roles.given(run, positional.pop(0), parameter, function)
+            fields[name] = arguments.given(run, positional.pop(0), parameter, function)
         elif name in left:
-            fields[name] = roles.given(run, left.pop(name), parameter, function)
+            fields[name] = arguments.given(run, left.pop(name), parameter, function)
         elif spread is not None and parameter.kind == "plain":
             fields[name] = spread
         elif parameter.default is not None and open_ is None:
@@ -292,4 +292,4 @@ def _bind_parameters(run: Run, frame: Frame, function: FunctionValue, call: Call
             fields[name] = run.evaluate(parameter.default)
             run.position.frame = outer
         else:
-            fields[name] = roles.argument_for(run, parameter, function) if open_ is None else Unknown()
+            fields[name] = arguments.argument_for(run, parameter, function) if open_ is None else Unknown()

@@ -16,6 +16,7 @@ from torch_doctor.static.training import (
     module_parts,
     plain_tensors,
     registering,
+    roles,
 )
 from torch_doctor.static.values import (
     Bound,
@@ -100,10 +101,15 @@ def of_instance(run: Run, value: Instance, name: str, node: p.Node) -> Value:
     """Take an attribute of an object of a class of the project."""
     found = value.fields.get(name)
     if isinstance(found, Value):
-        return run.resolve(found)
+        return roles.of_attribute(run, value, name, run.resolve(found))
     inherited = value.cls.find(name)
     if inherited is not None:
-        return _bound(run, inherited[0], value, node)
+        return roles.of_attribute(run, value, name, _bound(run, inherited[0], value, node))
+    return roles.of_attribute(run, value, name, _not_assigned(run, value, name))
+
+
+def _not_assigned(run: Run, value: Instance, name: str) -> Value:
+    """What an object has under a name that nothing in sight gives it."""
     if name == "__class__":
         return value.cls
     if name == "__dict__" and (inside := held((value,))):

@@ -8,6 +8,7 @@ from torch_doctor.static.program.node import Expr
 
 if TYPE_CHECKING:
     from torch_doctor.static.program.node import At, Stmt
+    from torch_doctor.static.program.uses import Uses
 
 
 class Parameter:
@@ -27,10 +28,10 @@ class Function(Expr):
 
     An attribute that is called with positional arguments is in `uses` as `name(...)` too.
 
-    `inner` marks a function defined inside another one.
+    `inner` marks a function defined inside another one. `shown` is what `using` found in it, once somebody asked.
     """
 
-    __slots__ = ("body", "calls", "decorators", "generator", "inner", "name", "name_at", "parameters", "uses")
+    __slots__ = ("body", "calls", "decorators", "generator", "inner", "name", "name_at", "parameters", "shown", "uses")
 
     def __init__(
         self,
@@ -53,3 +54,4 @@ class Function(Expr):
         self.inner = inner
         self.uses: dict[str, set[str]] = {}
         self.calls: set[str] = set()
+        self.shown: Uses | None = None

@@ -107,4 +107,4 @@ def tells_processes_apart(expression: Node) -> bool:
 
 
 _HERE = __name__.rpartition(".")[0]
-_NO_NODES = frozenset(("at", "name", "name_at", "names", "op", "kind", "uses", "calls"))
+_NO_NODES = frozenset(("at", "name", "name_at", "names", "op", "kind", "uses", "calls", "shown"))

@@ -43,7 +43,11 @@ functional_of: dict[str, str] = {f"torch.nn.{module}": f"torch.nn.functional.{na
 functional_of["torch.nn.LinearCrossEntropyLoss"] = "torch.nn.functional.linear_cross_entropy"
 """The function that each loss module calls."""
 
+ANY = "torch.nn.modules.loss._Loss"
+"""The base of torch's losses: stands for a loss of which nothing else is known."""
+
 LOSSES: dict[str, Loss] = {
+    ANY: Loss(Kind.UNKNOWN, reduction_default=""),
     **{f"torch.nn.{module}": loss for module, _, loss in _LOSSES},
     **{f"torch.nn.functional.{name}": loss for _, name, loss in _LOSSES},
     # They hold the last linear layer themselves: what goes in are its inputs.

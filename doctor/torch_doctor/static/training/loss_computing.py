@@ -59,7 +59,7 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
         flow = replace(flow, divided=False)
     settings = module.settings if module is not None else call.keywords
     reduction = reduction_of(name, call, module)
-    scalar = losses.SCALAR.get(reduction, None if "reduction" in settings else True)
+    scalar = losses.SCALAR.get(reduction, None if "reduction" in settings or name == losses.ANY else True)
     if scalar is False and isinstance(given, Tensor) and given.scalar is True:
         scalar = True
     place = places.result(run, (given, target), scalar=scalar is not False)

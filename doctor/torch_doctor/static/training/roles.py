@@ -6,18 +6,17 @@ import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
-from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.tables import layers, training
-from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import module_parts, presence
+from torch_doctor.static.program.uses import BATCHES, LOSS, MODEL
+from torch_doctor.static.tables import losses, training
+from torch_doctor.static.training import module_parts, presence, usage
 from torch_doctor.static.values import (
     NEWEST,
     Fact,
     Fields,
-    FunctionValue,
-    Lib,
+    Instance,
     Loader,
+    Method,
     Module,
     Optimizer,
     Plain,
@@ -27,12 +26,11 @@ from torch_doctor.static.values import (
     asked,
     fresh_symbol,
 )
-from torch_doctor.static.values.functions import Frame
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import FunctionValue, Symbol
+    from torch_doctor.static.values import Symbol
 
 
 class Played(Knowledge):
@@ -65,21 +63,21 @@ _LOADER_NAME = re.compile(
 _SCHEDULER_NAME = re.compile(r"sched", re.IGNORECASE)
 _SCALER_NAME = re.compile(r"scaler", re.IGNORECASE)
 _MODEL_NAME = re.compile(r"(^|_)(model|net|network|module)(_|$)|^net[A-Z]\w*$", re.IGNORECASE)
-_SETTING_NAME = re.compile(
-    r"^(args|cfg|conf|config|configs|hparams|hps|params|flags|options?|settings|epochs?|device|lr|seed|path|name|mode|phase|split"
-    r"|verbose|step|steps|iteration|rank|gpu|batch_size|num_\w+|n_\w+|max_\w+|min_\w+|\w+_(path|dir|size|interval|freq|rate|steps?|epochs?|file))$"
-)
 _SETTINGS_NAME = re.compile(r"^(args|cfg|conf|configs?|hparams|hps|params|flags|options?|opts?|settings)$")
-_PLAIN_TYPES = frozenset(f"builtins.{name}" for name in ("int", "float", "str", "bool", "bytes", "dict"))
+_LOSS_NAME = re.compile(r"(^|_)(criterion|criteria|loss_fn|loss_func|loss_function|lossfn)\d*$", re.IGNORECASE)
+_MAKES_LOSS = re.compile(r"loss|criterion|(^|_)(fn|func|function|closure)$", re.IGNORECASE)
+_OF_OPTIMIZER = frozenset(("zero_grad", "step"))
+_OF_NO_OPTIMIZER = frozenset(("backward", "parameters", "train", "eval", "forward", MODEL, LOSS))
 
 
 def named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
     """The value, given the role that its use and name tell when nothing else does."""
     if not isinstance(value, Unknown) or value.flow.forwards or not isinstance(target, (p.Name, p.Attribute)):
         return value
+    name = run.text(target)
     if isinstance(source, (p.Attribute, p.Index, p.Name)) and not value.holds:
-        return value
-    found = role(run, run.text(target), value) or value
+        return value if isinstance(target, p.Attribute) else by_use(run, name, value) or value
+    found = role(run, name, value, usage.of_name(run, name)) or value
     if isinstance(found, Tool) and found.name in training.SCHEDULER_BASES and not found.holds:
         made = isinstance(source, p.Call) and source.args
         return value if made and _optimizers(run) else found  # made without the optimizer, it schedules something else
@@ -91,30 +89,30 @@ def _optimizers(run: Run) -> bool:
     return any(thing.fact(Fact.BUILT) or not thing.class_name for thing in run.objects.of(Optimizer))
 
 
-def role(run: Run, name: str, value: Unknown) -> Value | None:
-    """What something called `name` is; None when that stays unknown."""
-    uses = uses_of(run, name)
+def role(run: Run, name: str, value: Unknown, uses: set[str]) -> Value | None:
+    """What something called `name` is, with these uses; None when that stays unknown."""
     last = name.rpartition(".")[2]
-    born = None
-    if ("zero_grad" in uses or "step" in uses) and (_OPTIMIZER_NAME.search(last) or uses & {"param_groups"}):
-        return run.own(Optimizer(born, "", module_parts.with_parts(run, _modules_in(run, value)), whole=False))
+    optimizer = uses & {"zero_grad", "step"} and (_OPTIMIZER_NAME.search(last) or uses & {"param_groups"})
+    if optimizer or _is_optimizer(uses):
+        return run.own(Optimizer(None, "", module_parts.with_parts(run, _modules_in(run, value)), whole=False))
     given = [run.objects.get(number) for number in value.holds]
     of_optimizer = not given or any(isinstance(thing, Optimizer) for thing in given)  # else it schedules something else
     if "step" in uses and _SCHEDULER_NAME.search(last) and of_optimizer:
-        return run.own(Tool(born, "torch.optim.lr_scheduler.LRScheduler", value.holds))
+        return run.own(Tool(None, "torch.optim.lr_scheduler.LRScheduler", value.holds))
     if uses & {"unscale_", "scale"} and _SCALER_NAME.search(last) and not asked(value.symbol):  # else it may be off
         run.of(presence.Scalers).any = True
-        return run.own(Tool(born, "torch.amp.GradScaler", value.holds))
+        return run.own(Tool(None, "torch.amp.GradScaler", value.holds))
     if "seek" in uses:  # a path has no position; a file that is opened by its path needs none
-        return run.own(Tool(born, "io.BytesIO"))
+        return run.own(Tool(None, "io.BytesIO"))
     if _SETTINGS_NAME.match(last):
         uses = uses - {"eval", "train"}  # whether to evaluate, and whether to train
     if "eval(...)" in uses:
         uses = uses - {"eval"}  # a module's takes nothing: this is something that evaluates
-    if (uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & _NO_MODULE_USES:
-        return module_by_role(run, last)
-    if names_loader(run, name):
-        loader: Loader = run.own(Loader(born, last))
+    found = loss_or_module(run, last, uses)
+    if found is not None:
+        return found
+    if _is_loader(name, uses) or (BATCHES in uses and not uses & {"load", "run"}):
+        loader: Loader = run.own(Loader(None, last))
         loader.facts[Fact.ELSEWHERE] = asked(value.symbol)  # what was made of a data set may move its batches
         return loader
     return None
@@ -122,7 +120,43 @@ def role(run: Run, name: str, value: Unknown) -> Value | None:
 
 def names_loader(run: Run, name: str) -> bool:
     """Whether something is called a loader, and used as nothing else."""
-    return bool(_LOADER_NAME.search(name.rpartition(".")[2])) and not uses_of(run, name) & {"load", "run"}
+    return _is_loader(name, usage.of_name(run, name))
+
+
+def _is_loader(name: str, uses: set[str]) -> bool:
+    return bool(_LOADER_NAME.search(name.rpartition(".")[2])) and not uses & {"load", "run"}
+
+
+def by_use(run: Run, name: str, value: Value, uses: set[str] | None = None) -> Value | None:
+    """What something is that is used as nothing else is; None where only its name would tell."""
+    uses = usage.of_name(run, name) if uses is None else uses
+    last = name.rpartition(".")[2]
+    steps = "step" in uses and (_OPTIMIZER_NAME.search(last) or _SCHEDULER_NAME.search(last))
+    by_methods = _is_optimizer(uses) or steps or uses >= {"eval", "train"}
+    if not by_methods and not uses & {MODEL, LOSS, BATCHES}:
+        return None
+    return role(run, name, value if isinstance(value, Unknown) else Unknown(symbol=fresh_symbol("flag")), uses)
+
+
+def _is_optimizer(uses: set[str]) -> bool:
+    return uses >= _OF_OPTIMIZER and uses.isdisjoint(_OF_NO_OPTIMIZER)
+
+
+def loss_or_module(run: Run, name: str, uses: set[str]) -> Module | None:
+    """The loss or the module that something is used as."""
+    if LOSS in uses and not uses & {MODEL, *_NO_MODULE_USES, "zero_grad"}:
+        return loss_by_role(run, name)
+    is_model = MODEL in uses and not _MAKES_LOSS.search(name)
+    if (is_model or uses & _MODULE_USES or uses >= {"forward", "zero_grad"}) and not uses & _NO_MODULE_USES:
+        return module_by_role(run, name)
+    return None
+
+
+def loss_by_role(run: Run, name: str, layer: str = losses.ANY) -> Module:
+    """A loss of which only the class, or nothing is known but that it is one."""
+    module: Module = run.own(Module(None, layer=layer, name=name))
+    module.facts[Fact.MODE] = (0, None)
+    return module
 
 
 def module_by_role(run: Run, name: str) -> Module:
@@ -132,79 +166,50 @@ def module_by_role(run: Run, name: str) -> Module:
     return module
 
 
-def uses_of(run: Run, name: str) -> set[str]:
-    """The attributes that the current function, or for `self.x` and globals the file, takes of a name."""
-    program = run.frame.unit.program
-    what = run.frame.what
-    if what is None or "." in name:
-        return program.uses.get(name, set())
-    return what.node.uses.get(name, set())
+def of_attribute(run: Run, thing: Instance, name: str, value: Value) -> Value:
+    """What an object has under a name: where that is not known, what the methods of its class use it as."""
+    if isinstance(value, Method):
+        unknown = Unknown(symbol=(".", ("object", thing.id), name))
+    elif isinstance(value, Unknown) and not value.flow.forwards and value.flow.source is Source.UNKNOWN:
+        unknown = value
+    elif type(value) is Plain:
+        unknown = Unknown(symbol=value.symbol)
+    else:
+        return value
+    found = played(run, unknown)
+    if found is None:
+        uses = usage.in_class(run, thing.cls).of(f"self.{name}")
+        if not uses:
+            return value
+        strict = isinstance(value, (Plain, Method))
+        found = by_use(run, name, unknown, uses) if strict else role(run, name, unknown, uses)
+        if found is not None:
+            found = play(run, unknown, found)
+    return found or value
+
+
+def may_be_loss(name: str) -> bool:
+    """Whether a class or an object may be a loss by its name."""
+    return bool(_MAKES_LOSS.search(name))
+
+
+def is_called_model(name: str, calls: set[str], uses: set[str]) -> bool:
+    """Whether something that is called has the name of a model."""
+    return bool(_MODEL_NAME.search(name)) and name in calls and not uses & {"fit", "predict"}
+
+
+def played(run: Run, value: Unknown) -> Value | None:
+    """What an unknown value has turned out to be on this path."""
+    found: Value | None = run.of(Played).roles.get(value.symbol)
+    return found
+
+
+def play(run: Run, value: Unknown, thing: Value) -> Value:
+    """Let an unknown value be this from here on, or what of its sort it was elsewhere."""
+    found = run.of(Played).things.setdefault((value.symbol, type(thing)), thing)
+    run.heap.set(run.of(Played).roles, value.symbol, found)
+    return found
 
 
 def _modules_in(run: Run, value: Unknown) -> frozenset[int]:
     return frozenset(number for number in value.holds if isinstance(run.objects.get(number), Module))
-
-
-def argument_for(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value:
-    """What a parameter is when nobody says."""
-    name = parameter.name
-    outer = run.frame
-    run.position.frame = frame_for(run, function)
-    annotated = _annotated(run, parameter)
-    guessed = annotated or role(run, name, Unknown())
-    uses = uses_of(run, name)
-    run.position.frame = outer
-    if guessed is not None:
-        return guessed
-    if _MODEL_NAME.search(name) and name in function.node.calls and not uses & {"fit", "predict"}:
-        return module_by_role(run, name)
-    if _SETTING_NAME.match(name):
-        return Plain(fresh_symbol("flag"))
-    return Unknown(Flow(graph=None), symbol=fresh_symbol("flag"))
-
-
-def given(run: Run, value: Value, parameter: p.Parameter, function: FunctionValue) -> Value:
-    """An argument; one that is not known becomes what the function uses it as, the same thing in every call."""
-    if not isinstance(value, Unknown) or value.holds or value.flow.forwards or value.flow.source is not Source.UNKNOWN:
-        return value
-    found = run.of(Played).roles.get(value.symbol)
-    if found is None:
-        outer, run.position.frame = run.frame, frame_for(run, function)
-        found = role(run, parameter.name, value)
-        run.position.frame = outer
-        if found is not None:
-            found = run.of(Played).things.setdefault((value.symbol, type(found)), found)
-            run.heap.set(run.of(Played).roles, value.symbol, found)
-    return found or value
-
-
-def _annotated(run: Run, parameter: p.Parameter) -> Value | None:
-    annotation = parameter.annotation
-    if isinstance(annotation, p.Index):
-        annotation = annotation.key if not isinstance(annotation.key, p.Display) else None
-    if isinstance(annotation, p.Operation) and annotation.op == "|":
-        annotation = annotation.operands[0]
-    if not isinstance(annotation, (p.Name, p.Attribute)):
-        return None
-    found = run.evaluate(annotation)
-    if not isinstance(found, Lib):
-        return None
-    name = canonical(found.name)
-    if name in _PLAIN_TYPES or name.startswith("numpy."):
-        return Plain(fresh_symbol("flag"))
-    if name in layers.MODULE_BASES:
-        return module_by_role(run, parameter.name)
-    if training.loader_of(name):
-        return run.own(Loader(None, parameter.name))
-    if name in training.OPTIMIZER_BASES or training.optimizer_of(name):
-        return run.own(Optimizer(None, "", frozenset(), whole=False))
-    if name == "torch.Tensor":
-        return Unknown(Flow(graph=None, source=Source.UNKNOWN))
-    return None
-
-
-def frame_for(run: Run, function: FunctionValue) -> Frame:
-    """A frame in which a function's parameters can be looked at."""
-    frame = Frame(function.unit, function.closure.globals, function.closure)
-    frame.what = function
-    return frame

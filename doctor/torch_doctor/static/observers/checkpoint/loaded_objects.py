@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import roles
+from torch_doctor.static.training import usage
 from torch_doctor.static.values import Lib, Method, Unknown, UnknownAttribute
 from torch_doctor.trace import Loaded
 
@@ -60,5 +60,5 @@ class LoadedObjects(Observer):
         """What was read gets a name, whose uses tell what it is."""
         found = self._read.get(value.symbol) if isinstance(value, Unknown) else None
         names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]
-        if found is not None and any(not _OF_OBJECTS.isdisjoint(roles.uses_of(run, name)) for name in names):
+        if found is not None and any(not _OF_OBJECTS.isdisjoint(usage.of_name(run, name)) for name in names):
             run.trace.replace(found, whole=True)

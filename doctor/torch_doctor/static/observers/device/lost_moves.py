@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import functions, words
-from torch_doctor.static.training import places, roles
+from torch_doctor.static.training import places, usage
 from torch_doctor.static.values import Tensor, Unknown
 from torch_doctor.trace import MoveLost
 
@@ -66,5 +66,5 @@ class LostMoves(Observer):
 
 def _used_as_tensor(run: Run, name: str) -> bool:
     """Whether the function takes attributes of it that tensors have, and nothing else has that moves in place."""
-    uses = {use.removesuffix("(...)") for use in roles.uses_of(run, name)}
+    uses = {use.removesuffix("(...)") for use in usage.of_name(run, name)}
     return bool(uses & _OF_TENSORS - _OF_OTHERS) and uses <= _OF_TENSORS

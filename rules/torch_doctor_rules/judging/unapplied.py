@@ -1,0 +1,64 @@
+"""Gradients that are computed and that no step applies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import same_place
+from torch_doctor.trace import Clipped, Escaped, GaveUp, GradientsRead, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor_rules.judging.precedence import uncalled
+from torch_doctor_rules.judging.testing import in_a_test
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.trace import Backward
+    from torch_doctor_rules.judging.gradients import Gradients
+
+
+def cleared_only(gradients: Gradients) -> Iterator[tuple[ZeroGrad, Backward]]:
+    """The gradients that an optimizer clears in every iteration, and that no step comes to use before."""
+    trace = gradients.trace
+    for cleared in trace.of(ZeroGrad):
+        by_module = gradients.family.within((cleared.target,)) & cleared.modules
+        if not cleared.target or by_module or uncalled(trace, "step", {cleared.target}) or in_a_test(cleared):
+            continue
+        for backward in gradients.filling:
+            waiting = gradients.shared(cleared, backward)
+            if (
+                waiting
+                and backward.scope.iterations()
+                and trace.same_iteration(cleared, backward)
+                and trace.implies(backward, cleared)
+                and not _are_used(gradients, backward, waiting)
+                and not are_read(gradients, backward, waiting)
+            ):
+                yield cleared, backward
+                break
+
+
+def _are_used(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:
+    """Whether some step may apply gradients of these modules, or somebody out of sight gets hold of them in the same loop."""
+    trace, batch = gradients.trace, backward.scope.iterations()[-1]
+    steps = any(gradients.may_concern(step, waiting) for step in trace.of(Stepped))
+    return steps or any(
+        gradients.may_have_touched(event, waiting)
+        for event in (*trace.of(Escaped), *trace.of(GaveUp))
+        if batch in event.scope.iterations()
+    )
+
+
+def are_read(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:
+    """Whether the script wants to see what the pass computes: the gradients that wait, or those of what no optimizer has."""
+    trace, family = gradients.trace, gradients.family
+    changes = [*trace.of(Clipped), *trace.of(ZeroGrad)]
+    owned = frozenset[int]().union(*(event.modules for event in trace.of(OptimizerBuilt)))
+    free = family.within(backward.modules) - family.within(owned)
+    return any(
+        not read.asked
+        and read.index > backward.index
+        and trace.together(read, backward)
+        and (not read.whole or not read.modules or family.related(read.modules, waiting | free))
+        and not any(same_place(change.site, read.site) for change in changes)
+        for read in trace.of(GradientsRead)
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from torch_doctor.static import periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
@@ -12,8 +14,10 @@ from torch_doctor.static.values import VERSION, asked
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.static.values import Symbol
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Guards, Site, Trace
 
 
 REMAINDER = "%"
@@ -27,6 +31,7 @@ class Decisions(Knowledge):
         self._branches: dict[Symbol, int] = {}
         self._equalities: dict[Symbol, dict[Symbol, None]] = {}  # what was compared, with which constants
         self._written: dict[p.Node, tuple[bool, bool]] = {}
+        self._about: dict[Symbol, dict[int, Symbol]] = {}  # what tests compare or are about, with the tests
 
     def equals(self, symbol: Symbol) -> list[Symbol]:
         """The tests known so far that fail where this one holds: the same thing cannot equal two constants."""
@@ -42,7 +47,20 @@ class Decisions(Knowledge):
         if number is None:
             number = self._branches[symbol] = len(trace.branches)
             trace.branches.append(Branch(site, self._kind(symbol, node), periodic.every(symbol)))
+            for side in _sides(symbol):
+                self._about.setdefault(side, {})[number] = symbol
         return number
+
+    def begins_anew(self, trace: Trace, guards: Guards, counter: Symbol, start: int | None) -> None:
+        """Where a counter begins anew under one of these guards, a test of it: the test holds for every k-th batch.
+
+        `start` is what every pass through the loop begins to count from, one by one, None where that is not known.
+        """
+        about = self._about.get(counter, {})
+        for number, arm in guards:
+            if number in about:
+                every = None if start is None else periodic.counted_to(about[number], counter, start, arm)
+                trace.branches[number] = replace(trace.branches[number], kind=BranchKind.PERIODIC, every=every)
 
     def _kind(self, symbol: Symbol, node: p.Node) -> BranchKind:
         if symbol[0] == "raised":
@@ -62,6 +80,15 @@ class Decisions(Knowledge):
         if asked(symbol):
             return BranchKind.ASKED
         return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
+
+
+def _sides(symbol: Symbol) -> Iterator[Symbol]:
+    """What a test is about: itself, what it compares, and the same of tests that it is made of."""
+    yield symbol
+    if symbol[0] in ("and", "or", "not", "==", "<", "<=", ">", ">="):
+        for part in symbol[1:]:
+            if isinstance(part, tuple) and part:
+                yield from _sides(part)
 
 
 def _mentioned(symbol: tuple[Any, ...]) -> set[str]:

@@ -25,6 +25,26 @@ def every(symbol: Symbol) -> Every | None:
     return _remainder(symbol, ("const", 0), holds=False)
 
 
+def counted_to(symbol: Symbol, counter: Symbol, start: int, arm: bool) -> Every | None:  # noqa: FBT001 - the outcome of a test
+    """What a test says of the batches, when its outcome `arm` sets a counter back to `start`, and each batch adds one to it.
+
+    None for tests that say anything besides how far the counter has come.
+    """
+    if symbol == counter or symbol[0] not in ("==", ">=", ">", "<", "<=") or len(symbol) != 3:  # noqa: PLR2004 - the operator and its sides
+        return None
+    op, left, right = symbol
+    if right == counter:
+        op, left, right = _MIRRORED.get(op, op), right, left
+    if left != counter or _counts(right) or (op in ("<", "<=")) is arm:
+        return None
+    limit = _number(right)
+    length = 0 if limit is None else limit - start + (op in (">", "<="))
+    return Every(length, 0, arm) if limit is None or length > 0 else None
+
+
+_MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
+
+
 def _remainder(divided: Symbol, rest: Symbol, *, holds: bool) -> Every | None:
     """What it means that the symbol `divided`, a remainder, is `rest`."""
     if divided[0] != "%" or len(divided) != 3:  # noqa: PLR2004 - the operator and its sides

@@ -18,7 +18,8 @@ class LossAccumulatedWithGraph(Rule):
 
     ## Why is this bad?
     `total += loss` does not add a number: it adds a node to a graph that reaches back to the first batch. Memory grows
-    with every step, until the process is killed or CUDA is out of memory, far away from this line.
+    with every step, until the process is killed or CUDA is out of memory, far away from this line. A moving average does the
+    same: `average = 0.9 * average + 0.1 * loss` forgets the numbers, but not their graphs.
 
     ## Example
     ```python
@@ -71,7 +72,7 @@ class LossAccumulatedWithGraph(Rule):
     ## When it stays silent
     When the sum goes backward itself, when the value is a number or detached (also in the function that returned it),
     under `no_grad`, when the loop sets the sum to something else now and then, and when the sum goes where someone may
-    still call `backward()` on it. What one sum gets in one loop is told once.
+    still call `backward()` on it. A state that a module gets back is no sum (TDR504). What one sum gets in one loop is told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory

@@ -78,15 +78,15 @@ class Tails:
         if len(deciding) != 1:
             return None
         branch, arm = deciding[0]
-        return branch if branch.every is not None and branch.every.holds is arm else None
+        return branch if branch.every is None or branch.every.holds is arm else None
 
     def _stepped_elsewhere(self, window: Window, guard: Site) -> bool:
         """Whether another step, or somebody out of sight, may apply what is left over."""
         gradients, trace = self.accumulation.gradients, self.trace
         modules = gradients.shared(window.backward, window.step)
         for step in trace.of(Stepped):
-            own = self._guard(step, frozenset())
-            if gradients.may_concern(step, modules) and (own is None or own.site != guard):
+            own = self._guard(step, frozenset()) if _batch(step) is not None else None
+            if gradients.may_concern(step, modules) and (own is None or own.site != guard or not _counts(own)):
                 return True
         return any(  # who gets the model alone cannot step it
             isinstance(event, GaveUp)
@@ -96,6 +96,11 @@ class Tails:
             )
             for event in trace.after(window.step)
         )
+
+
+def _counts(test: Branch) -> bool:
+    """Whether a test says how far a counter has come; what it began with, only some passes of its loop tell."""
+    return test.every is not None or test.kind is BranchKind.PERIODIC
 
 
 def _batch(event: Event) -> Scope | None:

@@ -82,8 +82,10 @@ def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
 
 
 def _outlives(trace: Trace, earlier: object, kept: Retained) -> bool:
-    """Whether `earlier` is the same value of an earlier batch."""
-    if not isinstance(earlier, Retained) or earlier.site != kept.site or earlier.value.graph is not True:
+    """Whether `earlier` is the same value of an earlier batch, or the forward that its graph begins with."""
+    if not isinstance(earlier, (Retained, Forward)):
+        return False
+    if isinstance(earlier, Retained) and (earlier.site != kept.site or earlier.value.graph is not True):
         return False
     batch = trace.common_loop(kept, earlier)
     return (
@@ -108,7 +110,7 @@ def _within_a_batch(trace: Trace, iteration: Scope) -> bool:
     return plain and iteration.loop not in updated and any(scope.loop in updated | perhaps for scope in around)
 
 
-def _survives_updates(trace: Trace, earlier: Retained, kept: Retained) -> bool:
+def _survives_updates(trace: Trace, earlier: Retained | Forward, kept: Retained) -> bool:
     """Whether there is an update between both, where that is known: a run shows how many passes make one."""
     return not trace.observed or any(trace.between(earlier, kept, Stepped))
 

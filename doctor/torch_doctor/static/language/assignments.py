@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import opaque_calls, operators, targets, unpacking
+from torch_doctor.static.language import counters, opaque_calls, operators, targets, unpacking
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import (
     construction,
     container_methods,
@@ -14,6 +15,7 @@ from torch_doctor.static.training import (
     loading,
     parameters,
     roles,
+    running_sums,
     splitting,
     sums,
 )
@@ -27,15 +29,13 @@ from torch_doctor.static.values import (
     Sequence,
     Tensor,
     Unknown,
-    Value,
     compound,
 )
 from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-
-JOINS = frozenset(f"torch.{name}" for name in ("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+    from torch_doctor.static.values import Value
 
 
 def _assign(run: Run, node: p.Assign) -> bool:
@@ -51,8 +51,8 @@ def _assign(run: Run, node: p.Assign) -> bool:
         if isinstance(value, Optimizer) and isinstance(target, (p.Name, p.Attribute)):
             construction.called(run, value, run.text(target))
         named = _named(run, value, target, node.value)
-        if isinstance(target, p.Name) and isinstance(named, Tensor) and named.origin.operation in JOINS:
-            named = _concatenated(run, node, target, named)
+        named = _counted_on(run, target, node.value, named, node)
+        named = running_sums.carried_on(run, target, node.value, named, node)
         targets.bind(run, target, named, node)
     return True
 
@@ -70,15 +70,16 @@ def _named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
     return run.own(Sequence("tuple", Content(named), run.site(source), run.frame.what))
 
 
-def _concatenated(run: Run, node: p.Assign, target: p.Name, value: Tensor) -> Value:
-    """`outputs = torch.cat([outputs, new])`: the name keeps what it had and more."""
-    if run.modules_called or not isinstance(node.value, p.Call) or not _reads(node.value, target.id):
+def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node) -> Value:
+    """What `target = of` assigns, as in `count = (count + 1) % 4`: a number that goes on from what it was is not known."""
+    if not run.loop_depth or not isinstance(value, Const) or type(value.value) not in (int, float):
         return value
-    holder = run.frame.holder(target.id)
-    old = holder.fields.get(target.id) if holder is not None else None
-    carried = old.flow.retained if isinstance(old, Value) else frozenset()
-    bounded = targets.is_emptied(run, target, carried)
-    return keeping.keep(run, value, Retention.CONCATENATED, target.id, carried, node, bounded=bounded)
+    if not isinstance(of, p.Operation) or running_sums.reading(run, target, of) is None:
+        return value
+    if any(isinstance(part, p.Call) for part in walk(of)):
+        return Plain()
+    targets.bind(run, target, Plain(), node)
+    return run.evaluate(of)
 
 
 def _augment(run: Run, node: p.Augment) -> bool:
@@ -98,8 +99,7 @@ def _augment(run: Run, node: p.Augment) -> bool:
     result = operators.operate(run, node.op, (old, value), node)
     if not node.rebinds and isinstance(old, Plain) and isinstance(result, Plain):
         result = _still(old, result)
-    if run.loop_depth and isinstance(result, Const) and not isinstance(result.value, str):
-        result = Plain()  # a counter: two passes stand for many, so its value is not what it was counted to
+    result = counters.uncounted(run, old, value, result)
     if node.op in "+-" and value.flow.graph is not False and not run.modules_called:
         plain = isinstance(old, (Const, Plain)) or (isinstance(old, (Tensor, Unknown)) and old.flow.graph is False)
         if plain or old.flow.retained:
@@ -109,7 +109,9 @@ def _augment(run: Run, node: p.Augment) -> bool:
             name = run.text(node.value)
             retained = keeping.keep(run, value, Retention.ACCUMULATED, holder, carries, node, name, bounded=bounded)
             result = operators.operate(run, node.op, (old, retained), node)
-    targets.bind(run, node.target, sums.summed(run, old, value, result, node), node)
+    result = sums.summed(run, old, value, result, node)
+    counters.counted(run, node, old, value, result)
+    targets.bind(run, node.target, result, node)
     return True
 
 
@@ -119,15 +121,6 @@ def _still(old: Plain, result: Plain) -> Plain:
         return result
     symbol = compound("[]", old.symbol, result.symbol)
     return Number(result.flow, symbol, result.size) if isinstance(result, Number) else Plain(symbol, result.size)
-
-
-def _reads(node: p.Call, name: str) -> bool:
-    """Whether a name is among a call's arguments, on its own or in a list."""
-    for argument in node.args:
-        parts = argument.items if isinstance(argument, p.Display) else (argument,)
-        if any(isinstance(part, p.Name) and part.id == name for part in parts):
-            return True
-    return False
 
 
 dispatch.STATEMENTS.update(

@@ -53,8 +53,8 @@ def with_default(run: Run, _: str, call: Call) -> Mapping:
 
 @library("collections.Counter")
 def counter(run: Run, _: str, call: Call) -> Mapping:
-    """A dict of numbers."""
-    return dictionary(run, call, call.args[:1])
+    """A dict of numbers, in which what is not there is 0."""
+    return dictionary(run, call, (Lib("builtins.int"),))
 
 
 @library("collections.namedtuple")

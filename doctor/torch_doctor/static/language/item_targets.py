@@ -67,8 +67,9 @@ def _of_mapping(run: Run, holder: Mapping, key: Value, new: Value, target: p.Ind
         return
     old = holder.fields.get("rest")
     carries = old.flow.retained if isinstance(old, Value) else frozenset[int]()
-    bounded = emptying.is_emptied(run, holder.fields, "rest", carries)
+    bounded = emptying.is_emptied(run, holder.fields, "rest", carries) or keeping.comes_again(run, key, carries)
     retained = keeping.keep(run, new, Retention.STORED, run.text(target), carries, node, bounded=bounded)
+    keeping.stored_under(run, key, retained.flow.retained - carries)
     run.heap.set(holder.fields, "rest", retained if old is None else join(old, retained))
     for name, item in list(holder.fields.items()):
         if isinstance(name, tuple) and isinstance(item, (Tensor, Unknown)):

@@ -141,7 +141,7 @@ def _get(run: Run, of: Mapping, name: str, call: Call) -> Value:
     if not isinstance(key, Const):
         if name == "setdefault" and "rest" not in of.fields:  # else it stands for the lists of all keys
             run.heap.set(of.fields, "rest", call.argument(1) or NOTHING)
-        everything = of.values()
+        everything = (*of.values(), *((default,) if (default := call.argument(1)) is not None else ()))
         return containers.chosen(run, of, key) or (summary(everything) if everything else Unknown())
     found = of.fields.get(("key", key.value))
     if isinstance(found, Value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.language import counters
 from torch_doctor.static.values import (
     Content,
     Either,
@@ -36,17 +37,19 @@ def replaced(run: Run, fields: Fields, key: object, new: object) -> None:
     old = fields.get(key)
     if old is None or old is new or not isinstance(old, Value):
         return
+    counters.begun_anew(run, old, new if isinstance(new, Value) else None)
     options = _options(new) if isinstance(new, Value) else ()
     for option in _options(old):
         if not any(option is each for each in options):
             for place in _keeping(option, fields, key, DEPTH):
-                if not (place == (fields.id, key) and isinstance(new, Value) and new.flow.retained):
+                if not (place == (fields.id, key) and isinstance(new, Value) and _keeps_a_graph(new)):
                     _note(run, place)
 
 
 def emptied(run: Run, holder: Sequence | Mapping) -> None:
     """Something is taken out of a container."""
     if run.loop_depth and not run.modules_called:
+        counters.begun_anew(run, holder)
         for place in _keeping(holder, holder.fields, "items", DEPTH):
             _note(run, place)
 
@@ -83,10 +86,14 @@ def _options(value: Value) -> tuple[Value, ...]:
     return tuple(option for _, option in value.options) if isinstance(value, Either) else (value,)
 
 
+def _keeps_a_graph(value: Value) -> bool:
+    return bool(value.flow.retained) or (value.flow.graph is True and bool(value.flow.forwards))
+
+
 def _keeping(value: Value, fields: Fields, key: object, depth: int) -> Iterator[tuple[int, object]]:
     """Where a value, which lies there, keeps something."""
     if isinstance(value, (Tensor, Unknown)):
-        if value.flow.retained:
+        if _keeps_a_graph(value):
             yield fields.id, key
     elif isinstance(value, Sequence):
         if value.flow.retained:

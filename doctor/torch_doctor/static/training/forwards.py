@@ -264,3 +264,11 @@ def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
         value = run.call(content.rest, Call(call.args if first else (value,), {}, call.node))
     run.position.modules_called = run.modules_called[:-1]
     return value
+
+
+def got_some(run: Run, forwards: frozenset[int], values: frozenset[int]) -> bool:
+    """Whether a module got, in one of these forwards, what one of these events retained or computed."""
+    return any(
+        isinstance(event, Forward) and (event.inputs.retained | event.inputs.graph_forwards) & values
+        for event in run.trace.at(*forwards)
+    )

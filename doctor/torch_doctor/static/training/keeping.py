@@ -15,14 +15,18 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     asked,
+    symbol_of,
 )
 from torch_doctor.trace import Retained, Stored
 from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.static import program as p
     from torch_doctor.static.flow import Flow, Part
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol
 
 
 class Undecided(Knowledge):
@@ -32,6 +36,31 @@ class Undecided(Knowledge):
         self.went_backward: set[int] = set()  # forwards whose loss went backward
         self.parts_gone_backward: set[Part] = set()  # parts of outputs that did
         self.retained: list[tuple[Retained, Flow]] = []  # the events, and what was known of the values
+
+
+class Keys(Knowledge):
+    """The symbols of the keys under which values were stored, by the number of the event."""
+
+    def __init__(self) -> None:
+        self.symbols: dict[int, Symbol] = {}
+
+
+def stored_under(run: Run, key: Value, events: frozenset[int]) -> None:
+    """Remember under which key a table got what these events retained."""
+    for event in events:
+        run.of(Keys).symbols.setdefault(event, symbol_of(key))
+
+
+def comes_again(run: Run, key: Value, carries: frozenset[int]) -> bool:
+    """Whether a key is the one under which a table got what it retained: then that is gone.
+
+    The rest of a division is one of a few numbers.
+    """
+    symbol = symbol_of(key)
+    if symbol[0] == "%":
+        return True
+    known = [run.of(Keys).symbols.get(event) for event in carries]
+    return bool(known) and all(each == symbol for each in known)
 
 
 def keep(
@@ -60,8 +89,13 @@ def keep(
     )
     if flow.graph is None and flow.forwards:
         run.of(Undecided).retained.append((event, flow))
-    retained = frozenset((*flow.retained, *carries, event.index))
+    retained = frozenset((*flow.retained, *_retaining(run, carries), event.index))
     return reflow(run, value, replace(flow, retained=retained))
+
+
+def _retaining(run: Run, carries: frozenset[int]) -> Iterator[int]:
+    """Those of the events that retained something, and not the forwards of something that was just left where it is."""
+    return (event.index for event in run.trace.at(*carries) if isinstance(event, Retained))
 
 
 def stored(run: Run, value: Value, node: p.Node) -> None:

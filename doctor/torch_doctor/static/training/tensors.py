@@ -19,6 +19,7 @@ from torch_doctor.static.training import (
     drawing,
     fitting,
     plain_tensors,
+    running_sums,
     sums,
 )
 from torch_doctor.static.values import (
@@ -155,10 +156,21 @@ def _rebind(run: Run, name: str, call: Call, tensor: Tensor) -> None:
     node, old = call.node, call.args[0]
     if not (isinstance(node, p.Call) and isinstance(node.func, p.Attribute)) or not isinstance(old, Tensor):
         return
-    target = node.func.value
+    target = _changed(node.func.value)
+    new = running_sums.carried_on(run, target, target, tensor, node)
     named = isinstance(target, p.Name) or (isinstance(target, p.Attribute) and old.kind is Kind.PIXELS)
-    if named and (tensor.flow is not old.flow or tensor.kind is not old.kind or name in RESHAPES):
-        targets.bind(run, target, tensor, node)
+    if named and (new.flow is not old.flow or tensor.kind is not old.kind or name in RESHAPES):
+        targets.bind(run, target, new, node)
+
+
+def _changed(target: p.Expr) -> p.Expr:
+    """What `target.mul_(2)`, and `target` itself, are: calls that change a tensor return it."""
+    while isinstance(target, p.Call) and isinstance(target.func, p.Attribute):
+        known = functions.METHODS.get(target.func.name)
+        if known is None or not known.in_place:
+            break
+        target = target.func.value
+    return target
 
 
 def _of_two(call: Call) -> bool:

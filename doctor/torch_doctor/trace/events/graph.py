@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Retained(Event, frozen=True, kw_only=True):
     """A value was put where it outlives the statement: a running sum, a container, an attribute.
 
-    `holder` is the user's name for it; `carries` are the `Retained` events whose values the holder already had inside: when one
-    of an earlier iteration is among them, the value outlived its iteration. `bounded`: the holder drops old values by
+    `holder` is the user's name for it; `carries` are the `Retained` events whose values the holder already had inside, or the
+    `Forward` events of what had just been left there: when one of an earlier iteration is among them, a value outlived its
+    iteration. `bounded`: the holder drops old values by
     itself (`deque(maxlen=...)`).
     """
 

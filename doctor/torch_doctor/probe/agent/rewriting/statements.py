@@ -9,6 +9,7 @@ from ..nodes import last_name, span_of
 from .rewriter import Rewriter
 from .syntax import (
     added_to,
+    goes_on,
     is_plain,
     joined_to,
     keeps_a_record,
@@ -20,6 +21,7 @@ from .syntax import (
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 ADDING = frozenset({"append", "appendleft", "add", "extend", "insert"})
+ADDING_IN_PLACE = frozenset({"add_", "sub_", "lerp_"})
 MOVING = frozenset({"to", "cuda", "cpu", "half", "float", "double", "bfloat16"})
 
 
@@ -46,7 +48,7 @@ class StatementRewriter(Rewriter):
         return self._stored(node, node.target, node.value)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        """`x = x + v`, `x = torch.cat([x, v])`, `c[k] = v`, `self.a = v`, `p.requires_grad = v`."""
+        """`x = x + v`, `x = 0.9 * x + 0.1 * v`, `x = torch.cat([x, v])`, `c[k] = v`, `self.a = v`, `p.requires_grad = v`."""
         for target in node.targets:
             if isinstance(target, ast.Attribute) and ("grad" in target.attr or target.attr.startswith("requ")):
                 self._flagged(node, target)
@@ -54,16 +56,9 @@ class StatementRewriter(Rewriter):
             return self._touching(node)
         target, value = node.targets[0], node.value
         if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
-            added = added_to(target, value)
-            if added:
-                how, new = way_of_adding(added[0].right), added[0].right
-                return self._kept(node, target, how, lambda key: self._wrap_operands(key, added), new)
-            joined = joined_to(target, value)
-            if joined is not None:
-                new = next(each for each in [*joined, value] if not same(each, target))
-                return self._kept(
-                    node, target, "concatenated", lambda key: self._wrap_elements(key, joined, target), new
-                )
+            going_on = self._going_on(node, target, value)
+            if going_on is not None:
+                return going_on
         if isinstance(target, (ast.Attribute, ast.Subscript)):
             return self._stored(node, target, value)
         if isinstance(target, ast.Name) and isinstance(
@@ -71,6 +66,20 @@ class StatementRewriter(Rewriter):
         ):
             return self._made(node, target)
         return self._touching(node)
+
+    def _going_on(self, node: ast.Assign, target: ast.expr, value: ast.expr) -> Any:
+        """The statement where the target keeps what it had and gets more; None where it does not."""
+        added = added_to(target, value)
+        if added:
+            how, new = way_of_adding(added[0].right), added[0].right
+            return self._kept(node, target, how, lambda key: self._wrap_operands(key, added), new)
+        joined = joined_to(target, value)
+        if joined is not None:
+            new = next(each for each in [*joined, value] if not same(each, target))
+            return self._kept(node, target, "concatenated", lambda key: self._wrap_elements(key, joined, target), new)
+        if goes_on(target, value):
+            return self._kept(node, target, "accumulated", lambda key: self._wrap_value(node, key))
+        return None
 
     def _renamed(self, node: ast.Assign) -> None:
         """`kept = model` → `kept = alias(key, model)`."""
@@ -169,7 +178,23 @@ class StatementRewriter(Rewriter):
             self.generic_visit(node)
             node.value = self.call("dropped", node.value, key, node.value)
             return node
+        if method in ADDING_IN_PLACE and value.args and isinstance(value.func.value, ast.Name):
+            return self._added(node, value, value.func.value)
         return self._touching(node)
+
+    def _added(self, node: ast.Expr, call: ast.Call, holder: ast.Name) -> Any:
+        """`x.add_(v)` → `x.add_(keep(key, v)); after(key, x)`."""
+        key = self.index.add(
+            "kept",
+            span_of(self.file.path, call),
+            text=holder.id,
+            value=self.file.spelled(call.args[0]),
+            how="accumulated",
+            touches=touches(node),
+        )
+        self.generic_visit(node)
+        call.args[0] = self.call("keep", call.args[0], key, call.args[0])
+        return [node, self.statement("after", node, key, ast.Name(holder.id, ast.Load()))]
 
     def _appended(self, node: ast.Expr, call: ast.Call, method: ast.Attribute) -> Any:
         key = self.index.add(

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 JOINING = frozenset({"cat", "concat", "concatenate", "stack", "hstack", "vstack"})
 PLAIN_NAMES = ("len", "int", "float", "str", "bool", "round", "range", "print", "input", "open", "time")
 PLAIN_METHODS = ("item", "tolist", "numel", "numpy", "format", "join", "time")
+MIXING = frozenset({"add", "sub", "lerp", "sum", "mean"})
+"""Functions and methods whose result goes on from what a running sum had before, as `0.9 * x + 0.1 * v` does."""
 READING = frozenset({"item", "tolist", "cpu"})
 READERS = frozenset({"float", "int", "print", "str"})
 COMPILED = ("jit", "guvectorize", "vectorize", "stencil", "cfunc", "kernel")  # decorators that read bytecode or source
@@ -108,6 +110,34 @@ def added_to(target: ast.expr, value: ast.expr) -> list[ast.BinOp]:
     if sums and len(sums) == 1 and same(sums[0].right, target):  # x = v + x
         return []
     return []
+
+
+def goes_on(target: ast.expr, value: ast.expr) -> bool:
+    """Whether a value is mixed of what its target had and something else: `x = 0.9 * x + 0.1 * v`, `x = mix(x, v)`."""
+    if isinstance(value, ast.IfExp):
+        return goes_on(target, value.body) or goes_on(target, value.orelse)
+    if isinstance(value, ast.Call):
+        several = isinstance(value.func, ast.Name) and len(value.args) > 1
+        if not several and last_name(value.func) not in MIXING:
+            return False
+    elif not isinstance(value, ast.BinOp):
+        return False
+    return any(isinstance(each, ast.expr) and _reads(each, target) for each in ast.walk(value))
+
+
+def _reads(value: ast.expr, target: ast.expr) -> bool:
+    """Whether it is what a target had: spelled as the target, or `table.get(key, 0)`."""
+    if same(value, target):
+        return True
+    return (
+        isinstance(target, ast.Subscript)
+        and isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in {"get", "setdefault"}
+        and same(value.func.value, target.value)
+        and bool(value.args)
+        and ast.dump(value.args[0]) == ast.dump(target.slice)
+    )
 
 
 def joined_to(target: ast.expr, value: ast.expr) -> list[ast.expr] | None:

@@ -1,0 +1,71 @@
+"""Counters that scripts keep by hand: what is counted, and which tests a counter that begins anew makes periodic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.decisions import Decisions
+from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.values import Const, Either, Mapping, Number, Plain, Sequence, symbol_of
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Symbol, Value
+
+
+class Counted(Knowledge):
+    """The numbers that loops count, by their symbols: what they were before the first pass, None where nobody knows."""
+
+    def __init__(self) -> None:
+        self.starts: dict[Symbol, int | None] = {}
+
+
+def uncounted(run: Run, old: Value, added: Value, result: Value) -> Value:
+    """What `holder += added` gives in a loop: two passes stand for many, so a counter is not what it was counted to."""
+    if not run.loop_depth:
+        return result
+    if isinstance(result, Const):
+        return result if isinstance(result.value, str) else Plain()
+    return Number(result.flow) if isinstance(old, Either) and _is_number(old) and _is_number(added) else result
+
+
+def counted(run: Run, node: p.Augment, old: Value, added: Value, result: Value) -> None:
+    """Remember what `holder += added` gives in a loop."""
+    if run.loop_depth and node.op in ("+", "-") and isinstance(result, Plain) and _is_number(added):
+        run.of(Counted).starts[result.symbol] = _start(run, node.op, old, added)
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value is a number, or one of several."""
+    if isinstance(value, Either):
+        return all(_is_number(option) for _, option in value.options)
+    return isinstance(value, Plain) or (isinstance(value, Const) and type(value.value) in (int, float))
+
+
+def _start(run: Run, op: str, old: Value, added: Value) -> int | None:
+    """The number that every pass through the innermost loop begins to count from, one by one; None where that is not known.
+
+    A number that is known in the first pass although the loop was gone through before is set anew each time.
+    """
+    if op != "+" or not (isinstance(old, Const) and isinstance(added, Const) and added.value == 1):
+        return None
+    passes = run.scope.iterations()
+    anew = bool(passes) and passes[-1].number == 1 and (len(passes) == 1 or passes[-2].number > 1)
+    return old.value if anew and type(old.value) is int else None
+
+
+def begun_anew(run: Run, old: Value, new: Value | None = None) -> None:
+    """A holder of `old` gets another value, or a list is emptied: tests of how far it had counted are periodic."""
+    starts = run.of(Counted).starts
+    if isinstance(old, (Sequence, Mapping)):
+        symbol: Symbol = ("len", old.id)
+    elif isinstance(old, Plain) and isinstance(new, (Const, Plain)) and symbol_of(new) not in starts:
+        symbol = old.symbol
+        if symbol not in starts:
+            return
+    else:
+        return
+    start = starts.get(symbol)
+    again = isinstance(new, Const) and start is not None and new.value == start
+    run.of(Decisions).begins_anew(run.trace, run.guards, symbol, start if again else None)

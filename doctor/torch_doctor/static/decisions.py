@@ -10,7 +10,8 @@ from torch_doctor.static import periodic
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import asks_version, tells_processes_apart
-from torch_doctor.static.values import VERSION, asked
+from torch_doctor.static.training import elsewhere
+from torch_doctor.static.values import VERSION
 from torch_doctor.trace import Branch, BranchKind
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class Decisions(Knowledge):
             return BranchKind.PERIODIC
         if measures:
             return BranchKind.MEASURE
-        if asked(symbol):
+        if elsewhere.decided(symbol):
             return BranchKind.ASKED
         return BranchKind.FLAG if symbol[0] in ("flag", ".", "is") else BranchKind.UNKNOWN
 

@@ -101,6 +101,7 @@ class TrainModeNotRestored(Rule):
             if (
                 mode is not None
                 and mode.scope.iterations()
+                and (trace.implies(forward, mode) or not trace.asked(mode))
                 and (_trained_before(modes, mode, forward) or _made_for_evaluation(modes, mode, forward))
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import defaults
 from torch_doctor.static.library import library
-from torch_doctor.static.values import Call, Const, Content, Plain, Sequence, Symbol, fresh_symbol
+from torch_doctor.static.training import elsewhere
+from torch_doctor.static.values import MADE, Call, Const, Content, Plain, Sequence, Symbol, fresh_symbol
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -46,6 +47,12 @@ def method(run: Run, func: Plain, call: Call) -> Value | None:
     return None
 
 
+def escaped(run: Run, value: Value) -> None:
+    """A parser goes out of sight: what it reads has the options, and the defaults, that it is given there."""
+    if isinstance(value, Plain) and value.symbol[0] == PARSER:
+        run.heap.change(value, Plain((PARSER, fresh_symbol(MADE))))
+
+
 def _add(run: Run, read: Symbol, call: Call) -> None:
     """`add_argument("-e", "--epochs", default=90)`."""
     names = [value.value for value in call.args if isinstance(value, Const) and isinstance(value.value, str)]
@@ -56,6 +63,9 @@ def _add(run: Run, read: Symbol, call: Call) -> None:
     off = _SWITCHES.get(str(action.value)) if isinstance(action, Const) else None
     default = call.keywords.get("default")
     option = (".", read, name.lstrip("-").replace("-", "_"))
+    if elsewhere.chosen(default) or elsewhere.chosen(action):
+        defaults.settle(run, option, Plain(fresh_symbol(MADE)))
+        return
     defaults.remember(run, option, default or off)
     if off is not None and isinstance(default, Const) and bool(default.value) is not off.value:
         defaults.settle(run, option, default)  # what the option sets is there already: nobody can choose

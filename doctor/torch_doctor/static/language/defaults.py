@@ -25,8 +25,8 @@ def remember(run: Run, symbol: Symbol, value: Value | None) -> None:
         run.of(Defaults).values[symbol] = known
 
 
-def settle(run: Run, symbol: Symbol, value: Const) -> None:
-    """Keep what a setting is, whatever the user says."""
+def settle(run: Run, symbol: Symbol, value: Value) -> None:
+    """Keep what a setting is, whatever the user says, or what is known of it where code out of sight says the default."""
     run.of(Defaults).values[symbol] = value
 
 

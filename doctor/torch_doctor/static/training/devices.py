@@ -9,6 +9,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import library, library_family
 from torch_doctor.static.measuring import arguments
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import (
     CPU,
     GPU,
@@ -24,6 +25,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     fresh_symbol,
+    symbol_of,
 )
 
 if TYPE_CHECKING:
@@ -115,7 +117,8 @@ def made(_: Run, __: str, call: Call) -> Plain:
     """What `torch.device` returns."""
     given = call.argument(0, "device", "type")
     name, needs = device_of(given), needs_of(given)
-    return Plain((DEVICE, name, *((needs,) if needs else ())) if name else (DEVICE, "", fresh_symbol()))
+    unknown = symbol_of(given) if given is not None and elsewhere.chosen(given) else fresh_symbol()
+    return Plain((DEVICE, name, *((needs,) if needs else ())) if name else (DEVICE, "", unknown))
 
 
 def dtype_of(value: Value | None) -> str:
@@ -188,6 +191,8 @@ def _of_type(given: Value | None) -> str | None:
 
 def chosen(given: Value) -> str | Value | None:
     """What is given as a device, in the words of `goal`."""
+    if elsewhere.chosen(given):
+        return ""  # the CPU, perhaps
     name = device_of(given)
     if name or (isinstance(given, Const) and given.value is None):
         return CPU if name == CPU else "" if name in ("", "meta") else GPU

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data
+from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import Call, Fact, Instance, Plain, Tensor, Value, constant, fresh_symbol, latest
 from torch_doctor.trace import Kind, Reordered
 
@@ -43,6 +44,8 @@ def drawn(run: Run, name: str, call: Call) -> None:
     """Note that a library's function draws random numbers, and whether it puts something in random order."""
     if _always_one(name.rpartition(".")[2], call):
         return
+    if any(map(elsewhere.decided, run.assumed)):
+        return  # whoever decides about it may know that it never happens
     drawing = run.of(Drawing)
     drawing.calls += 1
     if not name.startswith("random."):  # which gives one number at a time, and no rows
@@ -76,6 +79,8 @@ def compared(run: Run, op: str, left: Value, right: Value) -> bool | None:
     limit, smaller = constant(right), _SMALLER[op]
     if _between_0_and_1(right):
         left, limit, smaller = right, constant(left), not smaller
+    if _between_0_and_1(left) and elsewhere.chosen(right):
+        run.of(Drawing).calls -= 1
     if not _between_0_and_1(left) or not isinstance(limit, (int, float)) or 0 < limit < 1:
         return None
     run.of(Drawing).calls -= 1

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import NONE
+from torch_doctor.static.language import command_lines
 from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import emptying, keeping, modes, module_parts, places, presence, snapshots
+from torch_doctor.static.training import emptying, keeping, modes, module_parts, pixels, places, presence, snapshots
 from torch_doctor.static.values import (
     Args,
     Autocast,
@@ -59,7 +60,8 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     states = frozenset[int]().union(*(snapshots.states_in(run, value).taken for value in values))
     for value in values:
         keeping.stored(run, value, node)
-        places.disturbed(run, value)
+        pixels.disturbed(run, places.disturbed(run, value))
+        command_lines.escaped(run, value)
         if isinstance(value, (Mapping, Sequence)):
             emptying.open_table(run, value)
     emptying.escaped(run, holders)

@@ -10,6 +10,7 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
+    elsewhere,
     library_models,
     mode_methods,
     modes,
@@ -214,7 +215,7 @@ def _decides(run: Run, argument: layers.Argument, call: Call) -> Tri:
         if isinstance(value, Default) and not answer:
             answer = None  # the user may switch it on
     else:
-        answer = None if isinstance(value, Unknown) else _likely(argument)
+        answer = None if isinstance(value, Unknown) or elsewhere.chosen(value) else _likely(argument)
     if argument.beside is None or answer is False:
         return answer
     beside = _decides(run, argument.beside, call)

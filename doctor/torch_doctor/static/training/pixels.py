@@ -188,6 +188,13 @@ def called(run: Run, module: Module, name: str, node: p.Node) -> None:
         run.emit(PixelsGiven, node, module=module.id, name=name, documented=documented, read_at=place)
 
 
+def disturbed(run: Run, value: Value) -> None:
+    """Somebody out of sight got pictures, and may have scaled them where they are."""
+    if place_of(value) is not None and not isinstance(value, Sequence):
+        now = value.altered(kind=Kind.UNKNOWN) if isinstance(value, Tensor) else Plain()
+        run.heap.change(value, now)
+
+
 def scaled(holder: Value, new: Value) -> bool:
     """Whether an assignment to some items of pictures may have changed their range."""
     return place_of(holder) is not None and not isinstance(new, Const) and place_of(new) is None

@@ -12,6 +12,7 @@ from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.training import devices, module_parts
 from torch_doctor.static.values import (
     CPU,
+    FRESH,
     GPU,
     NAMED,
     NOWHERE,
@@ -55,6 +56,8 @@ class Placement(Knowledge):
 DEFAULTS = frozenset({"torch.set_default_device", "torch.set_default_tensor_type"})
 """Functions after which nobody can tell where a tensor is made that is told nothing."""
 AWAY = (GPU, NAMED)
+_PERHAPS_HERE = replace(FRESH, device="", sized=False)
+"""Of a tensor that was made on the CPU: nobody knows where it is now, and it is not known to be elsewhere."""
 
 
 # --- where things are ---
@@ -259,7 +262,7 @@ def out_of_sight(value: Value) -> Value:
     """The same value, which may be somewhere else now."""
     if not isinstance(value, (Unknown, Tensor)) or not (value.origin.known or value.origin.fresh):
         return value
-    return value.at(NOWHERE)
+    return value.at(_PERHAPS_HERE if value.origin.fresh else NOWHERE)
 
 
 def result(run: Run, values: Iterable[Value], *, scalar: bool = False) -> Origin:

@@ -8,6 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.training import elsewhere
 from torch_doctor.static.values import Call, ClassValue, Const, FunctionValue, Spread
 from torch_doctor.trace import FunctionalDropout
 
@@ -99,7 +100,7 @@ def called(run: Run, name: str, call: Call) -> None:
         owner=owner.id,
         owner_class=owner.class_name,
         training=None,
-        off=isinstance(rate, Const) and not rate.value,
+        off=(isinstance(rate, Const) and not rate.value) or elsewhere.chosen(rate),
     )
 
 

@@ -54,7 +54,7 @@ class FunctionalDropout(Event, frozen=True, kw_only=True):
     """A forward of the module `owner` called the dropout `function` without telling it the mode: it is always on.
 
     `training` is the module's mode then (None: not known). `dropped` counts the numbers that it made zero, of `elements`
-    (0: not counted). `off`: its rate was 0.
+    (0: not counted). `off`: its rate was 0, or code out of sight says it.
     """
 
     function: str

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import Backward, Forward, OptimizerBuilt, Registered, Stepped, ZeroGrad
+from torch_doctor.trace import (
+    Backward,
+    Escaped,
+    Forward,
+    OptimizerBuilt,
+    Registered,
+    Stepped,
+    WeightsDrawn,
+    WeightsGiven,
+    ZeroGrad,
+)
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
@@ -13,14 +23,24 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site, Trace
 
 
-def missing(trace: Trace) -> Iterator[tuple[OptimizerBuilt, Site]]:
-    """The optimizers that step beside something trained that no optimizer has, and where that is put to use."""
+class Missed(NamedTuple):
+    """An optimizer, and where something trained that it does not have is put to use, or built where it has a `part` beside it."""
+
+    built: OptimizerBuilt
+    site: Site
+    part: str = ""
+
+
+def missing(trace: Trace) -> Iterator[Missed]:
+    """The optimizers that step beside something trained that no optimizer has."""
     steps, clearing = trace.of(Stepped), trace.of(ZeroGrad)
     unknown = not all(step.whole for step in steps) or any(not each.whole and not each.target for each in clearing)
-    if trace.begins_outside or unknown or not steps:
+    if unknown or not steps:
         return
     gradients = trace.view(Gradients)
     moved = frozenset[int]().union(*(step.modules for step in steps))
+    if trace.begins_outside:  # other functions of the same objects step the others
+        moved = moved.union(*(built.modules for built in trace.of(OptimizerBuilt)))
     filling = [event for event in gradients.filling if event.loss.graph_forwards]
     perhaps = {event.child for event in trace.of(Registered) if trace.asked(event)}
     left = frozenset[int]().union(*(event.modules for event in filling)) - moved - perhaps
@@ -30,7 +50,38 @@ def missing(trace: Trace) -> Iterator[tuple[OptimizerBuilt, Site]]:
             continue
         site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, own[0])
         if site is not None:
-            yield built, site
+            yield Missed(built, site)
+        elif (part := _forgotten(gradients, built, left, own[0])) is not None:
+            yield Missed(built, part.site, part.class_name)
+
+
+def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped) -> WeightsDrawn | None:
+    """A part that is trained with what the optimizer has, was built after some of it, and stays as its constructor drew it.
+
+    What was built before is perhaps left as it is on purpose, under a new head.
+    """
+    trace = gradients.trace
+    beside = [
+        event.modules
+        for event in gradients.filling
+        if event.whole and event.modules & built.modules and trace.common_loop(event, step) is not None
+    ]
+    if not beside or not all(other.whole for other in trace.of(OptimizerBuilt)):
+        return None
+    last = max(event.index for event in gradients.filling)
+    given = [event for event in trace.of(WeightsGiven) if event.index < last]
+    if not all(event.whole for event in given):
+        return None
+    escaped = [event.modules for event in trace.of(Escaped) if event.index < last]
+    taken = [other.modules for other in trace.of(OptimizerBuilt)]
+    excused = frozenset[int]().union(*(event.modules for event in given), *escaped, *taken)
+    for drawn in trace.of(WeightsDrawn):
+        part = drawn.module
+        if part in left - excused and any(
+            part in modules and part > min(modules & built.modules) for modules in beside
+        ):
+            return drawn
+    return None
 
 
 def _joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]) -> Site | None:
@@ -39,12 +90,25 @@ def _joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[i
     Of a run it is known only when it takes the place of another part.
     """
     trace = gradients.trace
+    targets = _copies_beside(gradients)
     for new in trace.of(Registered):
         inside = gradients.family.within((new.child,))
-        joins = new.index > built.index and new.owner in built.modules and inside & left and not inside & built.modules
+        trained = inside & left - targets
+        joins = new.index > built.index and new.owner in built.modules and trained and not inside & built.modules
         if joins and (not trace.observed or _displaces(trace, built, new)):
             return new.site
     return None
+
+
+def _copies_beside(gradients: Gradients) -> frozenset[int]:
+    """What was copied from something that gets gradients of the same losses: a target network, which follows it."""
+    return frozenset[int]().union(
+        *(
+            copy.modules
+            for copy in gradients.trace.of(WeightsGiven)
+            if any(event.modules & copy.of and event.modules & copy.modules for event in gradients.filling)
+        )
+    )
 
 
 def _displaces(trace: Trace, built: OptimizerBuilt, new: Registered) -> bool:

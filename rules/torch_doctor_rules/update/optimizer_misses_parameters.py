@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
-from torch_doctor_rules.judging.missed_parameters import missing
+from torch_doctor_rules.judging.missed_parameters import Missed, missing
 from torch_doctor_rules.judging.wording import message, owner, sentence
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ class OptimizerMissesParameters(Rule):
     ## Why is this bad?
     An optimizer keeps the very parameters that it was given. When the model is built again, copied, or gets a new head
     after that, the loss depends on parameters that no optimizer has: they stay as they were initialised, and what steps
-    is no longer part of the model. No error says so.
+    is no longer part of the model. Or a part was forgotten: a decoder, a layer between two parameter groups, a loss with
+    weights of its own. No error says so.
 
     ## Example
     ```python
@@ -59,8 +60,9 @@ class OptimizerMissesParameters(Rule):
     By identity: the parameters that get gradients against those that the optimizers have.
 
     ## When it stays silent
-    When an optimizer has some of the model on purpose (a new head on a frozen body), when another optimizer or an update
-    by hand moves the rest, when a parameter group is added, and where an optimizer or the model goes out of sight.
+    When an optimizer has some of the model on purpose (a new head on a body that was built before it), when another
+    optimizer or an update by hand moves the rest, for parts that got other weights than they were built with (a loaded
+    model, a target network), when a parameter group is added, and where an optimizer or the model goes out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -75,17 +77,19 @@ class OptimizerMissesParameters(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer that steps, and has something else than what is trained beside it."""
         seen: set[Site] = set()
-        for built, missed in missing(trace):
-            if built.site not in seen:
-                seen.add(built.site)
-                yield self._report(trace, built, missed)
+        for missed in missing(trace):
+            if missed.built.site not in seen:
+                seen.add(missed.built.site)
+                yield self._report(trace, missed)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the optimizer stepped what got gradients."""
         built = {event.optimizer for event in at(trace, finding.site, OptimizerBuilt)}
         steps = [step for step in trace.of(Stepped) if step.optimizer in built]
         trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
-        return bool(steps) and trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped)))
+        if not steps or trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped))):
+            return bool(steps)
+        return "something that no optimizer has got gradients, but perhaps on purpose"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many modules that got gradients no optimizer has."""
@@ -94,15 +98,23 @@ class OptimizerMissesParameters(Rule):
         text = f"{len(missed)} of {count(len(trained), 'module')} with gradients are in no optimizer"
         yield fact(text, len(missed), "modules", next(iter(at(trace, finding.site, OptimizerBuilt)), None))
 
-    def _report(self, trace: Trace, built: OptimizerBuilt, missed: Site) -> Finding:
+    def _report(self, trace: Trace, missed: Missed) -> Finding:
+        built = missed.built
         steps = (step.name for step in trace.of(Stepped) if step.optimizer == built.optimizer)
         name = built.name or owner(next(steps, ""), "step", "the optimizer")
+        text = "`{name}` does not have the parameters that are trained: they are never updated"
+        remedy = "build the optimizer when the model is complete, from the model that is trained"
+        where = "what is trained, and not among them, is put to use here"
+        if missed.part:
+            text = "`{name}` has a part of the parameters that are trained: the others are never updated"
+            where = f"this `{missed.part.rpartition('.')[2]}` is trained, and not among them"
+            remedy = "give it the parameters of every part that is trained, and freeze what is to stay as it is"
         return self.finding(
             built.site,
-            message("`{name}` does not have the parameters that are trained: they are never updated", name=name),
-            help="build the optimizer when the model is complete, from the model that is trained",
+            message(text, name=name),
+            help=remedy,
             trail=(
                 Step(built.site, sentence("`{name}` takes its parameters here", name=name)),
-                Step(missed, "what is trained, and not among them, is put to use here"),
+                Step(missed.site, where),
             ),
         )

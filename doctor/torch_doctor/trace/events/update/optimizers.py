@@ -34,6 +34,30 @@ class OptimizerBuilt(Event, frozen=True, kw_only=True):
         return f"build optimizer {short(self.class_name)} over {names.things(self.modules, whole=self.whole)}"
 
 
+class WeightsDrawn(Event, frozen=True, kw_only=True):
+    """Gradients go to the weights that a layer or parameter was built with, at `site`, and that nobody gave it others before."""
+
+    module: int
+    class_name: str
+
+    def words(self, _: Names, /) -> str:
+        return f"train {short(self.class_name)} from the weights that it was built with"
+
+
+class WeightsGiven(Event, frozen=True, kw_only=True):
+    """Parameters of `modules` got other numbers than those of a step: they were loaded, copied, averaged.
+
+    `whole` is False when there may be others. `of` are the modules that they were copied from (none: not known).
+    """
+
+    modules: frozenset[int]
+    whole: bool = True
+    of: frozenset[int] = NO_EVENTS
+
+    def words(self, names: Names, /) -> str:
+        return f"give weights to {names.things(self.modules, whole=self.whole)}"
+
+
 class OptimizerRestored(Event, frozen=True, kw_only=True):
     """An optimizer was given the state of another, or of a checkpoint."""
 

@@ -1,0 +1,105 @@
+"""Where the weights that are trained come from: drawn by their constructor, or given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.observer import Observer
+from torch_doctor.static.tables import training
+from torch_doctor.static.training import parameters, snapshots
+from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Value
+from torch_doctor.trace import StateTaken, WeightsDrawn, WeightsGiven
+
+if TYPE_CHECKING:
+    from torch_doctor.static import program as p
+    from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Call
+
+_ASSIGNED = ("weight", "bias")
+
+
+class Weights(Observer):
+    """Layers and parameters that get gradients as they were built, and those that get other numbers."""
+
+    writes = (WeightsDrawn, WeightsGiven)
+
+    def __init__(self) -> None:
+        self._used: set[int] = set()
+        self._told: set[int] = set()
+        self._inner: set[int] = set()  # made in a constructor
+        self._passing: set[int] = set()  # made in a forward
+
+    def built(self, run: Run, made: Object, _: Call) -> None:
+        """A module was constructed: within another's constructor it is there for that one, within a forward for that call."""
+        if run.modules_called:
+            self._passing.add(made.id)
+        elif run.building:
+            self._inner.add(made.id)
+
+    def entered(self, run: Run, module: Module, _: Call) -> None:
+        """A module is called where autograd may record: what it computes depends on its weights."""
+        if run.grad is not False:
+            self._used.add(module.id)
+
+    def read(self, _: Run, value: Value, name: str, __: p.Node) -> None:
+        """A parameter is taken from its module."""
+        part = value.fields.get(name) if isinstance(value, Module) else None
+        if isinstance(part, ParameterValue):
+            self._used.add(part.id)
+
+    def backward(self, run: Run, loss: Value, _: Call) -> None:
+        """Write what gets gradients, ran, and has the weights that it was built with."""
+        for number in sorted((loss.flow.surely or loss.flow.modules) & self._used - self._told - self._passing):
+            thing = run.objects.get(number)
+            if thing is not None and thing.born is not None and _drawn(thing) and not self._hidden(thing):
+                self._told.add(number)
+                name = thing.class_name if isinstance(thing, Module) else "torch.nn.Parameter"
+                run.emit(WeightsDrawn, thing.born, module=number, class_name=name)
+
+    def changed(self, run: Run, value: Value, call: Call) -> None:
+        """Weights change in place: they are given unless what they get is a constant, or drawn."""
+        if not isinstance(value, (Module, Params, ParameterValue)) or all(isinstance(v, Const) for v in call.values):
+            return
+        if isinstance(value, Module) and _of_its_own(run, value, call):
+            return
+        modules, whole = parameters.parameters_in(run, (value,))
+        run.emit(WeightsGiven, call.node, modules=modules, whole=whole)
+
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """A copy of a module has the weights of that one."""
+        if isinstance(func, Lib) and func.name in training.COPIES and isinstance(result, Module):
+            modules, _ = parameters.parameters_in(run, (result,))
+            of, _ = parameters.parameters_in(run, call.args[:1])
+            run.emit(WeightsGiven, call.node, modules=modules, of=of)
+
+    def _hidden(self, thing: Object) -> bool:
+        """Whether no whole module has it, though it was made for one: it lies in a plain container."""
+        seen = {thing.id}
+        while isinstance(owner := thing.fact(Fact.OWNER), Module) and owner.id not in seen:
+            seen.add(owner.id)
+            thing = owner
+        return thing.id in self._inner and owner is None
+
+
+def _drawn(thing: Object) -> bool:
+    """Whether its constructor drew what it holds, and gradients are recorded for it."""
+    if thing.fact(Fact.FROZEN) is not False:
+        return False
+    if isinstance(thing, ParameterValue):
+        return thing.declared
+    return (
+        isinstance(thing, Module)
+        and thing.table is not None
+        and thing.table.parameters is True
+        and not any(name in thing.fields for name in _ASSIGNED)
+    )
+
+
+def _of_its_own(run: Run, module: Module, call: Call) -> bool:
+    """Whether a module gets back what was taken of it before."""
+    state = call.argument(0, "state_dict")
+    if state is None:
+        return False
+    states = snapshots.states_in(run, state)
+    taken = [event for event in run.trace.at(*sorted(states.taken)) if isinstance(event, StateTaken)]
+    return states.only and bool(taken) and all(event.module == module.id for event in taken)

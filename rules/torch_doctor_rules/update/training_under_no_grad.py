@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Forward, GradModeEntered, GradModeExited, Trace
+from torch_doctor.trace import (
+    Backward,
+    Escaped,
+    Forward,
+    GradModeEntered,
+    GradModeExited,
+    OptimizerBuilt,
+    PartUnrecorded,
+    Stepped,
+    Trace,
+    WeightsGiven,
+)
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.forward_evidence import batches
-from torch_doctor_rules.judging.gradients import accumulates
+from torch_doctor_rules.judging.gradients import Gradients, accumulates, fills
 from torch_doctor_rules.judging.graph_cuts import last_trainable, refused
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -66,8 +78,9 @@ class TrainingUnderNoGrad(Rule):
     The forward runs with autograd off, and `backward()` refuses its loss or reaches no parameter.
 
     ## When it stays silent
-    When any forward behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`), when the module
-    has nothing to train, and where it is not known whether autograd records.
+    When another forward behind the loss is recorded (frozen encoders, teachers and targets under `no_grad`) and no optimizer
+    was given this module to train, or its weights were loaded; when the module has nothing to train, when it is recorded
+    elsewhere, and where it is not known whether autograd records.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -86,7 +99,8 @@ class TrainingUnderNoGrad(Rule):
             for backward in trace.of(Backward)
             if (forward := _unrecorded(trace, backward)) is not None and not _asks_first(trace, backward)
         )
-        yield from first_per_site(self._report(trace, forward, site) for site, forward in losses)
+        parts = ((backward.site, forward) for backward, forward in _unrecorded_parts(trace))
+        yield from first_per_site(self._report(trace, forward, site) for site, forward in (*losses, *parts))
         last = last_trainable(trace)
         if last is not None and last.grad is False:
             yield from (self._report(trace, last, site) for site in refused(trace)[:1])
@@ -96,6 +110,10 @@ class TrainingUnderNoGrad(Rule):
         site = finding.trail[0].site
         switches = [event.index for event in (*at(trace, site, GradModeEntered), *at(trace, site, GradModeExited))]
         forwards = at(trace, finding.site, Forward)
+        if not forwards and at(trace, finding.trail[-1].site, Backward):
+            return "which parts of a module are recorded is not known"
+        if len(finding.trail) > 1 and forwards and not switches:
+            return "whether it was called with parameters that have no graph is not known"
         if len(finding.trail) > 1:  # before it, all is well
             forwards = [forward for forward in forwards if switches and forward.index > min(switches)]
         if any(forward.grad is False for forward in forwards):
@@ -107,7 +125,7 @@ class TrainingUnderNoGrad(Rule):
         forwards = at(trace, finding.site, Forward)
         return batches(forwards, "run with autograd off", lambda event: event.grad is False, "training batches")
 
-    def _report(self, trace: Trace, forward: Forward, backward: Site) -> Finding:
+    def _report(self, trace: Trace, forward: Forward | PartUnrecorded, backward: Site) -> Finding:
         modes = [*trace.of(GradModeEntered), *trace.of(GradModeExited)]
         before = [mode for mode in modes if mode.index < forward.index and trace.together(mode, forward)]
         off = max(before, key=lambda mode: mode.index, default=None)
@@ -119,6 +137,34 @@ class TrainingUnderNoGrad(Rule):
             help="call it where autograd is on, outside of `no_grad()`",
             trail=trail,
         )
+
+
+def _unrecorded_parts(trace: Trace) -> Iterator[tuple[Backward, Forward | PartUnrecorded]]:
+    """Calls before a recorded one of what an optimizer was given, steps, and never has gradients for."""
+    passes = [event for event in trace.of(Backward) if fills(event)]
+    steps = [event for event in trace.of(Stepped) if event.optimizer]
+    whole = all(event.whole for event in passes) and all(event.whole for event in steps)
+    if trace.observed or not whole or not all(event.whole for event in trace.of(OptimizerBuilt)):
+        return
+    gradients = trace.view(Gradients)
+    given = frozenset[int]().union(
+        *(event.modules for event in trace.of(WeightsGiven))
+    )  # who loads some may mean to keep them
+    filled = frozenset[int]().union(*(event.modules for event in passes))
+
+    def meant(backward: Backward, modules: frozenset[int]) -> bool:
+        stepped = any(modules <= step.modules and trace.common_loop(backward, step) for step in steps)
+        touched = any(gradients.may_have_touched(each, modules) for each in trace.of(Escaped))
+        return bool(modules) and stepped and not modules & given and not touched
+
+    for event in passes:
+        behind = trace.at(*sorted(event.loss.forwards - event.loss.graph_forwards)) if event.loss.graph_forwards else ()
+        idle = [each for each in behind if isinstance(each, Forward) and each.trainable is True]
+        yield from ((event, each) for each in idle if not each.unrecorded & filled and meant(event, each.unrecorded))
+        parts = (
+            each for each in trace.of(PartUnrecorded) if each.modules <= event.modules and meant(event, each.modules)
+        )
+        yield from ((event, part) for part in islice(parts, 1))
 
 
 def _asks_first(trace: Trace, backward: Backward) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import containers, streams
 from torch_doctor.static.library import library
+from torch_doctor.static.training import parameters
 from torch_doctor.static.values import (
     Args,
     Call,
@@ -19,6 +20,7 @@ from torch_doctor.static.values import (
     Sequence,
     Unknown,
     Value,
+    leaves,
 )
 
 if TYPE_CHECKING:
@@ -40,9 +42,20 @@ def sequence(run: Run, name: str, call: Call) -> Value:
 
 
 @library("builtins.dict", "collections.OrderedDict")
-def mapping(run: Run, _: str, call: Call) -> Mapping:
-    """A dict."""
+def mapping(run: Run, _: str, call: Call) -> Value:
+    """A dict; one of parameters with their names is what they are."""
+    if len(call.args) == 1 and isinstance(call.args[0], Params) and not call.keywords:
+        return call.args[0]
     return dictionary(run, call)
+
+
+@library("itertools.chain", "itertools.chain.from_iterable")
+def chained(run: Run, _: str, call: Call) -> Value | None:
+    """The items of several, one after the other; None where these are no parameters."""
+    if not any(isinstance(value, Params) for value in leaves(*call.args, decided=run.resolve, more=parameters.GIVING)):
+        return None
+    modules, whole = parameters.parameters_in(run, call.args)
+    return Params(modules, whole=whole)
 
 
 @library("collections.defaultdict")

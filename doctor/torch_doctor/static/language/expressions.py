@@ -16,6 +16,7 @@ from torch_doctor.static.values import (
     Either,
     Lib,
     Mapping,
+    Params,
     Plain,
     Sequence,
     Unknown,
@@ -106,19 +107,24 @@ def _slice(run: Run, node: p.Slice) -> Value:
 
 
 def _display(run: Run, node: p.Display) -> Value:
+    values = [(item, run.evaluate(item.value if isinstance(item, p.Star) else item)) for item in node.items]
+    parameters = [value for item, value in values if isinstance(item, p.Star) and isinstance(value, Params)]
+    if parameters and len(parameters) == len(values):
+        modules = frozenset[int]().union(*(each.modules for each in parameters))
+        return Params(modules, whole=all(each.whole for each in parameters))
     items: list[Value] = []
     rest: list[Value] = []
-    for item in node.items:
+    for item, value in values:
         if isinstance(item, p.Star):
-            content = containers.content_of(run, run.evaluate(item.value))
+            content = containers.content_of(run, value)
             if content.rest is None and not rest:
                 items.extend(content.items)
             else:
                 rest.extend(content.all())
         elif rest:
-            rest.append(run.evaluate(item))
+            rest.append(value)
         else:
-            items.append(run.evaluate(item))
+            items.append(value)
     content = Content(tuple(items), summary(rest) if rest else None)
     return run.own(Sequence(node.kind, content, run.site(node), run.frame.what))
 

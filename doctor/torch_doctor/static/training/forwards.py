@@ -88,6 +88,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         given=passed.surely_forwards if run.grad is not False else frozenset(),
         autocast=autocasting.current(run),
         wrapped=bool(module.shell),
+        unrecorded=_in_sight(run, module) if run.grad is False else frozenset(),
     )
     followed = Object()
     with modes.followed(run, followed):
@@ -96,6 +97,12 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
     sensitive, mode = modes.judged(followed.fact(Fact.CARED), modes.own_mode(run, module)[1])
     run.trace.replace(event, sensitive=sensitive, training=mode, output=run.fact(output))
     return output
+
+
+def _in_sight(run: Run, module: Module) -> frozenset[int]:
+    """All that owns parameters in a module, itself included; nothing where some of it is out of sight."""
+    inside = module_parts.parts_of(run, module)
+    return frozenset() if inside.opaque else inside.owners
 
 
 def reached(run: Run, numbers: frozenset[int]) -> frozenset[int]:

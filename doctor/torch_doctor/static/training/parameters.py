@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-_GIVING: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
+GIVING: Final[dict[type[Value], Callable[[Any], tuple[Value, ...]]]] = {
     Stream: lambda stream: (stream.item,),
     Spread: lambda spread: spread.content.all(),
 }
@@ -59,7 +59,7 @@ def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa
         whole &= not isinstance(option, Either)
         return option
 
-    for value in leaves(*values, decided=decided, more=_GIVING):
+    for value in leaves(*values, decided=decided, more=GIVING):
         if isinstance(value, Params):
             found |= value.modules
             whole &= value.whole

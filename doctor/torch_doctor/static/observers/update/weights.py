@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import parameters, snapshots
+from torch_doctor.static.training import module_parts, parameters, snapshots
 from torch_doctor.static.values import Const, Fact, Lib, Module, Object, ParameterValue, Params, Value
-from torch_doctor.trace import StateTaken, WeightsDrawn, WeightsGiven
+from torch_doctor.trace import PartUnrecorded, StateTaken, WeightsDrawn, WeightsGiven
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call
+    from torch_doctor.trace import Site
 
 _ASSIGNED = ("weight", "bias")
 
@@ -21,13 +22,14 @@ _ASSIGNED = ("weight", "bias")
 class Weights(Observer):
     """Layers and parameters that get gradients as they were built, and those that get other numbers."""
 
-    writes = (WeightsDrawn, WeightsGiven)
+    writes = (WeightsDrawn, WeightsGiven, PartUnrecorded)
 
     def __init__(self) -> None:
         self._used: set[int] = set()
         self._told: set[int] = set()
         self._inner: set[int] = set()  # made in a constructor
         self._passing: set[int] = set()  # made in a forward
+        self._off: dict[Module, tuple[Site, str]] = {}  # parts that were called with autograd off, and where
 
     def built(self, run: Run, made: Object, _: Call) -> None:
         """A module was constructed: within another's constructor it is there for that one, within a forward for that call."""
@@ -36,10 +38,12 @@ class Weights(Observer):
         elif run.building:
             self._inner.add(made.id)
 
-    def entered(self, run: Run, module: Module, _: Call) -> None:
-        """A module is called where autograd may record: what it computes depends on its weights."""
+    def entered(self, run: Run, module: Module, call: Call) -> None:
+        """A module is called: where autograd may record, gradients of what it computes go to its weights."""
         if run.grad is not False:
             self._used.add(module.id)
+        elif run.modules_called and run.modules_called[0].id in self._used:
+            self._off.setdefault(module, (run.site(call.node), call.name))
 
     def read(self, _: Run, value: Value, name: str, __: p.Node) -> None:
         """A parameter is taken from its module."""
@@ -55,6 +59,16 @@ class Weights(Observer):
                 self._told.add(number)
                 name = thing.class_name if isinstance(thing, Module) else "torch.nn.Parameter"
                 run.emit(WeightsDrawn, thing.born, module=number, class_name=name)
+        for part in [part for part in self._off if self._never_recorded(run, part, loss)]:
+            site, name = self._off.pop(part)
+            run.emit(PartUnrecorded, site, name=name, modules=_owners(run, part))
+
+    def _never_recorded(self, run: Run, part: Module, loss: Value) -> bool:
+        """Whether all of a part is as it was built, belongs to what the loss trains, and ran with autograd off alone."""
+        owners = _owners(run, part)
+        things = [run.objects.get(number) for number in owners]
+        drawn = all(thing is not None and _drawn(thing) for thing in things)
+        return bool(owners) and drawn and owners <= loss.flow.surely and not owners & self._used
 
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights change in place: they are given unless what they get is a constant, or drawn."""
@@ -79,6 +93,15 @@ class Weights(Observer):
             seen.add(owner.id)
             thing = owner
         return thing.id in self._inner and owner is None
+
+
+def _owners(run: Run, part: Module) -> frozenset[int]:
+    """What owns parameters in a part; nothing where some of it is out of sight."""
+    inside = module_parts.parts_of(run, part)
+    if inside.opaque:
+        return frozenset()
+    idle = {each.id for each in inside.parts if module_parts.has_parameters(run, each) is False}
+    return inside.owners - idle
 
 
 def _drawn(thing: Object) -> bool:

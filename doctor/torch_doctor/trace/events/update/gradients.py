@@ -22,7 +22,8 @@ class Forward(Event, frozen=True, kw_only=True):
     tensor argument, `output` the result. `given` are the `Forward` events whose graph came in with any argument, as far as the
     static witness knows. `used` is False when the result is dropped: the call was made for what it does on
     the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
-    `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP.
+    `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP. `unrecorded`: where autograd is off, the
+    module and all in it that owns parameters, where the static witness sees all of it.
     """
 
     module: int
@@ -38,6 +39,7 @@ class Forward(Event, frozen=True, kw_only=True):
     given: frozenset[int] = NO_EVENTS
     wrapped: bool = False
     autocast: int | None = None
+    unrecorded: frozenset[int] = NO_EVENTS
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)
@@ -47,6 +49,19 @@ class Forward(Event, frozen=True, kw_only=True):
         traits = [*[mode] * (self.sensitive is not False), autograd(self.grad)]
         what = f"{quoted(self.name)} ({short(self.class_name)})"
         return f"forward {what}: {', '.join(traits)} → {self.output.words()}"
+
+
+class PartUnrecorded(Event, frozen=True, kw_only=True):
+    """A part of a module that is trained was called in its forward with autograd off, and never otherwise before the backward pass.
+
+    `name` is how it is called there, `modules` what owns parameters in it, all with the weights that they were built with.
+    """
+
+    name: str
+    modules: frozenset[int]
+
+    def words(self, _: Names, /) -> str:
+        return f"call {quoted(self.name)} with autograd off, a part of what is trained"
 
 
 class Backward(Event, frozen=True, kw_only=True):

@@ -76,10 +76,9 @@ class AugmentedEvaluation(Rule):
     Rows of a dataset that is only evaluated are read several times: they come out different.
 
     ## When it stays silent
-    For rows that are evaluated several times (test-time augmentation), for parts of one dataset that was split, which share
-    its transforms, where the transform depends on a setting, is random with a probability of 0 or draws from a range of one
-    number (`RandomRotation((90, 90))`), and where nothing shows
-    that the batches are evaluated: one that is taken now and then is there to be looked at.
+    For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
+    with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), and where nothing shows that
+    the batches are evaluated: one that is taken now and then is there to be looked at.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -102,15 +101,16 @@ class AugmentedEvaluation(Rule):
             site: "training" if dataset in trained else "other data"
             for dataset in (*others, *trained)
             if dataset is not None
-            for site, _ in dataset.augments
+            for site, _ in _augments(loaders, dataset)
         }
         found: dict[Site, list[tuple[LoaderBuilt, DatasetBuilt, Forward]]] = {}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
-            if dataset is None or dataset.parts or _repeats(loaders, forward, dataset):
+            if dataset is None or _repeats(loaders, forward, dataset):
                 continue
-            if dataset.augments or number(trace, claims.ROWS_CHANGE, dataset):
-                cause = next((site for site, _ in dataset.augments), dataset.site)
+            augments = _augments(loaders, dataset)
+            if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in _whole(loaders, dataset)):
+                cause = next((site for site, _ in augments), dataset.site)
                 found.setdefault(cause, []).append((loader, dataset, forward))
         for cause, affected in found.items():
             for first in range(len(affected)):
@@ -147,7 +147,7 @@ class AugmentedEvaluation(Rule):
         self, loaders: Loaders, affected: list[tuple[LoaderBuilt, DatasetBuilt, Forward]], used: str, cause: str
     ) -> Finding:
         loader, dataset, forward = affected[0]
-        site, name = next(iter(dataset.augments), (dataset.site, ""))
+        site, name = next(iter(_augments(loaders, dataset)), (dataset.site, ""))
         return self.finding(
             dataset.site if used else site,
             message("`{name}` evaluates on rows that change at random: every score differs", name=loaders.name(loader)),
@@ -160,6 +160,18 @@ class AugmentedEvaluation(Rule):
             ],
             cause=cause,
         )
+
+
+def _whole(loaders: Loaders, dataset: DatasetBuilt | None) -> Iterator[DatasetBuilt]:
+    """A dataset, what it is a part of, and so on."""
+    while dataset is not None:
+        yield dataset
+        dataset = loaders.datasets.get(dataset.parts[0]) if len(dataset.parts) == 1 else None
+
+
+def _augments(loaders: Loaders, dataset: DatasetBuilt) -> tuple[tuple[Site, str], ...]:
+    """The random transforms of a dataset: a part has those of the whole."""
+    return next((each.augments for each in _whole(loaders, dataset) if each.augments), ())
 
 
 def _sites(finding: Finding) -> list[Site]:

@@ -72,9 +72,9 @@ class TrainDataEvaluated(Rule):
     part of the other, or from two of a library that were built alike.
 
     ## When it stays silent
-    Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with subsets whose
-    indices are not known, for data sets that a comprehension or a `map` makes of who knows how many parts, and where the
-    evaluation computes no loss as training does.
+    Where other rows are evaluated too (the score on training data is then shown beside), with samplers, with slices and
+    subsets whose bounds are not known or reach back over another by the length of a window, for data sets that a
+    comprehension or a `map` makes of who knows how many parts, and where the evaluation computes no loss as training does.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.random_split

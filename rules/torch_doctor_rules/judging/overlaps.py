@@ -10,7 +10,7 @@ from torch_doctor_rules.judging.loaders import Loaders
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import DatasetBuilt, Site
+    from torch_doctor.trace import DatasetBuilt, Site, Stretch
 
 
 class Overlaps:
@@ -71,6 +71,8 @@ class Overlaps:
             return evaluated.site
         if first.rows and first.rows == second.rows:
             return second.site
+        if first.parts == second.parts and _meet(first.stretches, second.stretches):
+            return second.site
         return trained.site if first.dataset in self._read_by(second) else None
 
     def _read_by(self, dataset: DatasetBuilt) -> set[int]:
@@ -83,3 +85,11 @@ class Overlaps:
                 found.add(number)
                 waiting += self.loaders.parts(number)
         return found
+
+
+def _meet(trained: tuple[Stretch, ...], evaluated: tuple[Stretch, ...]) -> bool:
+    """Whether what is trained on and what is evaluated surely have rows in common: one stretch each of the same."""
+    roots = [stretch.of for stretch in trained], [stretch.of for stretch in evaluated]
+    if any(len(set(found)) < len(found) for found in roots):
+        return False
+    return any(first.meets(second) for first in trained for second in evaluated)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.language import containers, streams
 from torch_doctor.static.library import library
-from torch_doctor.static.training import parameters
+from torch_doctor.static.training import parameters, stretches
 from torch_doctor.static.values import (
     Args,
     Call,
@@ -38,7 +38,10 @@ def sequence(run: Run, name: str, call: Call) -> Value:
         return call.args[0]
     stream = streams.stream_of(run, call.args[0])
     content = stream.content or Content((), stream.item)
-    return run.own(Sequence(kind, content, run.site(call.node), run.frame.what))
+    made: Sequence = run.own(Sequence(kind, content, run.site(call.node), run.frame.what))
+    if kind != "set":
+        stretches.listed(run, call.args[0], made)
+    return made
 
 
 @library("builtins.dict", "collections.OrderedDict")

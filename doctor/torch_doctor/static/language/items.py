@@ -9,7 +9,15 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, defaults, settings
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import loader_roles, module_parts, places, plain_tensors, registering, splitting
+from torch_doctor.static.training import (
+    loader_roles,
+    module_parts,
+    places,
+    plain_tensors,
+    registering,
+    splitting,
+    stretches,
+)
 from torch_doctor.static.values import (
     ANY_NAME,
     NOWHERE,
@@ -69,7 +77,7 @@ def _of_sequence(run: Run, value: Sequence, key: Value, node: p.Index) -> Value:
     content = value.content
     if isinstance(node.key, p.Slice):
         part = Content((), summary(content.all()) if content.all() else None)
-        return run.own(Sequence(value.kind, part, value.born, run.frame.what))
+        return stretches.sliced(run, value, node, run.own(Sequence(value.kind, part, value.born, run.frame.what)))
     return _in_content(run, content, key)
 
 
@@ -110,7 +118,8 @@ def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     item = value.altered(scalar=None, meta=meta, origin=origin)
     for observe in run.observers.made:
         observe(run, "[]", Call((value, key), {}, node), item)
-    return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
+    taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
+    return stretches.sliced(run, value, node, taken)
 
 
 def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
@@ -118,7 +127,9 @@ def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     if (known := defaults.setting(run, symbol)) is not None:
         return known
     plain = plain_from((value,), symbol, size=containers.size_in(value, key))
-    return plain if value.size is not None else splitting.taken(run, value, key, node, plain)
+    if value.size is not None:
+        return plain
+    return stretches.sliced(run, value, node, splitting.taken(run, value, key, node, plain))
 
 
 def _of_settings(run: Run, value: Settings, key: Value, node: p.Index) -> Value:
@@ -144,7 +155,8 @@ def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:
     sliced = isinstance(node.key, p.Slice)
     origin = value.origin if sliced else places.part(value.origin) if isinstance(key, Const) else NOWHERE
     item = Unknown(flow, value.holds, compound("[]", value.symbol, symbol_of(key)), origin)
-    return splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
+    taken = splitting.taken(run, value, key, node, item) if splitting.are_rows(run, value) else item
+    return stretches.sliced(run, value, node, taken)
 
 
 ITEMS: Final[dict[type[Value], Callable[[Run, Any, Value, p.Index], Value]]] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
+from torch_doctor.static.training import stretches
 from torch_doctor.static.values import COUNTER, Call, Const, Content, Default, Plain, Stream, constant
 
 if TYPE_CHECKING:
@@ -16,9 +17,12 @@ if TYPE_CHECKING:
 
 
 @library("builtins.range")
-def counted(_: Run, __: str, call: Call) -> Stream:
+def counted(run: Run, _: str, call: Call) -> Stream:
     """`range(start, stop, step)`."""
-    return range_of(call.args)
+    numbers = range_of(call.args)
+    if len(call.args) in (1, 2):
+        stretches.counted(run, numbers, call.args[0] if len(call.args) > 1 else Const(0), call.args[-1])
+    return numbers
 
 
 def range_of(args: Args, bar: str = "") -> Stream:

@@ -9,7 +9,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data, libraries
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets
+from torch_doctor.static.training import augmenting, datasets, stretches
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Fields
+    from torch_doctor.trace import Stretch
     from torch_doctor.trace.events import Trail
 
 
@@ -106,6 +107,7 @@ def _built(  # noqa: PLR0913 - the fields of an event
     augments: Trail = (),
     computes: Tri = None,
     changes: Tri = None,
+    stretches: tuple[Stretch, ...] = (),
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
     site = thing.born or run.site(node)
@@ -122,6 +124,7 @@ def _built(  # noqa: PLR0913 - the fields of an event
         computes=computes,
         changes=changes,
         several=thing.fact(Fact.SEVERAL),
+        stretches=stretches,
     )
     return event
 
@@ -143,6 +146,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
             shuffled=True if portion is not ... or (base is not None and base.shuffled) else None,
             parts=(base.dataset,) if base else (),
             rows=f"{base.rows}[{text}]" if base and base.rows and text and portion is not None else "",
+            stretches=() if indices is None else stretches.of(run, (indices,)),
         )
     if name in data.CONCATENATIONS:
         parts = [run.of(Datasets).events.get(describe(run, item, node)) for item in _listed(given)]
@@ -171,6 +175,7 @@ def _of_library(run: Run, value: Tool, node: p.Node) -> DatasetBuilt:
         shuffled=False if stored else _random([*value.args, *value.keywords.values()]),
         rows=rows if data.iterable(name) is False else "",
         augments=augmenting.augments(run, value),
+        stretches=stretches.of(run, value.args),
     )
 
 

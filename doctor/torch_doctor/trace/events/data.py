@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from torch_doctor.trace.events.event import NO_EVENTS, Event
 from torch_doctor.trace.events.wording import in_brackets, quoted, short
 
@@ -12,6 +14,35 @@ if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.site import Site
     from torch_doctor.trace.words import Tri
+
+
+class Stretch(Struct, frozen=True):
+    """Rows from `start` on and before `stop`, as in a slice, of something that has a name of its own in the trace."""
+
+    of: str
+    start: int | None = None
+    stop: int | None = None
+
+    def meets(self, other: Stretch) -> bool:
+        """Whether both surely have rows in common; neither is empty."""
+        return self.of == other.of and _before(self.start, other.stop) and _before(other.start, self.stop)
+
+
+def _before(start: int | None, stop: int | None) -> bool:
+    """Whether a first row surely lies before an end."""
+    if not start or stop is None:
+        return True
+    return (start < 0) == (stop < 0) and start < stop
+
+
+class RowsTaken(Event, frozen=True, kw_only=True):
+    """A stretch of rows, or of indices, was taken by a slice whose bounds are known."""
+
+    stretch: Stretch
+
+    def words(self, _: Names, /) -> str:
+        start, stop = ("" if bound is None else bound for bound in (self.stretch.start, self.stretch.stop))
+        return f"take the rows [{start}:{stop}]"
 
 
 class DatasetBuilt(Event, frozen=True, kw_only=True):
@@ -25,7 +56,8 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     are the transforms that change a row at random each time it is read, each with its construction and its name. `computes`
     is False where a row is taken from memory as it lies there: the project's `__getitem__` calls nothing. `changes`: methods of
     the project's class set its attributes, so that it may be another one in the next epoch. `several`: it stands for
-    several datasets of which nobody knows how many there are, as a comprehension makes them.
+    several datasets of which nobody knows how many there are, as a comprehension makes them. `stretches` are the slices of rows
+    that it was given, or of the indices of rows.
     """
 
     dataset: int
@@ -38,6 +70,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     computes: Tri = None
     changes: Tri = None
     several: bool = False
+    stretches: tuple[Stretch, ...] = ()
 
     def words(self, _: Names, /) -> str:
         style = {True: "iterable", False: "map-style", None: ""}[self.iterable]

@@ -1,0 +1,107 @@
+"""Which stretch of rows, or of their indices, a slice with known bounds takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import PART
+from torch_doctor.static.knowledge import Lasting
+from torch_doctor.static.training import splitting
+from torch_doctor.static.values import (
+    Const,
+    Default,
+    Object,
+    Plain,
+    Stream,
+    Tensor,
+    Unknown,
+    Value,
+    constant,
+)
+from torch_doctor.trace import RowsTaken, Stretch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from torch_doctor.static.run import Run
+
+RANGE = "range"
+_NEAR = 10
+"""Bounds nearer to both ends than that cut off a header or a tail, and no part of the rows."""
+
+
+class Stretches(Lasting):
+    """The stretches of values that have no history of their own: ranges and lists of indices; and the events by place."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Value, Stretch]] = {}  # with the value, so that its number is not given away
+        self.events: dict[tuple[object, Stretch], int] = {}
+
+
+def counted(run: Run, numbers: Stream, start: Value, stop: Value) -> None:
+    """A range of numbers is made."""
+    first, last = _bound(start), _bound(stop)
+    if first is not None and last is not None and 0 <= first < last:
+        run.of(Stretches).known[id(numbers)] = numbers, Stretch(RANGE, first, last)
+
+
+def listed(run: Run, of: Value, items: Value) -> None:
+    """A list has the items of something, in its order."""
+    known = run.of(Stretches).known.get(id(of))
+    if known is not None:
+        run.of(Stretches).known[id(items)] = items, known[1]
+
+
+def sliced(run: Run, value: Value, node: p.Index, item: Value) -> Value:
+    """What a slice takes, which remembers the stretch where its bounds are known."""
+    cut = node.key.items[0] if isinstance(node.key, p.Display) and node.key.items else node.key
+    if not isinstance(cut, p.Slice) or cut.step is not None or run.modules_called:
+        return item
+    if value.flow.forwards or value.flow.graph is True:
+        return item
+    if isinstance(cut.lower, p.Operation) and len(cut.lower.operands) > 1:
+        return item  # a window that reaches back over the bound
+    given = [bound for bound in (cut.lower, cut.upper) if bound is not None]
+    bounds = {id(bound): _bound(run.evaluate(bound)) for bound in given}
+    if None in bounds.values() or all(abs(bound) < _NEAR for bound in bounds.values() if bound is not None):
+        return item
+    stretch = Stretch(_root(run, value), bounds.get(id(cut.lower)), bounds.get(id(cut.upper)))
+    if isinstance(item, Object):
+        run.of(Stretches).known[id(item)] = item, stretch
+        return item
+    if not isinstance(item, (Tensor, Plain, Unknown)):
+        return item
+    key = run.site(node), stretch
+    number = run.of(Stretches).events.get(key)
+    if number is None:
+        number = run.emit(RowsTaken, node, stretch=stretch).index
+        run.of(Stretches).events[key] = number
+    return splitting.with_rows(item, item.flow.rows | {number})
+
+
+def of(run: Run, values: Iterable[Value]) -> tuple[Stretch, ...]:
+    """The stretches that these values are of."""
+    found: dict[Stretch, None] = {}
+    for value in values:
+        known = run.of(Stretches).known.get(id(value))
+        if known is not None:
+            found[known[1]] = None
+        for event in run.trace.at(*sorted(value.flow.rows - {PART})):
+            if isinstance(event, RowsTaken):
+                found[event.stretch] = None
+    return tuple(found)
+
+
+def _bound(value: Value) -> int | None:
+    """A bound that is known."""
+    known = isinstance(value, Const) and not isinstance(value, Default)
+    number = constant(value) if known else None
+    return number if isinstance(number, int) else None
+
+
+def _root(run: Run, value: Value) -> str:
+    """What identifies what is sliced, as far as it is the same each time."""
+    if isinstance(value, (Plain, Unknown)):
+        return repr(value.symbol)
+    return repr(splitting.root_of(run, value))

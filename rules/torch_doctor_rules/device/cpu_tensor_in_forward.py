@@ -69,8 +69,9 @@ class CpuTensorInForward(Rule):
 
     ## When it stays silent
     For tensors without dimensions, index tensors and lengths, which may be on the CPU; for what is moved before it is used,
-    also behind a flag; for buffers and parameters; for modules without parameters, which may belong to the data; and where
-    neither the script nor what it imports names a device, or a framework that moves models.
+    also behind a flag; for buffers and parameters; for modules without parameters that get nothing of a model, as transforms
+    of the data; for what a script trains on the CPU; and where neither the script nor what it imports names a device, or a
+    framework that moves models.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html
@@ -87,7 +88,15 @@ class CpuTensorInForward(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every place that makes tensors during a forward which then meet others on the GPU."""
         for met in _met(trace):
-            if met.since is not None:
+            if met.since is not None and met.loss:
+                text = "the weights of `{name}` are on the CPU: it fails on a GPU, where the model's output is"
+                yield self.finding(
+                    met.since,
+                    message(text, name=named(met.name, "the loss")),
+                    help="move the loss to the model's device, or build its weights there",
+                    trail=[Step(met.site, "here it meets a tensor on the GPU")],
+                )
+            elif met.since is not None:
                 beside = f"with `device={met.beside}.device`" if met.beside else "on the device of what it meets"
                 text = "this tensor is on the CPU; `{name}` fails on a GPU where `{operation}` combines it"
                 yield self.finding(

@@ -75,6 +75,9 @@ CONSTRUCTORS: dict[str, tuple[int, ...]] = {
 }
 """The places of weights among a loss module's settings: no other takes a tensor of more than one number."""
 
+WEIGHTS = ("weight", "pos_weight")
+"""What such weights are called, among the settings of a module and the arguments of a function."""
+
 _OLD = ("size_average", "reduce", "reduction")
 _BY_CLASS = ("weight", "size_average", "ignore_index", "reduce", "reduction")
 _SETTINGS = {

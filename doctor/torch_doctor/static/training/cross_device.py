@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.tables import placing, words
 from torch_doctor.static.training import devices, module_parts, places
-from torch_doctor.static.values import CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Tensor, Unknown, Value
+from torch_doctor.static.values import BUILT, CPU, GPU, NOWHERE, Call, Fact, Module, Origin, Tensor, Unknown, Value
 from torch_doctor.trace import DevicesMet, Owned
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
         *(name.rpartition(".")[2] for name in sorted(places.DEFAULTS))
     ):
         return  # whoever uses the class has perhaps said where tensors are made
-    if not _asks_for_a_gpu(run):
+    if not _asks_for_a_gpu(run) or _trains_on_the_cpu(run, root, beside):
         return
     for birth in made.births:
         if birth not in run.of(Meetings).met_at:
@@ -199,6 +199,25 @@ def met(run: Run, made: Origin, beside: Value, name: str, node: p.Node) -> None:
             )
 
 
+def weighed(run: Run, module: Module, weights: Iterable[Value], given: Value, call: Call) -> None:
+    """Write that the weights of a loss module stayed on the CPU, where they were made, and meet a model's output that did not.
+
+    They are part of that module, and would move with it.
+    """
+    held = any(isinstance(each, Tensor) and each.origin.fresh and each.origin.sized for each in weights)
+    born = module.born
+    unmoved = module.fact(Fact.ORIGIN) is BUILT and not run.trace.begins_outside
+    if not held or not unmoved or born is None or not given.flow.forwards or not places.is_away(run, places.of(given)):
+        return
+    if run.state.fact(Fact.PLACED_BY_DEFAULT) or any(map(run.may_have_happened, run.trace.of(Owned))):
+        return
+    if born not in run.of(Meetings).met_at:
+        run.of(Meetings).met_at.add(born)
+        operation = module.layer.rpartition(".")[2]
+        fields = {"how": "made", "since": born, "inside": True, "name": call.name, "elements": 0, "proof": ""}
+        run.emit(DevicesMet, call.node, operation=operation, loss=True, **fields)
+
+
 def _asks_for_a_gpu(run: Run) -> bool:
     """Whether somebody has a GPU in mind: a script that trains, or what it imports.
 
@@ -208,6 +227,18 @@ def _asks_for_a_gpu(run: Run) -> bool:
     if run.trace.begins_outside or not run.imports.mentioned_by(script, *placing.TRAINING):
         return run.imports.mentioned(*placing.ASKING)
     return run.imports.mentioned_by(script, *placing.ASKING)
+
+
+def _trains_on_the_cpu(run: Run, root: Module, beside: Value) -> bool:
+    """Whether a script that trains has on the CPU what its forward meets: another class, or another section, is for the GPU.
+
+    That is the module itself, or for one without parameters the one whose output it gets.
+    """
+    if run.trace.begins_outside or not run.imports.mentioned_by(run.main.source.path, *placing.TRAINING):
+        return False
+    parts = module_parts.parts_of(run, root).parts
+    own = frozenset(part.id for part in parts if module_parts.has_parameters(run, part) is not False)
+    return places.stay(run, own or beside.flow.modules)
 
 
 def _input_of(run: Run, site: Site) -> str:

@@ -51,7 +51,10 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
         target = call.argument(table.target, table.target_name) or Unknown()
     flow = operators.recorded(run, blend(value.flow for value in call.values))
     if name.rpartition(".")[2] not in placing.ON_THE_CPU:
-        plain_tensors.combined(run, name, (given, target), call.node)
+        weights = [call.keywords[key] for key in losses.WEIGHTS if key in call.keywords] if module is None else []
+        plain_tensors.combined(run, name, (given, target, *weights), call.node)
+        if module is not None:
+            cross_device.weighed(run, module, _weights(module), given, call)
         cross_device.together(run, name, (given, target), call.node, loss=True)
     for observe in run.observers.lossed:
         observe(run, (given, target), call.node)
@@ -84,6 +87,13 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
 
     _of_each_model(run, given, called, call.node)
     return output.with_flow(sums.mean_loss(run, flow, reduction))
+
+
+def _weights(module: Module) -> list[Value]:
+    """The weights that a loss module of torch was built with."""
+    places = losses.CONSTRUCTORS.get(module.layer, ())
+    by_place = [module.given[place] for place in places if place < len(module.given)]
+    return by_place + [module.settings[key] for key in losses.WEIGHTS if key in module.settings]
 
 
 def _of_each_model(run: Run, value: Value, called: Callable[[Value], bool], node: p.Node) -> None:

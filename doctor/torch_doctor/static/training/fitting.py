@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.flow import PART
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import fitting
-from torch_doctor.static.training import splitting
+from torch_doctor.static.training import pixels, splitting
 from torch_doctor.static.values import (
     Call,
     Const,
@@ -111,7 +111,7 @@ def _whole(run: Run, rows: Value) -> bool:
 
 def statistic(run: Run, of: Value, call: Call, result: Value) -> None:
     """Note that a tensor was computed of rows, as their mean or the like; `args` are those after the rows."""
-    if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call):
+    if splitting.are_rows(run, of) and PART not in of.flow.rows and _over_rows(call) and not _of_bytes(of, call):
         run.of(splitting.Rows).statistics[id(result)] = (
             result,
             run.site(call.node),
@@ -122,11 +122,21 @@ def statistic(run: Run, of: Value, call: Call, result: Value) -> None:
 
 def _statistic(run: Run, rows: Value, symbol: Symbol, call: Call) -> Value | None:
     """The same for an array; None where it is over no rows, or over a part of them."""
-    if not splitting.are_rows(run, rows) or PART in rows.flow.rows or not _over_rows(call):
+    if (
+        not splitting.are_rows(run, rows)
+        or PART in rows.flow.rows
+        or not _over_rows(call)
+        or _of_bytes(Plain(symbol), call)
+    ):
         return None
     return splitting.with_rows(
         plain_from((), (STATISTIC, run.site(call.node), symbol, run.text(call.node))), rows.flow.rows
     )
+
+
+def _of_bytes(rows: Value, call: Call) -> bool:
+    """Whether it is the largest number of pictures as they are stored: 255, whichever rows there are."""
+    return pixels.place_of(rows) is not None and call.method in ("max", "amax", "nanmax")
 
 
 def _over_rows(call: Call) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Stretch(Struct, frozen=True):
     """Rows from `start` on and before `stop`, as in a slice, of something that has a name of its own in the trace."""
 
-    of: str
+    of: str = ""
     start: int | None = None
     stop: int | None = None
 

@@ -26,11 +26,21 @@ from torch_doctor.static.values import (
     Value,
     leaves,
 )
-from torch_doctor.trace import Escaped
+from torch_doctor.trace import (
+    Escaped,
+    LoaderBuilt,
+    LossBuilt,
+    ModuleBuilt,
+    OptimizerBuilt,
+    Registered,
+    ScalerBuilt,
+    SchedulerBuilt,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
+    from torch_doctor.trace import Trace
 
 
 def construct(executor: Run, cls: ClassValue) -> Value:
@@ -143,6 +153,18 @@ def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) 
     if flow.forwards or flow.retained:
         left = {"forwards": flow.forwards, "outputs": graphs.forwards, "retained": flow.retained}
         executor.emit(Escaped, function, to="the caller", returned=True, **left)
+
+
+_BUILT = (LoaderBuilt, LossBuilt, ModuleBuilt, OptimizerBuilt, Registered, ScalerBuilt, SchedulerBuilt)
+
+
+def begun(trace: Trace, top: Trace) -> Trace:
+    """The trace of what is run on its own, with what the file's top level built before it."""
+    trace.branches.extend(top.branches)
+    for event in top.events:
+        if isinstance(event, _BUILT):
+            trace.add(event)
+    return trace
 
 
 # --- in which order, and what is worth it ---

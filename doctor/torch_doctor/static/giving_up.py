@@ -9,6 +9,7 @@ from torch_doctor.trace import Escaped, GaveUp
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Trace
 
 
 def lose(executor: Run, reason: str) -> None:
@@ -32,3 +33,11 @@ def lose(executor: Run, reason: str) -> None:
             retained=numbers,
         )
     )
+
+
+def passed_over(executor: Run, trace: Trace, names: list[str]) -> Trace:
+    """Write that nobody calls these functions and classes, and that no steps are left to run them."""
+    others = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    reason = f"nobody calls `{names[0]}`{others}, and the file took all its steps"
+    trace.add(GaveUp(site=executor.main.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
+    return trace

@@ -27,7 +27,7 @@ from torch_doctor.static.language import files
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
 from torch_doctor.static.values import ClassValue, FunctionValue, Namespace, Value
-from torch_doctor.trace import GaveUp, Loaded, ModuleBuilt, Trace
+from torch_doctor.trace import Loaded, ModuleBuilt, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -84,6 +84,7 @@ class _Witness:
         self._shared: dict[Path, Namespace] = {}
         self._objects = Imported()
         self._last = Trace("")  # the newest
+        self._top = self._last  # of the current file's top level
         self._left = 0.0  # of STEPS_UNCALLED, in the current file
         self._watchdog = Watchdog()
         self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
@@ -207,6 +208,7 @@ class _Witness:
         with self._executing(unit, outside=True) as executor:
             self._guarded(executor, executor.run)
             executor.settle()
+            self._top = executor.trace
             begin = executor.heap.mark()
             self._left = steps_for(len(unit.source.lines), STEPS_UNCALLED)
             made = executor.objects.save()
@@ -222,11 +224,7 @@ class _Witness:
                     yield from self._class_alone(unit, executor, name, cls)
                 executor.heap.undo(begin)
             if passed_over:
-                trace = self._trace(unit, outside=True)
-                others = f" and {len(passed_over) - 1} more" if len(passed_over) > 1 else ""
-                reason = f"nobody calls `{passed_over[0]}`{others}, and the file took all its steps"
-                trace.add(GaveUp(site=unit.site((1, 1, 1, 1)), scope=executor.scope, reason=reason))
-                yield trace
+                yield giving_up.passed_over(executor, self._trace(unit, outside=True), passed_over)
 
     def _unreached(self, unit: Unit) -> Iterator[Trace]:
         """What no run came to, behind a switch that is off, say."""
@@ -235,6 +233,7 @@ class _Witness:
             with self._executing(unit, outside=True) as executor:
                 self._guarded(executor, executor.run)
                 executor.settle()
+                self._top = executor.trace
                 trace = self._restarted(unit, executor)
                 self._guarded(executor, lambda: unreached.read(executor, calls))
             yield trace
@@ -260,7 +259,7 @@ class _Witness:
                     yield trace
 
     def _restarted(self, unit: Unit, executor: Run) -> Trace:
-        trace = self._trace(unit, outside=True)
+        trace = entry_points.begun(self._trace(unit, outside=True), self._top)
         executor.restart(trace, max(self._left, LEAST_STEPS))
         return trace
 

@@ -108,7 +108,7 @@ fit(Engine(), train_loader)
         (
             (
                 "import hydra\nimport torch\n\n@hydra.main()\ndef main(cfg):\n    system = hydra.utils.instantiate(cfg.system)\n"
-                "    for batch in system.loader():\n        loss = system(batch)\n        loss.backward()\n\nmain()\n"
+                "    for batch in system.loader():\n        loss = system.loss(batch)\n        loss.backward()\n\nmain()\n"
             ),
             "`system` is what `hydra.utils.instantiate` gives, and nothing tells what that is",
         ),
@@ -134,7 +134,7 @@ def test_a_loop_in_an_imported_file_is_named_with_that_file(
 ) -> None:
     write(
         "loop.py",
-        "import torch\nfrom loaders import rows\n\ndef run(net):\n    for x in rows:\n        net(x).backward()\n",
+        "import torch\nfrom loaders import rows\n\ndef run(net):\n    for x in rows:\n        net.loss(x).backward()\n",
     )
     write("train.py", "import torch\nfrom loop import run\nfrom nets import Net\n\nrun(Net())\n")
     said = "no training loop was followed in train.py: in loop.py, `rows` comes from loaders, which cannot be found"

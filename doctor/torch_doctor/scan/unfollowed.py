@@ -43,7 +43,8 @@ class Unfollowed:
     def hear(self, trace: Trace) -> None:
         """Note in which files somebody's gradients were seen, where nobody's were, and which runs were given up."""
         for event in trace.of(Backward):
-            if event.modules or event.forwards or event.inputs_only or event.whole:
+            alone = trace.begins_outside and not event.scope.iterations()  # the loop that calls it is out of sight
+            if not alone and (event.modules or event.forwards or event.inputs_only or event.whole):
                 self._understood.update((event.site.path, trace.path))
             elif event.scope.iterations() and not trace.begins_outside:
                 self._met.setdefault(trace.path, event.site)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.flow import Flow
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import module_parts, roles, usage
 from torch_doctor.static.values import Const, Fact, Instance, Module, Optimizer, Unknown, Value
@@ -19,18 +20,17 @@ def settle(run: Run, thing: Instance) -> None:
 
     What is still None and has another method to be assigned by, somebody may have assigned by now.
     """
-    for path in sorted(usage.in_class(run, thing.cls).marks):
-        first, _, name = path.partition(".")
-        value = thing.fields.get(name)
-        if first != "self" or "." in name or not isinstance(value, Value):
+    uses = usage.in_class(run, thing.cls)
+    for name, field in sorted(thing.fields.items(), key=str):
+        if not isinstance(name, str) or not isinstance(field, Value):
             continue
-        value = run.resolve(value)
+        value = run.resolve(field)
         if isinstance(value, Const) and value.value is None and name in thing.cls.unit.program.assigned:
-            uses = usage.in_class(run, thing.cls).of(path)
-            found = roles.by_use(run, name, Unknown(symbol=(".", ("object", thing.id), name)), uses)
+            unknown = Unknown(Flow(graph=None), symbol=(".", ("object", thing.id), name))
+            found = roles.by_use(run, name, unknown, uses.of(f"self.{name}")) or unknown
         else:
             found = roles.of_attribute(run, thing, name, value)
-        if found is not None and found is not value:
+        if found is not value:
             run.heap.set(thing.fields, name, found)
 
 

@@ -12,12 +12,14 @@ import pytest
 import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 
-from torch_doctor.static.tables.functions import ATTRIBUTES, EXP_OF, LOG_OF, METHODS, Function
+from torch_doctor.static.tables.functions import ATTRIBUTES, EXP_OF, LOG_OF, METHODS
 from torch_doctor.static.tables.torch_functions import FUNCTIONS
 from torch_doctor.trace.words import Kind, Source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from torch_doctor.static.tables.function import Function
 
 Arguments: TypeAlias = tuple[object, ...]
 

@@ -13,8 +13,9 @@ from torch_doctor.static.flow import NONE, Flow, blend
 from torch_doctor.static.iteration import UNROLLED
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
-from torch_doctor.static.tables.functions import LOG_OF
-from torch_doctor.static.training import cross_device, fitting, keeping, places, plain_tensors, sums
+from torch_doctor.static.tables.functions import REACH_ZERO
+from torch_doctor.static.tables.kinds import Effect
+from torch_doctor.static.training import cross_device, fitting, keeping, kinds, places, plain_tensors, sums
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Const,
@@ -55,6 +56,12 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "//": operator.floordiv,
     "%": operator.mod,
 }
+_EFFECTS = {
+    **{(effect.value, 2): effect for effect in Effect},
+    ("-", 1): Effect.NEGATED,
+    ("+", 1): Effect.MOVED,
+}
+"""What operators do to numbers, by sign and number of operands."""
 _JOINS = {"+": "", "/": "/"}
 """The operators that join texts, and what they put between them: folders and files are divided by a slash."""
 _LARGE = 1_000_000
@@ -111,9 +118,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         meta = making(op, operands, of=run.text(node) if differs else None, site=run.site(node) if differs else None)
         made = plain_tensors.combined(run, op, operands, node)
         cross_device.together(run, op, operands, node)
-        operation, site = _provenance(op, operands)
+        kind, operation, site = _meaning(op, operands)
         origin = (places.result(run, operands) if made is None else made).by(operation, site)
-        tensor = Tensor(flow, _kind_of(op, operands), origin, scalar=_scalar(op, operands), meta=meta)
+        tensor = Tensor(flow, kind, origin, scalar=_scalar(op, operands), meta=meta)
         return fitting.combined(run, op, operands, tensor)
     if any(isinstance(value, Either) for value in operands):
         plain_tensors.combined(run, op, operands, node)
@@ -196,32 +203,18 @@ def _appended(left: Content, right: Content) -> Content:
     return Content(left.items, summary((left.rest, *right.all())))
 
 
-def _kind_of(op: str, operands: tuple[Value, ...]) -> Kind:
-    kinds = [value.kind for value in operands if isinstance(value, Tensor)]
-    if Kind.LOSS in kinds:
-        return Kind.LOSS
-    others = [value for value in operands if not isinstance(value, Tensor)]
-    if op == "-" and isinstance(operands[0], Const) and operands[0].value == 1 and kinds and kinds[0] in LOG_OF:
-        return Kind.BOUNDED  # what a probability lacks to 1 lies between 0 and 1 too
-    if op in "+-" and all(
-        kind is Kind.LOGITS for kind in kinds
-    ):  # scores of several layers, or with a bias of their own
-        added = (Const, Plain, Params, ParameterValue)
-        return Kind.LOGITS if kinds and all(isinstance(value, added) for value in others) else Kind.UNKNOWN
-    scaled = op in "*/+-" and len(kinds) == 1 and all(isinstance(value, (Const, Plain)) for value in others)
-    return kinds[0] if scaled and kinds[0] in (Kind.LOGITS, Kind.NOISE) else Kind.UNKNOWN
-
-
-def _provenance(op: str, operands: tuple[Value, ...]) -> tuple[str, Site | None]:
-    """Which operation gave the result its kind, and where."""
+def _meaning(op: str, operands: tuple[Value, ...]) -> tuple[Kind, str, Site | None]:
+    """What the numbers of the result mean, and which operation gave them that, and where."""
+    kept = kinds.computed(_EFFECTS.get((op, len(operands)), Effect.OTHER), operands)
     gradients = any(
         isinstance(value, Grads) or (isinstance(value, Tensor) and value.origin.operation == MADE_OF_GRADIENTS)
         for value in operands
     )
-    if _kind_of(op, operands) in (Kind.UNKNOWN, Kind.LOSS):
-        return MADE_OF_GRADIENTS if gradients else "", None
-    first = next(value for value in operands if isinstance(value, Tensor)).origin
-    return MADE_OF_GRADIENTS if gradients else first.operation, first.site
+    if kept.of is None or kept.kind is Kind.LOSS:
+        return kept.kind, MADE_OF_GRADIENTS if gradients else "", None
+    origin = kept.of.origin
+    operation = origin.operation if kept.zeros or kept.kind not in REACH_ZERO else op
+    return kept.kind, MADE_OF_GRADIENTS if gradients else operation, origin.site
 
 
 def _scalar(op: str, operands: tuple[Value, ...]) -> bool | None:

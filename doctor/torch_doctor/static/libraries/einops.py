@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Library
-from torch_doctor.static.tables.functions import KEPT, OTHER
+from torch_doctor.static.tables.function import KEPT, OTHER
 
 LIBRARY = Library(
     harmless=("einops",),

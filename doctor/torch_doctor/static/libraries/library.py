@@ -10,7 +10,7 @@ from torch_doctor.static.tables import words
 
 if TYPE_CHECKING:
     from torch_doctor.static.tables.framework import Framework
-    from torch_doctor.static.tables.functions import Function
+    from torch_doctor.static.tables.function import Function
     from torch_doctor.static.tables.loss import Loss
     from torch_doctor.trace.words import Kind, Tri
 

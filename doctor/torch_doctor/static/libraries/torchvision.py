@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from torch_doctor.static.libraries.library import OPAQUE, SENSITIVE, UNSURE, Library, LibraryModel, members
 from torch_doctor.static.tables import words
-from torch_doctor.static.tables.functions import LABELS, OTHER
+from torch_doctor.static.tables.function import LABELS, OTHER
 from torch_doctor.static.tables.loss import Loss
 from torch_doctor.trace.words import Kind
 

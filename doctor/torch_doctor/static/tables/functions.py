@@ -6,78 +6,89 @@ fft.html.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
-
-from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.static.tables import words
-from torch_doctor.trace.words import Kind, Source, Tri
-
-Result: TypeAlias = Literal["tensor", "plain", "tuple", "none"]
-
-
-class Function(Struct, frozen=True):
-    """What is known of one function or method."""
-
-    result: Result = "tensor"  # plain: a Python number, string, list or array; tuple: of tensors; none: nothing
-    kind: Kind | None = None  # of the result; None: that of the first tensor argument is kept
-    graph: bool = True  # False: the result has no graph, whatever goes in
-    scalar: Tri = False  # True: always a single number; None: where it is called without a dim
-    source: Source | None = None  # of what it makes; None: that of its arguments
-    with_dim: Result = "tensor"  # the result where a dim is given
-    indices: bool = False  # the last item of its tuple holds indices, without a graph
-    in_place: bool = False  # changes its first argument (a method: its tensor) and returns it
-    loss: bool = True  # a loss is still a loss behind it (its half, its sum, its weighted mean)
-    zero_gradient: bool = False  # it has a graph and the gradient through it is zero
-    keeps_zeros: bool = (
-        True  # False: an average, an extreme or a selection, which need not reach 0 where its argument does
-    )
-
-    def of(self, kind: Kind) -> Kind:
-        """Return the kind of the result for a first tensor argument of this kind."""
-        if kind is Kind.LOSS and self.loss and self.kind in (None, Kind.UNKNOWN):
-            return kind
-        return kind if self.kind is None else self.kind
-
+from torch_doctor.static.tables.function import (
+    BOUNDED,
+    DATA,
+    DRAWN,
+    EXTREME,
+    HIDDEN,
+    KEPT,
+    LABELS,
+    LOG_PROBABILITIES,
+    NONE,
+    NUMBERS,
+    OTHER,
+    OVERWRITTEN,
+    PICKED,
+    PLAIN,
+    PROBABILITIES,
+    PRODUCT,
+    REDUCED,
+    SPREAD,
+    STEPS,
+    SUMMED,
+    TEST,
+    TOP,
+    TUPLE,
+    TUPLE_NUMBERS,
+    Function,
+    named,
+)
+from torch_doctor.static.tables.kinds import Effect
+from torch_doctor.trace.words import Kind, Source
 
 LOGS = frozenset({"log", "log2", "log10", "log_", "log2_", "log10_"})
 """Logarithms: of 0 they are minus infinity."""
 LOG_OF = {Kind.PROBABILITIES: Kind.LOG_PROBABILITIES, Kind.BOUNDED: Kind.LOG_BOUNDED}
 """What a log makes of a kind; of every other: UNKNOWN."""
+REACH_ZERO = frozenset((*LOG_OF, Kind.HIDDEN))
+"""Kinds of numbers of which some may be 0."""
 EXP_OF = {kind: source for source, kind in LOG_OF.items()}
 """What an exp makes of a kind; of every other: UNKNOWN."""
 
-KEPT = Function()  # moves numbers, selects them, averages them
-NUMBERS = Function(kind=Kind.UNKNOWN)  # arithmetic
-OTHER = Function(kind=Kind.UNKNOWN, loss=False)  # what comes out is no loss even if a loss goes in
-HIDDEN = Function(kind=Kind.HIDDEN)
-LOGITS = Function(kind=Kind.LOGITS)
-PROBABILITIES = Function(kind=Kind.PROBABILITIES)
-LOG_PROBABILITIES = Function(kind=Kind.LOG_PROBABILITIES)
-BOUNDED = Function(kind=Kind.BOUNDED)
-LOG_BOUNDED = Function(kind=Kind.LOG_BOUNDED)
-TEST = Function(kind=Kind.UNKNOWN, graph=False, loss=False)  # yes or no, elementwise or as a whole
-LABELS = Function(kind=Kind.LABELS, graph=False, loss=False)
-PLAIN = Function("plain", kind=Kind.UNKNOWN, graph=False, loss=False)
-NONE = Function("none", kind=Kind.UNKNOWN, graph=False, loss=False)
-TUPLE = Function("tuple")
-TUPLE_NUMBERS = Function("tuple", kind=Kind.UNKNOWN)
-REDUCED = Function(scalar=None, keeps_zeros=False)  # a mean of scores is a score, of losses a loss
-SUMMED = Function(kind=Kind.UNKNOWN, scalar=None)
-EXTREME = Function(scalar=None, with_dim="tuple", indices=True, keeps_zeros=False)
-TOP = Function("tuple", indices=True, keeps_zeros=False)
-DATA = Function(kind=Kind.UNKNOWN, graph=False, source=Source.DATA, loss=False)
-NOISE = Function(kind=Kind.NOISE, graph=False, source=Source.NOISE, loss=False)
-STEPS = Function(kind=Kind.UNKNOWN, zero_gradient=True)
-DRAWN = replace(NOISE, graph=True, zero_gradient=True)
-OVERWRITTEN = replace(DATA, graph=True, zero_gradient=True, in_place=True)
+
+_WITH_VALUES = ((0, "input"), (3, "src"))
+"""Where functions that replace numbers along a dimension find them, and the others."""
 
 
-def named(*groups: tuple[str, Function]) -> dict[str, Function]:
-    """A table of groups of names."""
-    return {name: function for names, function in groups for name in names.split()}
-
+ARITHMETIC = (
+    ("clamp clip", Function(effect=Effect.CLIPPED)),
+    ("clamp_min", Function(effect=Effect.CLIPPED)),
+    ("clamp_max", Function(effect=Effect.CLIPPED, operands=((0, "input"), (9, ""), (1, "max")))),
+    ("nan_to_num positive", KEPT),
+    ("neg negative", Function(effect=Effect.NEGATED)),
+    ("add", Function(effect=Effect.ADDED)),
+    ("sub subtract", Function(effect=Effect.SUBTRACTED)),
+    ("rsub", Function(effect=Effect.SUBTRACTED, operands=((1, "other"), (0, "input")))),
+    ("mul multiply", Function(effect=Effect.MULTIPLIED)),
+    ("div divide true_divide", Function(effect=Effect.DIVIDED)),
+    ("floor_divide", Function(effect=Effect.QUOTIENT)),
+    ("remainder fmod", Function(effect=Effect.REMAINDER)),
+    ("maximum minimum fmax fmin", Function(effect=Effect.MERGED)),
+    ("lerp", Function(effect=Effect.MERGED, operands=((0, "input"), (1, "end")))),
+    ("where", Function(effect=Effect.MERGED, operands=((1, "input"), (2, "other")))),
+    ("masked_fill", Function(effect=Effect.MERGED, operands=((0, "input"), (2, "value")))),
+    ("masked_scatter", Function(effect=Effect.MERGED, operands=((0, "input"), (2, "source")))),
+    ("scatter", Function(effect=Effect.MERGED, operands=_WITH_VALUES)),
+    ("index_fill", Function(effect=Effect.MERGED, operands=((0, "input"), (3, "value")))),
+    ("index_copy", Function(effect=Effect.MERGED, operands=((0, "input"), (3, "source")))),
+    ("index_put", Function(effect=Effect.MERGED, operands=((0, "input"), (2, "values")))),
+    (
+        "slice_scatter select_scatter diagonal_scatter",
+        Function(effect=Effect.MERGED, operands=((0, "input"), (1, "src"))),
+    ),
+    (
+        """
+        abs absolute addcmul addcdiv scatter_add scatter_reduce index_add index_reduce float_power pow square sqrt rsqrt
+        reciprocal
+        """,
+        NUMBERS,
+    ),
+)
+"""Arithmetic: what it keeps of a kind hangs on its operands."""
 
 # As a function of torch, and as a method of a tensor
 BOTH = named(
@@ -91,38 +102,33 @@ BOTH = named(
         """,
         KEPT,
     ),
-    ("masked_select", replace(KEPT, keeps_zeros=False)),
+    ("masked_select", PICKED),
     ("chunk split unbind tensor_split hsplit vsplit dsplit split_with_sizes", TUPLE),
     # Numbers are computed.
-    (
-        """
-        abs absolute neg negative positive add sub subtract rsub mul multiply div divide true_divide addcmul
-        addcdiv lerp clamp clamp_min clamp_max clip where nan_to_num masked_fill masked_scatter scatter
-        scatter_add scatter_reduce index_add index_copy index_fill index_put index_reduce slice_scatter
-        select_scatter diagonal_scatter float_power pow square sqrt rsqrt reciprocal maximum minimum fmax fmin
-        """,
-        NUMBERS,
-    ),
+    *ARITHMETIC,
     (
         """
         acos arccos acosh arccosh asin arcsin asinh arcsinh atan arctan atanh arctanh atan2 arctan2 cos cosh sin
         sinh sinc tan deg2rad rad2deg digamma lgamma mvlgamma polygamma erf erfc erfinv exp exp2 expm1 i0 log
-        log10 log1p log2 logit xlogy logaddexp logaddexp2 ldexp hypot fmod remainder frac cumsum cumprod
-        logcumsumexp diff renorm cov corrcoef copysign inner outer ger kron cross mm bmm matmul mv
-        addmm addmv addr addbmm baddbmm addmm chain_matmul matrix_power cholesky cholesky_inverse cholesky_solve
-        det logdet inverse pinverse ormqr orgqr lu_solve floor_divide logsumexp view_as_real view_as_complex
-        conj conj_physical imag angle heaviside igamma igammac smm sspaddmm trapezoid vander block_diag
+        log10 log1p log2 logit xlogy logaddexp logaddexp2 ldexp hypot frac cumsum cumprod
+        logcumsumexp diff renorm cov corrcoef copysign outer ger kron cross addr matrix_power cholesky
+        cholesky_inverse cholesky_solve det logdet inverse pinverse ormqr orgqr lu_solve logsumexp view_as_real
+        view_as_complex
+        conj conj_physical imag angle heaviside igamma igammac trapezoid vander block_diag
         cartesian_prod combinations
         """,
         OTHER,
     ),
-    ("dist dot vdot trace", replace(OTHER, scalar=True)),
+    ("inner mm bmm matmul mv addmm addmv addbmm baddbmm chain_matmul smm sspaddmm", PRODUCT),
+    ("dot vdot", replace(PRODUCT, scalar=True)),
+    ("dist trace", replace(OTHER, scalar=True)),
     ("floor ceil round trunc fix sign sgn", STEPS),
     # Reductions.
     ("mean nanmean", REDUCED),
-    ("sum nansum prod std var norm quantile nanquantile", SUMMED),
+    ("sum nansum", SUMMED),
+    ("prod std var norm quantile nanquantile", SPREAD),
     ("max min median nanmedian", EXTREME),
-    ("amax amin", REDUCED),
+    ("amax amin", replace(PICKED, scalar=None)),
     ("mode kthvalue topk sort cummax cummin", TOP),
     ("aminmax", TUPLE),
     # Activations.
@@ -153,6 +159,17 @@ BOTH = named(
     ("triangular_solve svd qr slogdet lu geqrf frexp", TUPLE_NUMBERS),
     ("unique unique_consecutive", KEPT),
 )
+
+IN_PLACE = words(
+    """
+    tril triu sigmoid relu tanh floor ceil round trunc fix sign sgn abs absolute neg negative add sub subtract mul multiply
+    div divide true_divide floor_divide fmod remainder addcmul addcdiv lerp clamp clamp_min clamp_max clip nan_to_num
+    masked_fill masked_scatter scatter scatter_add scatter_reduce index_add index_copy index_fill index_put index_reduce
+    float_power pow square sqrt rsqrt reciprocal acos asin atan cos cosh sin sinh tan erf erfc erfinv exp exp2 expm1 log
+    log10 log1p log2 logit xlogy cumsum cumprod frac renorm addmm addmv addr addbmm baddbmm atan2 hypot digamma lgamma
+    """
+)
+"""Functions of which a method with an underscore at its end changes its tensor in place."""
 
 _NOT_METHODS = frozenset(
     words(
@@ -191,28 +208,8 @@ _METHODS_ONLY = named(
     ("zero_ fill_", OVERWRITTEN),
     ("set_ resize_ resize_as_", replace(DATA, in_place=True)),
     ("normal_ uniform_ random_ bernoulli_ exponential_ cauchy_ log_normal_ geometric_", replace(DRAWN, in_place=True)),
-    ("copy_", Function(kind=Kind.UNKNOWN, in_place=True)),
-    ("squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_ tril_ triu_ as_strided_", Function(in_place=True)),
-    ("sigmoid_", Function(kind=Kind.BOUNDED, in_place=True)),
-    ("relu_ tanh_", Function(kind=Kind.HIDDEN, in_place=True)),
-    ("floor_ ceil_ round_ trunc_ fix_ sign_ sgn_", replace(STEPS, in_place=True)),
-    (
-        """
-        abs_ absolute_ neg_ negative_ add_ sub_ subtract_ mul_ multiply_ div_ divide_ true_divide_ addcmul_
-        addcdiv_ lerp_ clamp_ clamp_min_ clamp_max_ clip_ nan_to_num_ masked_fill_ masked_scatter_ scatter_
-        scatter_add_ scatter_reduce_ index_add_ index_copy_ index_fill_ index_put_ index_reduce_ float_power_
-        pow_ square_ sqrt_ rsqrt_ reciprocal_
-        """,
-        replace(NUMBERS, in_place=True),
-    ),
-    (
-        """
-        fill_diagonal_ floor_divide_ acos_ asin_ atan_ cos_ cosh_ sin_ sinh_ tan_ erf_ erfc_ erfinv_ exp_ exp2_
-        expm1_ log_ log10_ log1p_ log2_ logit_ xlogy_ cumsum_ cumprod_ fmod_ remainder_ frac_ renorm_
-        addmm_ addmv_ addr_ addbmm_ baddbmm_ atan2_ hypot_ digamma_ lgamma_
-        """,
-        replace(OTHER, in_place=True),
-    ),
+    ("copy_", Function(operands=((1, "src"),), in_place=True)),
+    ("squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_ as_strided_", Function(in_place=True)),
     (
         """
         eq_ ne_ lt_ le_ gt_ ge_ logical_and_ logical_or_ logical_xor_ logical_not_ bitwise_and_ bitwise_or_
@@ -255,7 +252,9 @@ PRODUCTS = frozenset(words("mul multiply div divide true_divide"))
 
 METHODS: dict[str, Function] = {
     **{name: function for name, function in BOTH.items() if name not in _NOT_METHODS},
+    **{f"{name}_": replace(BOTH[name], in_place=True) for name in IN_PLACE},
     **_METHODS_ONLY,
+    "where": replace(BOTH["where"], operands=((0, "self"), (2, "other"))),
 }
 """Methods of a tensor by their bare names; backward, and what reads a shape, are the witness's own."""
 

@@ -9,8 +9,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
-from torch_doctor.static.tables.functions import (
-    BOTH,
+from torch_doctor.static.tables.function import (
     BOUNDED,
     DATA,
     DRAWN,
@@ -22,12 +21,11 @@ from torch_doctor.static.tables.functions import (
     LOGITS,
     NOISE,
     NONE,
-    NOT_FUNCTIONS,
-    NUMBERS,
     OTHER,
     PLAIN,
     PROBABILITIES,
-    SUMMED,
+    PRODUCT,
+    SPREAD,
     TEST,
     TOP,
     TUPLE,
@@ -35,12 +33,14 @@ from torch_doctor.static.tables.functions import (
     Function,
     named,
 )
+from torch_doctor.static.tables.functions import BOTH, NOT_FUNCTIONS
 from torch_doctor.trace.words import Kind, Source
 
 _TORCH_ONLY = named(
     ("cat stack hstack vstack dstack column_stack row_stack as_strided", KEPT),
     ("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d bilinear", LOGITS),
-    ("einsum tensordot cdist cosine_similarity pairwise_distance bilinear threshold", OTHER),
+    ("einsum tensordot", PRODUCT),
+    ("cdist cosine_similarity pairwise_distance bilinear threshold", OTHER),
     ("stft istft complex polar cumulative_trapezoid", OTHER),
     ("batch_norm layer_norm group_norm instance_norm rms_norm", LOGITS),
     ("embedding celu selu rrelu hardshrink relu_ selu_ celu_ rrelu_", HIDDEN),
@@ -135,7 +135,7 @@ _ELSEWHERE = {
         f"torch.linalg.{name}": OTHER
         for name in words(
             """
-            inv pinv det cholesky solve matmul multi_dot matrix_exp matrix_power cross vecdot diagonal svdvals
+            inv pinv det cholesky solve matrix_exp matrix_power cross vecdot diagonal svdvals
             eigvalsh eigvals cond lu_solve solve_triangular householder_product tensorinv tensorsolve
             """
         )
@@ -143,7 +143,9 @@ _ELSEWHERE = {
     **{
         f"torch.linalg.{name}": TUPLE_NUMBERS for name in words("svd qr eig eigh slogdet lstsq lu lu_factor ldl_factor")
     },
-    **{f"torch.linalg.{name}": SUMMED for name in ("norm", "vector_norm")},
+    **{f"torch.linalg.{name}": SPREAD for name in ("norm", "vector_norm")},
+    **{f"torch.linalg.{name}": PRODUCT for name in ("matmul", "multi_dot")},
+    **dict.fromkeys(("torch.spmm", "torch.dsmm", "torch.sparse.mm"), PRODUCT),
     "torch.linalg.matrix_norm": OTHER,
     "torch.linalg.matrix_rank": TEST,
     # fft.html
@@ -161,7 +163,7 @@ _ELSEWHERE = {
     "torch.nn.utils.parameters_to_vector": OTHER,
     # A Variable is the tensor itself, without its graph (tried on torch 2.13).
     "torch.autograd.Variable": Function(graph=False),
-    "torch.clip_": replace(NUMBERS, in_place=True),
+    "torch.clip_": replace(BOTH["clip"], in_place=True),
 }
 
 FUNCTIONS: dict[str, Function] = {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.static import describing
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, Flow, blend
 from torch_doctor.static.language import containers, operators, targets
@@ -18,6 +17,7 @@ from torch_doctor.static.training import (
     cuts,
     drawing,
     fitting,
+    kinds,
     plain_tensors,
     running_sums,
     sums,
@@ -46,6 +46,7 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.tables.function import Function
     from torch_doctor.trace import Site, Tri
 
 JOINING = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
@@ -58,7 +59,7 @@ RESHAPES = frozenset(("squeeze_", "unsqueeze_", "transpose_", "t_", "resize_", "
 _LEADING = (Tensor, Unknown, ParameterValue, Params, Sequence, Either)
 
 
-def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims: int) -> Value:
+def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> Value:
     """The result of a function of torch, by its table entry; `dims` counts the arguments beside the first."""
     short = name.rpartition(".")[2]
     if short in ("max", "min") and _of_two(call):
@@ -69,7 +70,7 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     if known.result == "plain":
         return _plain(run, name, call, first)
     flow = _flow(run, name, known, call, first)
-    leading = _leading(run, first)
+    leading = None if first is None else kinds.leading(first)
     reduced = known.scalar is None and dims == 0 and "dim" not in call.keywords
     if reduced and short == "mean":
         flow = sums.mean_of(run, flow, first, call.node)
@@ -83,7 +84,7 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     place = cross_device.of_computed(run, name, call, made=known.source is not None, scalar=bool(scalar))
     kind, operation, site, still = _meaning(run, name, known, leading, call)
     vague = kind in (Kind.UNKNOWN, Kind.BATCH)
-    if isinstance(first, Unknown) and leading is None and vague and known.kind is None and not reduced:
+    if isinstance(first, Unknown) and leading is None and vague and known.selects and not reduced:
         return Unknown(flow, first.holds, origin=place)
     origin = (place if made is None else made).by(operation, site)
     tensor = Tensor(flow, kind, origin, scalar=scalar or still, meta=meta)
@@ -102,7 +103,7 @@ def computed(run: Run, name: str, known: functions.Function, call: Call, *, dims
     return tensor
 
 
-def method(run: Run, of: Value, name: str, known: functions.Function, call: Call) -> Value:
+def method(run: Run, of: Value, name: str, known: Function, call: Call) -> Value:
     """The result of a method of a tensor, or of something that carries one."""
     dims = len(call.args) + len(call.keywords)
     call = call.with_first(of)
@@ -121,7 +122,7 @@ def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     return containers.size_of(call) if name == "size" else plain_from([], flow=read)
 
 
-def _flow(run: Run, name: str, known: functions.Function, call: Call, first: Value | None) -> Flow:
+def _flow(run: Run, name: str, known: Function, call: Call, first: Value | None) -> Flow:
     """The history of what is computed."""
     values = call.values
     flow = sums.through(name, blend(value.flow for value in values), first)
@@ -137,14 +138,17 @@ def _flow(run: Run, name: str, known: functions.Function, call: Call, first: Val
 
 
 def _meaning(
-    run: Run, name: str, known: functions.Function, leading: Tensor | None, call: Call
+    run: Run, name: str, known: Function, leading: Tensor | None, call: Call
 ) -> tuple[Kind, str, Site | None, Tri]:
     """What the numbers mean that are computed, by which operation and where, and whether they are a single one."""
-    kind = _kind(name, known, leading)
-    if leading is not None and kind is leading.kind and kind is not Kind.UNKNOWN:
-        origin = leading.origin
-        operation = origin.operation if known.keeps_zeros or kind not in functions.LOG_OF else f"torch.{name}"
-        return kind, operation, origin.site, _still(leading, name, known)
+    kept = _kept(name, known, leading, call)
+    kind = kept.kind
+    if kept.of is not None:
+        origin = kept.of.origin
+        operation = origin.operation if kept.zeros or kind not in functions.REACH_ZERO else f"torch.{name}"
+        return kind, operation, origin.site, _still(kept.of, name, known) if kept.of is leading else None
+    if kind is Kind.LOGITS:
+        return kind, "", None, None
     marks = {v.origin.operation for v in call.args if isinstance(v, Tensor)} & {MADE_OF_GRADIENTS, VOLATILE}
     if marks and kind in (Kind.UNKNOWN, Kind.BATCH):
         return kind, marks.pop(), run.site(call.node), None
@@ -216,32 +220,26 @@ def _argument(run: Run, node: p.Node) -> str:
     return run.text_of_argument(node, 0)
 
 
-def _kind(name: str, known: functions.Function, leading: Tensor | None) -> Kind:
-    """What the numbers mean that come out of a function."""
+def _kept(name: str, known: Function, leading: Tensor | None, call: Call) -> kinds.Kept:
+    """What the numbers mean that come out of a function, and of which argument they are."""
+    short = name.rpartition(".")[2].rstrip("_")
+    if known.kind is None:
+        kept = kinds.computed(known.effect, kinds.operands_of(known, call, leading))
+        return kinds.NOTHING if kept.kind is Kind.LOSS and not known.loss else kept
     if leading is None:
-        return Kind.UNKNOWN if name == "log" else known.kind or Kind.UNKNOWN
+        return kinds.NOTHING if short == "log" else kinds.Kept(known.kind)
     kind = known.of(leading.kind)
-    if name == "log":
-        return functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN)
-    return functions.EXP_OF.get(leading.kind, kind) if name == "exp" else kind
+    if short == "log":
+        kind = functions.LOG_OF.get(leading.kind, Kind.LOSS if kind is Kind.LOSS else Kind.UNKNOWN)
+    elif short == "exp":
+        kind = functions.EXP_OF.get(leading.kind, kind)
+    of = leading if kind is leading.kind and kind is not Kind.UNKNOWN else None
+    return kinds.Kept(kind, of)
 
 
-def _still(tensor: Tensor, name: str, known: functions.Function) -> Tri:
+def _still(tensor: Tensor, name: str, known: Function) -> Tri:
     """Whether what comes out of the tensor is a single number: of several numbers come several, unless some are chosen."""
     if tensor.scalar is True:
         return True
     as_large = known.scalar is False and known.result == "tensor" and name.rpartition(".")[2] not in functions.SELECTING
     return tensor.scalar if as_large else None
-
-
-def _leading(run: Run, value: Value | None) -> Tensor | None:
-    """The tensor whose kind a computation keeps."""
-    if isinstance(value, Tensor):
-        return value
-    if isinstance(value, Either):
-        return describing.agreed(value)
-    if isinstance(value, Sequence):
-        items = [item for item in value.content.all() if isinstance(item, Tensor)]
-        if items and len(items) == len(value.content.all()) and all(item.kind is items[0].kind for item in items):
-            return items[0]
-    return None

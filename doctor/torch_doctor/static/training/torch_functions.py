@@ -39,6 +39,7 @@ from torch_doctor.trace import (
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.tables.function import Function
 
 
 @library_family(torch_functions.FUNCTIONS)
@@ -52,7 +53,7 @@ def function(run: Run, name: str, call: Call) -> Value:
     return result
 
 
-def call_function(run: Run, name: str, known: functions.Function, call: Call) -> Value:
+def call_function(run: Run, name: str, known: Function, call: Call) -> Value:
     """Call a function of torch that the tables know."""
     needs = call.keywords.get("requires_grad")
     if needs is not None and isinstance(needs, Const) and needs.value:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from torch_doctor.static.run import Run
+    from torch_doctor.static.tables.function import Function
 
 
 OfUnknown: TypeAlias = "Callable[[Run, UnknownAttribute, Call], Value | None]"
@@ -109,7 +110,7 @@ def _of_tensor(run: Run, of: UnknownAttribute, call: Call) -> Value | None:
     return None
 
 
-def _of_surely_tensor(run: Run, of: UnknownAttribute, known: functions.Function | None, call: Call) -> Value:
+def _of_surely_tensor(run: Run, of: UnknownAttribute, known: Function | None, call: Call) -> Value:
     name, owner = of.name, of.of
     if known is not None and known.result == "plain":
         return Plain()
@@ -122,7 +123,7 @@ def _of_surely_tensor(run: Run, of: UnknownAttribute, known: functions.Function 
     return Unknown(flow, owner.holds, origin=place)
 
 
-def _computed(run: Run, of: UnknownAttribute, known: functions.Function, call: Call) -> Value:
+def _computed(run: Run, of: UnknownAttribute, known: Function, call: Call) -> Value:
     return tensors.method(run, of.of, of.name, known, call)
 
 

@@ -9,7 +9,9 @@ from torch_doctor.static import program as p
 from torch_doctor.static.decisions import Decisions
 from torch_doctor.static.flow import EMPTY, blend
 from torch_doctor.static.language import outcomes
-from torch_doctor.static.training import cross_device, cuts, drawing, places, plain_tensors, sums
+from torch_doctor.static.measuring import making
+from torch_doctor.static.tables.kinds import Effect
+from torch_doctor.static.training import cross_device, cuts, drawing, kinds, places, plain_tensors, sums
 from torch_doctor.static.values import (
     Const,
     Default,
@@ -150,8 +152,16 @@ def _compared(run: Run, node: p.Compare) -> tuple[Value, bool]:
         cross_device.together(run, op, (left, right), node)
         flow = cuts.cut(run, blend((left.flow, right.flow)), None, op, node)
         made = plain_tensors.combined(run, op, (left, right), node)
-        return Tensor(flow, origin=places.result(run, (left, right)) if made is None else made), negated
+        kept = kinds.computed(Effect.COMPARED, (left, right))
+        origin = places.result(run, (left, right)) if made is None else made
+        return Tensor(flow, kept.kind, origin, scalar=_single(left, right), meta=making(op, (left, right))), negated
     return Plain(compound(op, symbol_of(left), symbol_of(right))), negated
+
+
+def _single(left: Value, right: Value) -> bool | None:
+    """Whether the outcome is one yes or no: of several numbers there are several."""
+    found = [True if isinstance(side, (Const, Plain)) else getattr(side, "scalar", None) for side in (left, right)]
+    return True if all(found) else False if False in found else None
 
 
 def _negated(symbol: Symbol | None) -> Symbol | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, defaults, settings
-from torch_doctor.static.measuring import making
+from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
     loader_roles,
@@ -111,7 +111,7 @@ def _of_mapping(run: Run, value: Mapping, key: Value, _: p.Index) -> Value:
 
 def _of_tensor(run: Run, value: Tensor, key: Value, node: p.Index) -> Value:
     meta = making("[]", (value, key), None, node.key)
-    masked = isinstance(key, Tensor) and key.kind is Kind.UNKNOWN  # what a comparison gave
+    masked = isinstance(key, Tensor) and (key.kind is Kind.UNKNOWN or measured(key).dtype == "bool")  # of a comparison
     origin = plain_tensors.of_item(value, key, node)
     if masked and value.kind in LOG_OF:
         origin = origin.by("torch.masked_select", origin.site)

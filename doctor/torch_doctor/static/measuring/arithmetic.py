@@ -51,7 +51,7 @@ def _division(made: Making) -> Meta:
 
 
 def _test(made: Making) -> Meta:
-    return Meta("bool", _elementwise(made).shape)
+    return Meta("bool", first_of(made).shape if made.name == "isin" else _elementwise(made).shape)
 
 
 def _where(made: Making) -> Meta:
@@ -65,7 +65,7 @@ def _reduction(made: Making) -> Meta:
     meta = first_of(made)
     dtype = "int64" if made.name in ("sum", "nansum", "prod") and shapes.is_integer(meta.dtype) else meta.dtype
     dtype = "bool" if made.name in ("all", "any") else dtype
-    place = 2 if made.name in ("norm", "quantile") else 1
+    place = 2 if made.name in ("norm", "quantile", "nanquantile") else 1
     given = argument(made, place, "dim")
     if given is None:
         return Meta(dtype_in(made) or dtype, () if flag(made, "keepdim", place + 1) is False else None)
@@ -77,6 +77,14 @@ def _reduction(made: Making) -> Meta:
     if shape is None and keep and dims == -1:
         shape = (shapes.ANY, 1)
     return Meta(dtype_in(made) or dtype, shape)
+
+
+def _last_reduction(made: Making) -> Meta:
+    """`mode`: along the last dimension where none is given."""
+    meta = first_of(made)
+    return (
+        _reduction(made) if argument(made, 1, "dim") else Meta(meta.dtype, shapes.reduced(meta.shape, -1, keep=False))
+    )
 
 
 def _indices(made: Making) -> Meta:
@@ -107,17 +115,6 @@ def _like(made: Making) -> Meta:
     return Meta(other.dtype, first_of(made).shape)
 
 
-def _matmul(made: Making) -> Meta:
-    left, right = (measured(value) for value in made.args[:2]) if len(made.args) > 1 else (UNKNOWN_META, UNKNOWN_META)
-    shape: Shape | None = None
-    pair = 2  # a matrix has two dimensions
-    if left.shape and right.shape and len(right.shape) == pair and shapes.ANY not in right.shape:
-        shape = shapes.with_last(left.shape, right.shape[1])
-    elif left.shape and right.shape and len(right.shape) == 1 and shapes.ANY not in left.shape:
-        shape = left.shape[:-1]
-    return Meta(shapes.promoted((left.dtype, right.dtype)), shape)
-
-
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(table.SAME, _same),
     **dict.fromkeys(table.FLOATING, _floating),
@@ -125,14 +122,12 @@ EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(table.DIVISIONS, _division),
     **dict.fromkeys(table.TESTS, _test),
     **dict.fromkeys(table.REDUCTIONS, _reduction),
+    "mode": _last_reduction,
     **dict.fromkeys(table.INDICES, _indices),
     **dict.fromkeys(table.CASTS, _cast),
     "to": _to,
     "type": _to,
     "type_as": _like,
     "where": _where,
-    "matmul": _matmul,
-    "mm": _matmul,
-    "@": _matmul,
     "either": lambda made: one_of(list(made.args)),
 }

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring.arguments import argument, dtype_of, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
-from torch_doctor.static.values import Const, Making, Plain, Sequence, number_dtype, shapes
-from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Size
+from torch_doctor.static.values import Const, Making, Plain, Sequence, Value, number_dtype, shapes
+from torch_doctor.static.values.shapes import ANY, UNKNOWN_META, Meta, Shape, Size
 
 if TYPE_CHECKING:
     from torch_doctor.static.measuring.core import Effect
@@ -29,9 +29,14 @@ def _as_other(made: Making) -> Meta:
 
 
 def _expand(made: Making) -> Meta:
-    sizes = sizes_in(*made.args[1:])
-    shape = None if sizes is None else tuple(None if size == -1 else size for size in sizes)
-    return Meta(first_of(made).dtype, shape)
+    given = made.keywords.get("size")
+    sizes = sizes_in(given) if given is not None else sizes_in(*made.args[1:])
+    meta = first_of(made)
+    own = () if meta.shape is None or shapes.ANY in meta.shape else meta.shape
+    if sizes is None:
+        return Meta(meta.dtype, None)
+    own = (*(None,) * (len(sizes) - len(own)), *own)
+    return Meta(meta.dtype, tuple(was if size == -1 else size for size, was in zip(sizes, own, strict=True)))
 
 
 def _flatten(made: Making) -> Meta:
@@ -56,11 +61,57 @@ def _unsqueeze(made: Making) -> Meta:
 
 def _transpose(made: Making) -> Meta:
     meta = first_of(made)
+    if made.name in ("mT", "adjoint", "mH"):
+        return Meta(meta.dtype, shapes.swapped(meta.shape, -2, -1))
     if made.name in ("t", "T"):
         whole = meta.shape is not None and shapes.ANY not in meta.shape
         return Meta(meta.dtype, meta.shape[::-1] if whole and meta.shape is not None else None)
     dims = [size_at(value) for value in (argument(made, 1, "dim0"), argument(made, 2, "dim1")) if value is not None]
     return Meta(meta.dtype, shapes.swapped(meta.shape, *dims) if len(dims) == 2 else None)  # noqa: PLR2004 - what changes places
+
+
+def _moved(made: Making) -> Meta:
+    """`movedim`: of one dimension, or else as many dimensions as there were."""
+    meta = first_of(made)
+    dims = [size_at(value) for value in (argument(made, 1, "source"), argument(made, 2, "destination")) if value]
+    if meta.shape is None or shapes.ANY in meta.shape:
+        return Meta(meta.dtype, None)
+    places = [shapes.place(meta.shape, dim) for dim in dims]
+    source, goal = places if len(places) == 2 else (None, None)  # noqa: PLR2004 - from where to where
+    if source is None or goal is None:
+        return Meta(meta.dtype, (None,) * len(meta.shape))
+    others = (*meta.shape[:source], *meta.shape[source + 1 :])
+    return Meta(meta.dtype, (*others[:goal], meta.shape[source], *others[goal:]))
+
+
+def _unflatten(made: Making) -> Meta:
+    """One dimension becomes several."""
+    meta, given, sizes = first_of(made), argument(made, 1, "dim"), argument(made, 2, "sizes")
+    parts = None if sizes is None else sizes_in(sizes)
+    position = None if meta.shape is None or given is None else shapes.place(meta.shape, size_at(given))
+    if meta.shape is None or position is None or parts is None:
+        return Meta(meta.dtype, None)
+    inner = shapes.reshaped(meta.shape[position : position + 1], parts)
+    return Meta(meta.dtype, (*meta.shape[:position], *inner, *meta.shape[position + 1 :]))
+
+
+def _diagonal(made: Making) -> Meta:
+    """`diagonal`: two dimensions become one, the last; `diag` of a row is a matrix, `diag_embed` has one more."""
+    meta = first_of(made)
+    if meta.shape is None or shapes.ANY in meta.shape:
+        return Meta(meta.dtype, None)
+    rank = len(meta.shape)
+    plain = len(made.args) == 1 and not made.keywords
+    if made.name == "diagonal" and plain:
+        return Meta(meta.dtype, (*meta.shape[2:], None))
+    more = made.name == "diag_embed" or (made.name == "diag" and rank == 1)
+    return Meta(meta.dtype, (None,) * (rank + 1 if more else rank - 1))
+
+
+def _rotated(made: Making) -> Meta:
+    """`rot90`: two dimensions may change places."""
+    meta = first_of(made)
+    return Meta(meta.dtype, None if meta.shape is None else tuple(s if s == shapes.ANY else None for s in meta.shape))
 
 
 def _permute(made: Making) -> Meta:
@@ -128,19 +179,27 @@ def _item(made: Making) -> Meta:
     parts = key.items if isinstance(key, p.Display) and key.kind == "tuple" else (key,)
     index = made.args[1]
     values = index.content.items if parts != (key,) and isinstance(index, Sequence) else (index,)
-    if meta.shape is None or shapes.ANY in meta.shape or len(values) != len(parts):
+    if meta.shape is None or len(values) != len(parts):
         return Meta(meta.dtype, None)
+    pairs = list(zip(parts, values, strict=True))
+    if shapes.ANY in meta.shape:
+        return Meta(meta.dtype, _item_of_many(meta.shape, pairs))
+    return Meta(meta.dtype, _item_of(meta.shape, pairs))
+
+
+def _item_of(whole: Shape, pairs: list[tuple[object, Value]]) -> Shape | None:
+    """The shape of an item of a tensor whose rank is known."""
     shape: list[Size] = []
-    left = list(meta.shape)
-    for number, (part, value) in enumerate(zip(parts, values, strict=True)):
+    left = list(whole)
+    for number, (part, value) in enumerate(pairs):
         if isinstance(value, Const) and value.value is None:
             shape.append(1)
         elif isinstance(value, Const) and value.value is Ellipsis:
-            others = sum(not (isinstance(v, Const) and v.value is None) for v in values[number + 1 :])
+            others = sum(not (isinstance(v, Const) and v.value is None) for _, v in pairs[number + 1 :])
             keep = len(left) - others
             shape, left = [*shape, *left[:keep]], left[keep:]
         elif not left:
-            return Meta(meta.dtype, None)
+            return None
         elif isinstance(part, p.Slice):
             size = left.pop(0)
             shape.append(size if part.lower is part.upper is part.step is None else _stretch(size, part))
@@ -149,14 +208,32 @@ def _item(made: Making) -> Meta:
         else:
             rows = measured(value)
             if rows.dtype == "bool" or rows.shape is None or len(rows.shape) != 1 or number or isinstance(value, Plain):
-                return Meta(meta.dtype, None)
+                return None
             left.pop(0)
             shape.append(rows.shape[0])
-    return Meta(meta.dtype, (*shape, *left))
+    return (*shape, *left)
+
+
+def _item_of_many(whole: Shape, pairs: list[tuple[object, Value]]) -> Shape | None:
+    """The last sizes of an item of a tensor that may have any number of dimensions in front of those that are known."""
+    tail, last = whole[1:], pairs[-1]
+    if all(isinstance(part, p.Slice) or number_dtype(value) == "int64" for part, value in pairs):
+        return (ANY, *tail[len(pairs) :]) if len(tail) > len(pairs) else None
+    ellipsis = len(pairs) > 1 and isinstance(pairs[0][1], Const) and pairs[0][1].value is Ellipsis
+    if ellipsis and len(pairs) == 2:  # noqa: PLR2004 - the dots and one more
+        if isinstance(last[1], Const) and last[1].value is None:
+            return (*whole, 1)
+        if number_dtype(last[1]) == "int64":
+            return (ANY, *tail[:-1]) if len(tail) > 1 else None
+        if isinstance(last[0], p.Slice):
+            return (ANY, *tail[:-1], _stretch(tail[-1], last[0]))
+    return None
 
 
 def _stretch(size: Size, part: p.Slice) -> Size:
-    """How long a stretch is: between bounds that are computed, as long as a batch."""
+    """How long a stretch is: between bounds that are computed, as long as a batch; `i:i + 1` is one row."""
+    if part.lower is not None and part.step is None and _next_to(part.lower, part.upper):
+        return 1
     written = [bound for bound in (part.lower, part.upper, part.step) if bound is not None]
     plain = all(isinstance(bound, (p.Const, p.Operation)) and not _computed(bound) for bound in written)
     if not plain:
@@ -168,6 +245,17 @@ def _stretch(size: Size, part: p.Slice) -> Size:
     return None
 
 
+def _next_to(lower: p.Expr, upper: p.Expr | None) -> bool:
+    """Whether one bound is the other and 1 more."""
+    if not isinstance(upper, p.Operation) or upper.op != "+" or not isinstance(lower, p.Name):
+        return False
+    first, second = upper.operands if len(upper.operands) == 2 else (None, None)  # noqa: PLR2004 - what is added
+    if isinstance(first, p.Const):
+        first, second = second, first
+    one = isinstance(second, p.Const) and second.value == 1
+    return one and isinstance(first, p.Name) and first.id == lower.id
+
+
 def _computed(node: p.Expr) -> bool:
     return isinstance(node, p.Operation) and not all(isinstance(operand, p.Const) for operand in node.operands)
 
@@ -175,14 +263,21 @@ def _computed(node: p.Expr) -> bool:
 EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(("view", "reshape"), _view),
     **dict.fromkeys(("view_as", "reshape_as", "expand_as"), _as_other),
-    "expand": _expand,
+    **dict.fromkeys(("expand", "broadcast_to"), _expand),
+    **dict.fromkeys(("movedim", "moveaxis"), _moved),
+    "unflatten": _unflatten,
+    **dict.fromkeys(("diagonal", "diag", "diag_embed"), _diagonal),
+    "rot90": _rotated,
     **dict.fromkeys(("flatten", "ravel"), _flatten),
     **dict.fromkeys(("squeeze", "squeeze_"), _squeeze),
     **dict.fromkeys(("unsqueeze", "unsqueeze_"), _unsqueeze),
-    **dict.fromkeys(("t", "T", "transpose", "swapaxes"), _transpose),
+    **dict.fromkeys(("t", "t_", "T", "mT", "mH", "adjoint"), _transpose),
+    **dict.fromkeys(
+        (f"{name}{end}" for name in ("transpose", "swapaxes", "swapdims") for end in ("", "_")), _transpose
+    ),
     "permute": _permute,
     "gather": _gather,
     **dict.fromkeys(("cat", "stack"), _stacked),
-    **dict.fromkeys(("chunk", "split", "unbind"), _part),
+    **dict.fromkeys(("chunk", "split", "split_with_sizes", "unbind"), _part),
     "[]": _item,
 }

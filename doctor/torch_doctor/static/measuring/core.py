@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from msgspec.structs import replace
 
+from torch_doctor.static.tables import shapes as table
 from torch_doctor.static.values import Const, Either, Plain, Sequence, Tensor, Value, number_dtype, shapes
 from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Size
 
@@ -25,11 +26,16 @@ def making(
     name: str, args: Args, keywords: Keywords | None = None, of: object = None, site: Site | None = None
 ) -> Making | None:
     """How something is made, where that tells its dtype or shape; None where it does not, or would take long to tell."""
-    if name not in EFFECTS:
+    if name not in EFFECTS and not is_in_place(name):
         return None
     now = tuple(Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args)  # as they are now
     made = Making(name, now, keywords, of, site)
     return made if made.depth < LONGEST else None
+
+
+def is_in_place(name: str) -> bool:
+    """Whether a method of this name changes the numbers of its tensor, which keeps its dtype and shape."""
+    return name.endswith("_") and not name.startswith("_") and name not in table.RESHAPING
 
 
 def measured(value: Value) -> Meta:
@@ -38,7 +44,7 @@ def measured(value: Value) -> Meta:
         meta = value.meta
         if isinstance(meta, Making):
             if meta.answer is None:
-                meta.answer = EFFECTS[meta.name](meta)
+                meta.answer = EFFECTS.get(meta.name, first_of)(meta)
             meta = meta.answer
         return meta or UNKNOWN_META
     if isinstance(value, Const):

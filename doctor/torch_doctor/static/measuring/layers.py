@@ -92,13 +92,54 @@ def _bag(made: Making) -> Meta:
 
 def _recurrent(made: Making) -> Meta:
     """The outputs of all steps: as many as inputs, each as long as the hidden state, twice where it goes both ways."""
-    both = _setting(made, 6, "bidirectional")
-    projected = _setting(made, 7, "proj_size")
-    size = _number(made, 1, "hidden_size")
-    if both is not None or projected is not None:
-        twice = isinstance(both, Const) and both.value is True and projected is None
-        size = 2 * size if twice and isinstance(size, int) else None
-    return Meta("floating", shapes.with_last(first_of(made).shape, size))
+    shape, size = first_of(made).shape, _hidden(made)
+    ways = _ways(made)
+    size = ways * size if isinstance(size, int) and ways is not None else None
+    return Meta("floating", shapes.with_last(shape, size) if shape is not None else (ANY, None, size))
+
+
+def _ways(made: Making) -> int | None:
+    """In how many directions a recurrent layer goes; None where it is not known."""
+    both = _setting(made, 6 if made.name != "nn.RNN" else 7, "bidirectional")
+    if both is None:
+        return 1
+    return 1 + bool(both.value) if isinstance(both, Const) else None
+
+
+def _hidden(made: Making) -> Size:
+    return None if _setting(made, 7, "proj_size") is not None else _number(made, 1, "hidden_size")
+
+
+def _state(made: Making) -> Meta:
+    """The last hidden state of each layer and direction, for each sequence of the batch."""
+    shape, layers, ways = first_of(made).shape, _setting(made, 2, "num_layers"), _ways(made)
+    known = 1 if layers is None else size_at(layers)
+    count = known * ways if isinstance(known, int) and ways is not None else None
+    if shape is None or ANY in shape:
+        return Meta("floating", (ANY, None, _hidden(made)))
+    if len(shape) < 3:  # noqa: PLR2004 - a single sequence
+        return Meta("floating", (count, _hidden(made)))
+    first = _setting(made, 4, "batch_first") if made.name != "nn.RNN" else _setting(made, 5, "batch_first")
+    place = 1 if first is None else 1 - bool(first.value) if isinstance(first, Const) else None
+    return Meta("floating", (count, None if place is None else shape[place], _hidden(made)))
+
+
+def _cell(made: Making) -> Meta:
+    """The next hidden state."""
+    return Meta("floating", shapes.with_last(first_of(made).shape, _number(made, 1, "hidden_size")))
+
+
+def _padded(made: Making) -> Meta:
+    """Rows of numbers around images: what comes after the channels changes."""
+    meta, further = first_of(made), int(made.name[-2])
+    shape = _whole(meta.shape, further + 2)
+    return Meta(meta.dtype, (*shape[:-further], *(None,) * further))
+
+
+def _resized(made: Making) -> Meta:
+    meta = first_of(made)
+    known = meta.shape is not None and ANY not in meta.shape and len(meta.shape) > 2  # noqa: PLR2004 - batch and channels
+    return Meta(meta.dtype, tuple(s if i < 2 else None for i, s in enumerate(meta.shape or ())) if known else None)  # noqa: PLR2004 - as above
 
 
 EFFECTS: Final[dict[str, Effect]] = {
@@ -107,6 +148,10 @@ EFFECTS: Final[dict[str, Effect]] = {
     **{f"nn.{name}": _channels for name in table.LAYERS_CHANNELS},
     **{f"nn.{name}": _pool for name in table.LAYERS_POOLS},
     **{f"nn.{name}": _recurrent for name in table.LAYERS_RECURRENT},
+    **{f"nn.{name}.state": _state for name in table.LAYERS_RECURRENT},
+    **{f"nn.{name}": _cell for name in table.LAYERS_CELLS},
+    **{f"nn.{name}": _padded for name in table.LAYERS_PADS},
+    **dict.fromkeys(("nn.Upsample", "nn.UpsamplingNearest2d", "nn.UpsamplingBilinear2d"), _resized),
     "nn.Identity": _kept,
     "nn.Flatten": _flatten,
     "nn.Embedding": _embedding,

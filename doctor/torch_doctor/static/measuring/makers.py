@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _maker(made: Making) -> Meta:
     method = made.name.startswith("new_")
-    sizes = made.args[1:] if method else made.args
+    sizes = made.args[1:2] if made.name == "new_full" else made.args[1:] if method else made.args
     given = made.keywords.get("size")
     shape = sizes_in(given) if given is not None else sizes_in(*sizes)
     dtype = dtype_in(made) or ("" if "dtype" in made.keywords else table.MAKERS[made.name])
@@ -35,6 +35,13 @@ def _normal(made: Making) -> Meta:
         return Meta("floating", shape)
     given = argument(made, 2, "size")
     return Meta(dtype_in(made) or "floating", sizes_in(given) if given is not None else None)
+
+
+def _eye(made: Making) -> Meta:
+    rows, columns = argument(made, 0, "n"), argument(made, 1, "m")
+    size = None if rows is None else size_at(rows)
+    dtype = dtype_in(made) or ("" if "dtype" in made.keywords else "float32")
+    return Meta(dtype, (size, size if columns is None else size_at(columns)))
 
 
 def _randint(made: Making) -> Meta:
@@ -121,6 +128,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     ),
     "normal": _normal,
     "randint": _randint,
+    "eye": _eye,
     "full": _full,
     "arange": _range,
     "linspace": _range,

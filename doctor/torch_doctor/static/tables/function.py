@@ -58,6 +58,7 @@ LOG_PROBABILITIES = Function(kind=Kind.LOG_PROBABILITIES)
 BOUNDED = Function(kind=Kind.BOUNDED)
 LOG_BOUNDED = Function(kind=Kind.LOG_BOUNDED)
 TEST = Function(kind=Kind.UNKNOWN, graph=False, loss=False)  # yes or no, elementwise or as a whole
+COMPARED = Function(effect=Effect.COMPARED, graph=False, loss=False)  # yes or no, of each pair of numbers
 LABELS = Function(kind=Kind.LABELS, graph=False, loss=False)
 PLAIN = Function("plain", kind=Kind.UNKNOWN, graph=False, loss=False)
 NONE = Function("none", kind=Kind.UNKNOWN, graph=False, loss=False)

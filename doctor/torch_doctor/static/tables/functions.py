@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.function import (
     BOUNDED,
+    COMPARED,
     DATA,
     DRAWN,
     EXTREME,
@@ -141,12 +142,13 @@ BOTH = named(
     ("argsort argwhere nonzero searchsorted bucketize", LABELS),
     (
         """
-        eq ne not_equal lt less le less_equal gt greater ge greater_equal isclose isfinite isinf isnan isneginf
+        isclose isfinite isinf isnan isneginf
         isposinf isreal isin logical_and logical_or logical_xor logical_not signbit bitwise_and bitwise_or
         bitwise_xor bitwise_not bitwise_left_shift bitwise_right_shift
         """,
         TEST,
     ),
+    ("eq ne not_equal lt less le less_equal gt greater ge greater_equal", COMPARED),
     ("all any count_nonzero", replace(TEST, scalar=None)),
     ("bincount histc", TEST),
     ("allclose equal is_floating_point is_complex is_nonzero is_same_size is_conj is_neg is_inference numel", PLAIN),

@@ -25,6 +25,7 @@ class Effect(enum.Enum):
     DIVIDED = "/"
     QUOTIENT = "//"
     REMAINDER = "%"
+    COMPARED = "=="
     PRODUCT = "@"  # linear in each tensor
     OTHER = "other"  # anything else
 
@@ -58,8 +59,12 @@ WITH_A_WHOLE_NUMBER: Final[dict[Effect, frozenset[Kind]]] = {
     Effect.SUBTRACTED: frozenset((Kind.LABELS,)),
     Effect.QUOTIENT: frozenset((Kind.LABELS,)),
     Effect.REMAINDER: frozenset((Kind.LABELS,)),
+    Effect.COMPARED: frozenset((Kind.LABELS,)),
 }
-"""The kinds that a tensor keeps beside a whole number that is known: classes get other numbers, or are put together."""
+"""The kinds that a tensor keeps beside a whole number that is known: classes get other numbers, or are put together.
+
+A comparison of classes with one of them gives the labels of two classes.
+"""
 
 WITH_A_PARAMETER: Final[dict[Effect, frozenset[Kind]]] = dict.fromkeys(
     (Effect.ADDED, Effect.SUBTRACTED, Effect.MULTIPLIED, Effect.DIVIDED), frozenset((Kind.LOGITS,))

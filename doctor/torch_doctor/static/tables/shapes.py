@@ -17,7 +17,11 @@ SAME: frozenset[str] = frozenset(
         softplus hardtanh zeros_like ones_like empty_like full_like rand_like randn_like randint_like
         normal_ uniform_ random_ bernoulli bernoulli_ share_memory_ resolve_conj copy_ normalize local_response_norm
         add_ sub_ mul_ div_ pow_ clip_ neg_ sqrt_ exp_ log_ sigmoid_ tanh_ floor_ ceil_ round_ masked_fill_ clamp_min_
-        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm square poisson
+        clamp_max_ batch_norm layer_norm group_norm instance_norm rms_norm square poisson absolute fix frac conj
+        conj_physical nan_to_num masked_scatter index_add index_copy index_put index_reduce scatter_reduce
+        select_scatter slice_scatter diagonal_scatter renorm sgn hardshrink hardswish softshrink softsign tanhshrink
+        threshold prelu rrelu feature_alpha_dropout feature_dropout channel_shuffle fftshift ifftshift to_sparse
+        resolve_neg positive ~ bitwise_not inverse inv matrix_power matrix_exp cholesky
         """
     )
 )
@@ -27,7 +31,9 @@ FLOATING: frozenset[str] = frozenset(
     words(
         """
         softmax log_softmax softmin gumbel_softmax sigmoid hardsigmoid logsigmoid tanh exp expm1 log log2 log10 log1p
-        sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh erf erfc erfinv logit
+        sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh erf erfc erfinv logit acosh arccos arccosh arcsin
+        arcsinh arctan arctanh asinh atanh deg2rad rad2deg digamma lgamma mvlgamma exp2 i0 sinc logcumsumexp expit entr
+        erfcx gammaln psi i0e i1 i1e log_ndtr ndtr ndtri
         """
     )
 )
@@ -37,6 +43,8 @@ ELEMENTWISE: frozenset[str] = frozenset(
     words(
         """
         + - * ** % // add sub subtract mul multiply maximum minimum fmax fmin pow remainder fmod floor_divide atan2
+        rsub lerp addcmul addcdiv copysign hypot xlogy xlog1py logaddexp logaddexp2 heaviside arctan2 bitwise_and bitwise_or
+        bitwise_xor & | ^
         """
     )
 )
@@ -47,7 +55,7 @@ TESTS: frozenset[str] = frozenset(
     words(
         """
         eq ne not_equal lt less le less_equal gt greater ge greater_equal isclose logical_and logical_or logical_xor
-        logical_not isnan isinf isfinite
+        logical_not isnan isinf isfinite isneginf isposinf isreal signbit isin == != < <= > >=
         """
     )
 )
@@ -55,11 +63,20 @@ TESTS: frozenset[str] = frozenset(
 
 REDUCTIONS: frozenset[str] = frozenset(
     words(
-        "sum nansum mean nanmean prod std var norm amax amin median nanmedian max min mode logsumexp quantile all any"
+        "sum nansum mean nanmean prod std var norm amax amin median nanmedian max min logsumexp quantile nanquantile all any"
     )
 )
 """A dimension (their first argument beside the tensor, or `dim`) is summed up; without one, all are."""
-INDICES: frozenset[str] = frozenset(words("argmax argmin"))
+RESHAPING: frozenset[str] = frozenset(
+    words(
+        """
+        squeeze_ unsqueeze_ transpose_ t_ swapaxes_ swapdims_ resize_ resize_as_ set_ as_strided_ rename_
+        requires_grad_ apply_ map_
+        """
+    )
+)
+"""Methods that end with an underscore and may change more than numbers."""
+INDICES: frozenset[str] = frozenset(words("argmax argmin count_nonzero"))
 
 CASTS: dict[str, str] = {
     "float": "float32",
@@ -97,7 +114,7 @@ DTYPES: dict[str, str] = {
 """The dtype that a name of torch stands for."""
 
 MAKERS: dict[str, str] = {
-    **dict.fromkeys(words("rand randn zeros ones empty new_zeros new_ones new_empty"), "float32"),
+    **dict.fromkeys(words("rand randn zeros ones empty new_zeros new_ones new_empty new_full"), "float32"),
     "randperm": "int64",
 }
 """Functions whose arguments are the sizes of what they make, with its dtype."""
@@ -109,7 +126,8 @@ LAYERS_SAME: frozenset[str] = frozenset(
         BatchNorm3d SyncBatchNorm LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d InstanceNorm1d InstanceNorm2d
         InstanceNorm3d GroupNorm LayerNorm RMSNorm LocalResponseNorm ELU Hardshrink Hardswish LeakyReLU ReLU ReLU6 SELU
         CELU GELU SiLU Mish Softplus Softshrink Softsign Tanh Tanhshrink PReLU RReLU Hardtanh Threshold Sigmoid
-        Hardsigmoid LogSigmoid Softmax Softmax2d Softmin LogSoftmax
+        Hardsigmoid LogSigmoid Softmax Softmax2d Softmin LogSoftmax MultiheadAttention TransformerEncoderLayer
+        TransformerDecoderLayer TransformerEncoder TransformerDecoder CrossMapLRN2d ChannelShuffle
         """
     )
 )
@@ -132,6 +150,10 @@ LAYERS_POOLS: frozenset[str] = frozenset(
 )
 """Pooling layers: only what comes after the channels changes."""
 LAYERS_RECURRENT: frozenset[str] = frozenset(("RNN", "GRU", "LSTM"))
+LAYERS_CELLS: frozenset[str] = frozenset(f"{name}Cell" for name in LAYERS_RECURRENT)
+LAYERS_PADS: frozenset[str] = frozenset(
+    f"{kind}Pad{d}d" for kind in ("Reflection", "Replication", "Zero", "Constant", "Circular") for d in (1, 2, 3)
+)
 
 ALLOCATORS: frozenset[str] = frozenset(
     words("zeros ones empty full zeros_like ones_like empty_like full_like new_zeros new_ones new_empty new_full")

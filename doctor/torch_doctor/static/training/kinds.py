@@ -34,7 +34,7 @@ def computed(effect: Effect, operands: tuple[Value, ...]) -> Kept:
     """What an operation on these operands gives; the first is the tensor itself where the others are settings."""
     tensors = [known for value in operands if (known := leading(value)) is not None]
     losses = [tensor for tensor in tensors if tensor.kind is Kind.LOSS]
-    if losses:
+    if losses and effect is not Effect.COMPARED:
         return Kept(Kind.LOSS, losses[0])
     return _RULES.get(effect, _of_one)(effect, operands, tensors)
 
@@ -160,7 +160,15 @@ def _is_one(value: Value) -> bool:
 
 
 _SIGNED: Final = (
-    *(Effect.ADDED, Effect.SUBTRACTED, Effect.MULTIPLIED, Effect.DIVIDED, Effect.QUOTIENT, Effect.REMAINDER),
+    *(
+        Effect.ADDED,
+        Effect.SUBTRACTED,
+        Effect.MULTIPLIED,
+        Effect.DIVIDED,
+        Effect.QUOTIENT,
+        Effect.REMAINDER,
+        Effect.COMPARED,
+    ),
 )
 _RULES: Final = {
     **dict.fromkeys(_SIGNED, _arithmetic),

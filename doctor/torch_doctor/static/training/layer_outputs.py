@@ -64,9 +64,10 @@ def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
     output = Tensor(flow, table.kind, place.by(module.layer, _kind_given_at(run, module, table, call.node)), meta=meta)
     if table.result == "tensor":
         return output
-    state: Value = Tensor(flow)
+    last = None if first is None else making(f"nn.{short}.state", (first,), None, module)
+    state: Value = Tensor(flow, table.kind if last is not None else Kind.UNKNOWN, meta=last)
     if table.result == "recurrent":
-        state = run.own(Sequence("tuple", Content((Tensor(flow), Tensor(flow)))))
+        state = run.own(Sequence("tuple", Content((state, Tensor(flow, meta=last)))))
     return run.own(Sequence("tuple", Content((output, state))))
 
 

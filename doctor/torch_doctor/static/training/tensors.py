@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import EMPTY, Flow, blend
 from torch_doctor.static.language import containers, operators, targets
-from torch_doctor.static.measuring import making
+from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.fitting import STATISTICS
 from torch_doctor.static.training import (
@@ -38,6 +38,7 @@ from torch_doctor.static.values import (
     Unknown,
     Value,
     plain_from,
+    shapes,
 )
 from torch_doctor.trace import (
     Kind,
@@ -93,13 +94,15 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
     if known.result == "tuple" or (known.with_dim == "tuple" and not reduced):
         if not known.indices:
             return Stream(tensor)
-        along = making("argmax", call.args, call.keywords) if short in ("max", "min", "median", "mode") else None
-        labels = Tensor(cuts.cut(run, flow, first, name, call.node), Kind.LABELS, meta=along)
+        chosen = cuts.cut(run, flow, first, name, call.node)
+        labels = Tensor(chosen, Kind.LABELS, meta=None if meta is None else making("indices", (tensor,)))
         return run.own(Sequence("tuple", Content((tensor, labels)), names=("values", "indices")))
     if name in RESHAPES and isinstance(first, Tensor):
         run.heap.change(first, tensor)  # it has another shape from here on, whatever it is called
     if known.in_place:
         _rebind(run, name, call, tensor)
+    if isinstance(out := call.keywords.get("out"), Tensor):
+        run.heap.change(out, tensor)
     return tensor
 
 
@@ -119,7 +122,15 @@ def _plain(run: Run, name: str, call: Call, first: Value | None) -> Value:
     if name == "item" and (number := drawing.read(first)) is not None:
         return number
     read = cuts.cut(run, flow, first, name, call.node) if name in functions.READING else EMPTY
-    return containers.size_of(call) if name == "size" else plain_from([], flow=read)
+    if name == "size":
+        return containers.size_of(call)
+    return plain_from([], flow=read, size=_number(first) if name == "item" else None)
+
+
+def _number(tensor: Value | None) -> Making | None:
+    """What is known of a number that is read from a tensor."""
+    dtype = "" if tensor is None else measured(tensor).dtype
+    return shapes.number(("floating" if shapes.is_floating(dtype) else "int64" if dtype else "",))
 
 
 def _flow(run: Run, name: str, known: Function, call: Call, first: Value | None) -> Flow:

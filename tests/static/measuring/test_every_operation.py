@@ -57,12 +57,11 @@ def fits(meta: Meta, tensor: torch.Tensor) -> bool:
 
 
 def results(out: object) -> list[torch.Tensor]:
-    """The tensors that are compared: the result, or the first two of several."""
+    """The tensors that are compared: the result, or the first of several."""
     if isinstance(out, torch.nn.utils.rnn.PackedSequence):
         return [out.data]
-    return (
-        [out] if isinstance(out, torch.Tensor) else [item for item in list(out)[:1] if isinstance(item, torch.Tensor)]
-    )  # type: ignore[call-overload]
+    first = out[0] if isinstance(out, (tuple, list)) and out else out
+    return [first] if isinstance(first, torch.Tensor) else []
 
 
 def said(name: str, given: tuple[object, ...], *, sizes: bool) -> Meta:

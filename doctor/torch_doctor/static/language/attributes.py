@@ -12,6 +12,7 @@ from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.data import NEXT_METHODS
 from torch_doctor.static.tables.sinks import BAR_METHODS
 from torch_doctor.static.training import (
+    arrays,
     cuts,
     devices,
     distributions,
@@ -107,7 +108,7 @@ def _of_plain(run: Run, value: Plain, name: str, node: p.Node) -> Value:
     if run.of(loading.Reports).reports and (meant := loading.meant(run, value, name, node)) is not value:
         return run.attribute(meant, name, node)
     symbol = (".", value.symbol, name)
-    return defaults.setting(run, symbol) or plain_from((value,), symbol)
+    return defaults.setting(run, symbol) or plain_from((value,), symbol, size=arrays.attribute(value, name))
 
 
 def _of_settings(run: Run, value: Settings, name: str, node: p.Node) -> Value:

@@ -12,6 +12,7 @@ from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
 from torch_doctor.static.tables.training import AUTOCASTS
 from torch_doctor.static.training import (
+    arrays,
     augmenting,
     autocasting,
     drawing,
@@ -154,7 +155,10 @@ def _plain(run: Run, func: Const | Plain, call: Call) -> Value:
             or pixels.method(func, call.method)
             or defaults.got(run, func, call)
         )
-    return known or plain_from((func, *call.args))
+    made = arrays.method(func, call) if isinstance(func, Plain) else None
+    if isinstance(known, Plain) and made is not None and known.size is None:
+        return plain_from((known,), known.symbol, known.flow, made)
+    return known or plain_from((func, *call.args), size=made)
 
 
 def _updates(run: Run, call: Call) -> None:

@@ -10,6 +10,7 @@ from torch_doctor.static.language import containers, defaults, settings
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
+    arrays,
     loader_roles,
     module_parts,
     places,
@@ -126,8 +127,8 @@ def _of_plain(run: Run, value: Plain, key: Value, node: p.Index) -> Value:
     symbol = compound("[]", value.symbol, symbol_of(key))
     if (known := defaults.setting(run, symbol)) is not None:
         return known
-    plain = plain_from((value,), symbol, size=containers.size_in(value, key))
-    if value.size is not None:
+    plain = plain_from((value,), symbol, size=arrays.item(value, key, node) or containers.size_in(value, key))
+    if value.size is not None and arrays.tensor_of(value) is None:
         return plain
     return stretches.sliced(run, value, node, splitting.taken(run, value, key, node, plain))
 

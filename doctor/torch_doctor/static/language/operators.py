@@ -15,7 +15,7 @@ from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.measuring import making
 from torch_doctor.static.tables.functions import REACH_ZERO
 from torch_doctor.static.tables.kinds import Effect
-from torch_doctor.static.training import cross_device, fitting, keeping, kinds, places, plain_tensors, sums
+from torch_doctor.static.training import arrays, cross_device, fitting, keeping, kinds, places, plain_tensors, sums
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     Const,
@@ -91,7 +91,9 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     if all(isinstance(value, (Const, Plain)) for value in operands):
         if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
             return text
-        size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
+        size = arrays.operated(op, operands)
+        if size is None:
+            size = number(map(number_dtype, operands)) if op in ("+", "-", "*", "//", "%") else None
         plain = plain_from(operands, compound(op, *(symbol_of(value) for value in operands)), size=size)
         plain = sums.number_with(plain, operands) if op in "+-" else plain
         return fitting.combined(run, op, operands, plain)

@@ -36,6 +36,22 @@ class Package(NamedTuple):
     functions_of: frozenset[str] = frozenset()  # those whose functions too are public at the top
 
 
+class Array(NamedTuple):
+    """An array or a table: its dtype ("": not known), the number of its dimensions, and whether it holds class labels."""
+
+    dtype: str = ""
+    rank: int | None = None
+    labels: bool = False
+
+
+class Arrays(NamedTuple):
+    """What a function returns: an array or several, unless one of these arguments asks for something else."""
+
+    arrays: tuple[Array, ...]
+    unless: Names = ()
+    only_with: str = ""  # a switch that is off by default
+
+
 class PassThrough(NamedTuple):
     """Where a function has the iterable whose items it gives, and how."""
 
@@ -143,6 +159,7 @@ class Library(NamedTuple):
         splits: functions that give two parts of every array.
         splitters: classes whose `split` gives the indices of the rows in each part.
         arrays: functions that return an array of its own.
+        returned_arrays: functions that return arrays or tables of which the dimensions are known.
         changing_first: functions that change the numbers of their first argument in place.
         random_transforms: transforms that give something else each time they are called.
         picture_readers: functions that return a picture as an array of bytes.
@@ -222,6 +239,7 @@ class Library(NamedTuple):
     splits: Names = ()
     splitters: Names = ()
     arrays: Names = ()
+    returned_arrays: Table[Arrays] = _EMPTY
     changing_first: Names = ()
     random_transforms: Names = ()
     picture_readers: Names = ()

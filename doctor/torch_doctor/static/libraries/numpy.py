@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import Library, members
+from torch_doctor.static.libraries.library import Array, Arrays, Library, members
 
 LIBRARY = Library(
     harmless=("numpy",),
@@ -19,6 +19,12 @@ LIBRARY = Library(
         hstack copy load loadtxt genfromtxt
         """,
     ),
+    returned_arrays={
+        "numpy.loadtxt": Arrays((Array("float64"),), unless=("dtype", "unpack", "**")),
+        "numpy.genfromtxt": Arrays((Array("float64"),), unless=("dtype", "names", "unpack", "**")),
+        "numpy.random.normal": Arrays((Array("float64"),)),
+        "numpy.random.uniform": Arrays((Array("float64"),)),
+    },
     changing_first=members("numpy", "copyto put place putmask put_along_axis fill_diagonal random.shuffle"),
     picture_draws={"numpy.random.randint": False},
     picture_functions=members(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import Library
+from torch_doctor.static.libraries.library import Array, Arrays, Library
 from torch_doctor.static.tables import words
 
 LIBRARY = Library(
@@ -15,4 +15,10 @@ LIBRARY = Library(
     ),
     harmful=("scipy.optimize.minimize", "scipy.optimize.root"),
     plain=words("pandas matplotlib scipy"),
+    returned_arrays={
+        f"pandas.{name}": Arrays(
+            (Array(rank=2),), unless=("chunksize", "iterator", "squeeze", "sheet_name", "typ", "**")
+        )
+        for name in words("read_csv read_table read_excel read_parquet read_feather read_pickle DataFrame")
+    },
 )

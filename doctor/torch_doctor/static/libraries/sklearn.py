@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import Library, members
+from torch_doctor.static.libraries.library import Array, Arrays, Library, members
+from torch_doctor.static.tables import words
+
+_ROWS = Array("float64", 2)
+_CLASSES = Array("int64", 1, labels=True)
+_QUANTITIES = Array("float64", 1)
 
 LIBRARY = Library(
     harmless=("sklearn",),
@@ -40,6 +45,21 @@ LIBRARY = Library(
         *members("sklearn.pipeline", "Pipeline make_pipeline FeatureUnion make_union"),
     ),
     splits=members("sklearn.model_selection", "train_test_split"),
+    returned_arrays={
+        **{
+            f"sklearn.datasets.{name}": Arrays((_ROWS, _CLASSES))
+            for name in words("make_classification make_moons make_circles make_blobs make_gaussian_quantiles")
+        },
+        "sklearn.datasets.make_regression": Arrays((_ROWS, _QUANTITIES), unless=("n_targets", "coef")),
+        **{
+            f"sklearn.datasets.load_{name}": Arrays((_ROWS, _CLASSES), unless=("as_frame",), only_with="return_X_y")
+            for name in words("iris digits wine breast_cancer")
+        },
+        "sklearn.datasets.load_diabetes": Arrays((_ROWS, _QUANTITIES), unless=("as_frame",), only_with="return_X_y"),
+        "sklearn.datasets.fetch_california_housing": Arrays(
+            (_ROWS, _QUANTITIES), unless=("as_frame",), only_with="return_X_y"
+        ),
+    },
     splitters=members(
         "sklearn.model_selection",
         """

@@ -50,7 +50,9 @@ def measured(value: Value) -> Meta:
     if isinstance(value, Const):
         return Meta(number_dtype(value), () if isinstance(value.value, (int, float)) else None)
     if isinstance(value, Plain):
-        return Meta(number_dtype(value), ())  # a number: arrays are rarely computed with tensors
+        if value.size is not None and value.size.name == shapes.ARRAY:
+            return measured(value.size.args[0])
+        return Meta(number_dtype(value), ())  # a number
     if isinstance(value, Either):
         return one_of([option for _, option in value.options])
     return UNKNOWN_META

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static.measuring.arguments import argument, dtype_in, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Sequence, Tensor, Value, number_dtype, shapes
+from torch_doctor.static.values import Const, Plain, Sequence, Tensor, Value, number_dtype, shapes
 from torch_doctor.static.values.shapes import UNKNOWN_META, Meta, Shape, Size
 
 if TYPE_CHECKING:
@@ -74,26 +74,33 @@ def _literal(made: Making) -> Meta:
     given = made.args[0] if made.args else None
     if given is None:
         return UNKNOWN_META
-    if isinstance(given, Tensor):
+    if isinstance(given, Tensor) or _is_array(given):
         meta = measured(given)
-        return Meta(dtype_in(made) or meta.dtype, meta.shape)
+        return Meta(dtype_in(made) or ("" if "dtype" in made.keywords else meta.dtype), meta.shape)
     shape, kinds = _written(given)
     dtype = "floating" if "floating" in kinds else max(kinds, key=["bool", "int64", ""].index) if kinds else ""
     dtype = "float32" if dtype == "floating" else dtype
     return Meta(dtype_in(made) or ("" if "dtype" in made.keywords or "" in kinds else dtype), shape)
 
 
+def _is_array(value: Value) -> bool:
+    return isinstance(value, Plain) and value.size is not None and value.size.name == shapes.ARRAY
+
+
 def _written(value: Value) -> tuple[Shape | None, set[str]]:
     """The shape of numbers written in lists, and of which types they are."""
-    if isinstance(value, Const) or number_dtype(value):
+    if isinstance(value, (Const, Tensor)) or number_dtype(value) or _is_array(value):
+        meta = measured(value)
+        if not isinstance(value, Const) and not number_dtype(value):
+            return meta.shape, {"floating" if shapes.is_floating(meta.dtype) else meta.dtype}
         return measured(value).shape, {number_dtype(value)}
     if not isinstance(value, Sequence):
         return None, {""}
     content = value.content
     inner = [_written(item) for item in content.all()]
-    shapes = {shape for shape, _ in inner}
+    sizes = {shape for shape, _ in inner}
     kinds = set[str]().union(*(kinds for _, kinds in inner))
-    first = next(iter(shapes)) if len(shapes) == 1 else None
+    first = next(iter(sizes)) if len(sizes) == 1 else None
     return None if first is None else (len(content.items) if content.rest is None else None, *first), kinds
 
 
@@ -102,7 +109,7 @@ def _typed(made: Making) -> Meta:
     dtype = table.DTYPES[f"torch.{made.name}"]
     if made.args and isinstance(made.args[0], Sequence):
         return Meta(dtype, _written(made.args[0])[0])
-    if made.args and isinstance(made.args[0], Tensor):
+    if made.args and (isinstance(made.args[0], Tensor) or _is_array(made.args[0])):
         return Meta(dtype, measured(made.args[0]).shape)
     return Meta(dtype, sizes_in(*made.args) if made.args and all(isinstance(v, Const) for v in made.args) else None)
 
@@ -133,7 +140,7 @@ EFFECTS: Final[dict[str, Effect]] = {
     "arange": _range,
     "linspace": _range,
     "tensor": _literal,
-    "as_tensor": _literal,
+    **dict.fromkeys(("as_tensor", "asarray", "from_numpy"), _literal),
     "one_hot": _one_hot,
     "batch": _batched,
 }

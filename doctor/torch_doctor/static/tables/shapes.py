@@ -95,6 +95,10 @@ CASTS: dict[str, str] = {
 DTYPES: dict[str, str] = {
     **{f"torch.{name}": name for name in words("float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool")},
     **{f"torch.{name}": dtype for name, dtype in CASTS.items() if name not in ("char", "byte")},
+    **{f"numpy.{name}": name for name in words("float16 float32 float64 int8 uint8 int16 int32 int64 bool")},
+    **{f"numpy.{name}": dtype for name, dtype in (("float", "float64"), ("int", "int64"), ("double", "float64"))},
+    **{f"numpy.{name}": dtype for name, dtype in (("single", "float32"), ("long", "int64"), ("bool_", "bool"))},
+    **{f"builtins.{name}": dtype for name, dtype in (("float", "float64"), ("int", "int64"), ("bool", "bool"))},
     **{
         f"torch.{place}{name}Tensor": dtype
         for place in ("", "cuda.")

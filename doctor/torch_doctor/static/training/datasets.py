@@ -13,7 +13,7 @@ from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.language import invocation
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import datasets
-from torch_doctor.static.training import pixels, places
+from torch_doctor.static.training import arrays, pixels, places
 from torch_doctor.static.values import (
     CPU,
     NAMED,
@@ -198,6 +198,9 @@ def _copied(run: Run, value: Value) -> Value:
         kind = value.kind if value.kind is Kind.LABELS else Kind.UNKNOWN
         place = ON_CPU if value.origin.fresh else value.origin
         return pixels.like(value, Tensor(kind=kind, meta=measured(value))).at(place)
+    array = arrays.tensor_of(value)
+    if array is not None:
+        return Tensor(kind=array.kind if array.kind is Kind.LABELS else Kind.UNKNOWN, meta=measured(array)).at(ON_CPU)
     return value if isinstance(value, Const) or number_dtype(value) else Unknown()
 
 

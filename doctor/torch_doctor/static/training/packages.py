@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, libraries, memory
-from torch_doctor.static.training import module_parts, paths, places
+from torch_doctor.static.training import arrays, module_parts, paths, places
 from torch_doctor.static.values import Plain, Tool, fresh_symbol, held, plain_from
 from torch_doctor.trace import WriterBuilt
 
@@ -35,7 +35,8 @@ def of_version(_: Run, __: str, call: Call) -> Plain | None:
 )
 def plain(_: Run, name: str, call: Call) -> Plain:
     """A function of a package that knows no tensors; an array of its own is known as one."""
-    return plain_from(call.values, ("array", fresh_symbol()) if name in memory.ARRAYS else None)
+    symbol = ("array", fresh_symbol()) if name in memory.ARRAYS else None
+    return plain_from(call.values, symbol, size=arrays.computed(name, call))
 
 
 @library_family(

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language.command_lines import PARSED
 from torch_doctor.static.library import library
 from torch_doctor.static.program.walking import tells_processes_apart, walk
-from torch_doctor.static.values import MADE, UNTOLD, Const, Either, Lib, Plain, Unknown, asked, texts
+from torch_doctor.static.values import ARRAY, MADE, UNTOLD, Const, Either, Lib, Plain, Unknown, asked, texts
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -105,4 +105,8 @@ def same(_: Run, __: str, call: Call) -> Plain:
 
 def _counts(value: object) -> bool:
     """Whether it is what a loop over numbers counts, or a setting."""
-    return isinstance(value, Plain) and (value.size is not None or value.symbol[0] in ("counter", "flag", "."))
+    return isinstance(value, Plain) and (_is_size(value) or value.symbol[0] in ("counter", "flag", "."))
+
+
+def _is_size(value: Plain) -> bool:
+    return value.size is not None and value.size.name != ARRAY

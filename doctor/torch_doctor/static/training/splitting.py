@@ -15,6 +15,7 @@ from torch_doctor.static.flow import PART
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.library import Stage, library_family
 from torch_doctor.static.tables import data, fitting
+from torch_doctor.static.training import arrays
 from torch_doctor.static.values import (
     Args,
     Call,
@@ -131,7 +132,11 @@ def _fits(run: Run, rows: frozenset[int]) -> frozenset[int]:
 def arrays_split(run: Run, name: str, call: Call) -> Value:
     """What `train_test_split` returns: two parts of every array."""
     event = made(run, name, call.args, call.node)
-    parts = [with_rows(plain_from((value,)), rows_in(value) | {event.index}) for value in call.args for _ in range(2)]
+    parts = [
+        with_rows(plain_from((value,), size=arrays.some_rows(value)), rows_in(value) | {event.index})
+        for value in call.args
+        for _ in range(2)
+    ]
     return run.own(Sequence("list", Content(tuple(parts)), run.site(call.node)))
 
 

@@ -10,6 +10,7 @@ from torch_doctor.static.flow import blend
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import functions, placing, torch_functions
 from torch_doctor.static.training import (
+    arrays,
     cuts,
     pixels,
     plain_tensors,
@@ -69,6 +70,7 @@ def call_function(run: Run, name: str, known: Function, call: Call) -> Value:
         dims = max(0, dims)
     result = tensors.computed(run, short if short in ("log", "exp") else name, known, call, dims=dims)
     result = pixels.made(run, name, call, result)
+    result = arrays.labelled(call, result) if known.source is not None else result
     if (
         isinstance(result, Tensor)
         and short in tensors.JOINING

@@ -53,7 +53,7 @@ from torch_doctor.static.values.plain import (
     plain_from,
 )
 from torch_doctor.static.values.reach import held
-from torch_doctor.static.values.shapes import Making, Meta
+from torch_doctor.static.values.shapes import ARRAY, Making, Meta
 from torch_doctor.static.values.symbols import (
     ASKED,
     COUNTER,
@@ -85,6 +85,7 @@ from torch_doctor.static.values.walking import leaves, reachable, rebuilt
 
 __all__ = [
     "ANY_NAME",
+    "ARRAY",
     "ASKED",
     "BUILT",
     "COUNTER",

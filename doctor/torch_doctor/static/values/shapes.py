@@ -32,6 +32,8 @@ class Meta(NamedTuple):
 
 
 UNKNOWN_META: Final = Meta()
+ARRAY: Final = "array"
+"""Names how a plain value is made that is an array: of the tensor that torch would make of it."""
 LONGEST = 200
 """Operations behind a tensor that are remembered."""
 

@@ -1,0 +1,50 @@
+"""Arrays and tables: how many dimensions those have that libraries return, and what their methods make of them.
+
+Sources: https://numpy.org/doc/stable/reference/routines.html, https://pandas.pydata.org/docs/reference/index.html,
+https://scikit-learn.org/stable/api/sklearn.datasets.html.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from torch_doctor.static import libraries
+from torch_doctor.static.tables import words
+
+RETURNED = libraries.table(lambda library: library.returned_arrays)
+"""The array or table that a function returns, or each of several."""
+
+ALIKE: Final[dict[str, str]] = {
+    **{f"numpy.{name}": name for name in words("zeros ones empty full stack vstack hstack arange linspace eye")},
+    **{f"numpy.{name}": name for name in words("zeros_like ones_like empty_like full_like argmax argmin where")},
+    **{f"numpy.{name}": name for name in words("reshape squeeze ravel flip tile sum mean abs clip exp log sqrt")},
+    **dict.fromkeys(("numpy.array", "numpy.asarray", "numpy.ascontiguousarray"), "as_tensor"),
+    "numpy.concatenate": "cat",
+    "numpy.expand_dims": "unsqueeze",
+    "numpy.copy": "clone",
+    "numpy.float32": "float",
+    "numpy.float64": "double",
+    "numpy.int64": "long",
+    "numpy.int32": "int",
+}
+"""Functions of arrays that do what a function of torch does, but for the dtype of what they make of nothing."""
+
+DOUBLE = frozenset(words("zeros ones empty eye linspace"))
+"""Those whose numbers are float64 where no dtype is given."""
+
+METHODS: Final[dict[str, str]] = {
+    **{name: name for name in words("reshape squeeze ravel flatten transpose argmax argmin sum mean")},
+    "copy": "clone",
+}
+"""Methods of arrays that do what a method of a tensor does."""
+
+UNCHANGED = frozenset(
+    words("to_numpy tolist to_list reset_index sort_values sort_index fillna ffill bfill replace round")
+)
+"""Methods of arrays and tables whose result has as many dimensions and rows, and the same dtype or one that may be another."""
+OTHER_ROWS = frozenset(words("dropna drop drop_duplicates sample head tail query"))
+"""Methods of tables that leave rows or columns out."""
+OTHER_NUMBERS = frozenset(words("map apply transform clip rank shift cumsum diff pct_change"))
+"""Methods of tables that compute other numbers, one for each."""
+VIEWS = frozenset(words("values iloc loc"))
+"""Attributes of tables with the same rows and columns."""

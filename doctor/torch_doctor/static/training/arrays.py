@@ -1,0 +1,207 @@
+"""Arrays and tables of numpy, pandas and scikit-learn: their dtypes and shapes, and whether they hold labels.
+
+An array is a plain value whose `size` is `ARRAY` of the tensor that torch would make of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static import program as p
+from torch_doctor.static.flow import EMPTY
+from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.measuring import making, measured
+from torch_doctor.static.tables import arrays as table
+from torch_doctor.static.tables import shapes as torch_table
+from torch_doctor.static.tables.kinds import Effect
+from torch_doctor.static.training import kinds
+from torch_doctor.static.values import (
+    ARRAY,
+    Call,
+    Const,
+    Content,
+    Lib,
+    Making,
+    Meta,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    compound,
+    fresh_symbol,
+    plain_from,
+    shapes,
+)
+from torch_doctor.trace import Kind
+
+if TYPE_CHECKING:
+    from torch_doctor.static.libraries.library import Array
+    from torch_doctor.static.run import Run
+
+METHOD: Final = "method of an array"
+"""Names how a method is made that was looked up on an array: of the array, and by its name."""
+
+
+def tensor_of(value: Value | None) -> Tensor | None:
+    """The tensor that torch would make of an array; None for anything else."""
+    size = value.size if isinstance(value, Plain) else None
+    return size.args[0] if size is not None and size.name == ARRAY and isinstance(size.args[0], Tensor) else None
+
+
+def _array(made: Making | Meta | None, kind: Kind = Kind.UNKNOWN) -> Making | None:
+    return None if made is None else Making(ARRAY, (Tensor(EMPTY, kind, meta=made),))
+
+
+# --- where they come from ---
+
+
+@library_family(table.RETURNED, stage=Stage.ADAPTER)
+def returned(run: Run, name: str, call: Call) -> Value | None:
+    """A function of a library that returns arrays or tables; None where an argument asks for something else."""
+    found = table.RETURNED[name]
+    if any(setting in call.keywords for setting in found.unless):
+        return None
+    if found.only_with and not call.flag(found.only_with, default=False):
+        return None
+    symbol = fresh_symbol()
+    parts = [plain_from(call.values, symbol, size=_declared(array)) for array in found.arrays]
+    if len(parts) == 1:
+        return parts[0]
+    named = [plain_from((part,), compound("[]", symbol, ("const", i)), size=part.size) for i, part in enumerate(parts)]
+    return run.own(Sequence("tuple", Content(tuple(named)), run.site(call.node)))
+
+
+def _declared(array: Array) -> Making | None:
+    shape = None if array.rank is None else (None,) * array.rank
+    return _array(Meta(array.dtype, shape), Kind.LABELS if array.labels else Kind.UNKNOWN)
+
+
+def computed(name: str, call: Call) -> Making | None:
+    """What a function of numpy makes of its arguments; None where that is not known."""
+    alike = table.ALIKE.get(name)
+    return None if alike is None else _like(alike, call.args, call)
+
+
+def _like(alike: str, args: tuple[Value, ...], call: Call) -> Making | None:
+    """What torch would make of the arguments under this name, with the dtypes of numpy."""
+    keywords = {"dim" if name == "axis" else name: value for name, value in call.keywords.items()}
+    given = tuple(_as_tensor(value) for value in args)
+    made = making(alike, given, keywords)
+    if made is None:
+        return None
+    kept = kinds.leading(given[0]) if given and alike in _MOVING else None
+    kind = Kind.LABELS if kept is not None and kept.kind is Kind.LABELS else Kind.UNKNOWN
+    if alike in table.DOUBLE and "dtype" not in keywords:
+        return _array(Meta("float64", measured(Tensor(meta=made)).shape), kind)
+    return _array(made, kind)
+
+
+_MOVING: Final = frozenset((*table.METHODS.values(), "cat", "stack", "unsqueeze", "as_tensor", "clone", "long"))
+"""Functions that leave labels what they are."""
+
+
+def _as_tensor(value: Value) -> Value:
+    if isinstance(value, Sequence):
+        return Sequence(value.kind, Content(*_content(value)))
+    return tensor_of(value) or value
+
+
+def _content(value: Sequence) -> tuple[tuple[Value, ...], Value | None]:
+    content = value.content
+    return tuple(map(_as_tensor, content.items)), None if content.rest is None else _as_tensor(content.rest)
+
+
+# --- what is made of them ---
+
+
+def attribute(value: Plain, name: str) -> Making | None:
+    """An attribute of an array: a view, its shape, or a method that may be called."""
+    array = tensor_of(value)
+    if array is None:
+        return None
+    if name in table.VIEWS:
+        return value.size
+    if name == "T":
+        return _array(making("T", (array,)), array.kind)
+    return Making(name, (array,)) if name == "shape" else Making(METHOD, (array,), of=name)
+
+
+def method(func: Plain, call: Call) -> Making | None:
+    """What a method of an array returns; None where it is none, or returns something else."""
+    if func.size is None or func.size.name != METHOD or not isinstance(func.size.args[0], Tensor):
+        return None
+    array, name = func.size.args[0], str(func.size.of)
+    meta = measured(array)
+    if name in table.UNCHANGED:
+        return _array(Meta(meta.dtype if name != "replace" else "", meta.shape), array.kind)
+    if name in table.OTHER_ROWS:
+        return _array(Meta(meta.dtype, None if meta.shape is None else (None,) * len(meta.shape)), array.kind)
+    if name in table.OTHER_NUMBERS:
+        return _array(Meta("", meta.shape))
+    if name == "astype":
+        given = call.argument(0, "dtype")
+        return _array(Meta("" if given is None else dtype_named(given), meta.shape), array.kind)
+    alike = table.METHODS.get(name)
+    if alike is None:
+        return None
+    return _like(alike, (array, *call.args), call)
+
+
+def dtype_named(value: Value) -> str:
+    """The dtype that a name of numpy or a text stands for."""
+    name = value.name if isinstance(value, Lib) else value.value if isinstance(value, Const) else None
+    return torch_table.DTYPES.get(str(name), torch_table.DTYPES.get(f"numpy.{name}", ""))
+
+
+def item(value: Plain, key: Value, node: p.Index) -> Making | None:
+    """`array[key]`: a column by its name, rows, or what numpy's indexing gives."""
+    array = tensor_of(value)
+    if array is None:
+        return None
+    meta = measured(array)
+    if isinstance(key, Const) and isinstance(key.value, str):
+        return _array(Meta(meta.dtype, shapes.reduced(meta.shape, 1, keep=False)), array.kind)
+    names = key.content.all() if isinstance(key, Sequence) and isinstance(node.key, p.Display) else ()
+    if names and node.key.kind == "list" and all(isinstance(n, Const) and isinstance(n.value, str) for n in names):  # type: ignore[attr-defined]  # a Display
+        return _array(Meta(meta.dtype, (None, len(names))), array.kind)
+    parts = node.key.items if isinstance(node.key, p.Display) and node.key.kind == "tuple" else ()
+    if meta.shape is None and len(parts) > 1:
+        array = array.with_meta(Meta(meta.dtype, (None,) * len(parts)))
+    if isinstance(key, Sequence) and parts:
+        key = Sequence("tuple", Content(tuple(_place(part) for part in key.content.items)))
+    return _array(making("[]", (array, tensor_of(key) or key), None, node.key), array.kind)
+
+
+def _place(key: Value) -> Value:
+    """One part of a key: the name of a column takes its dimension away, as a number does."""
+    return Const(0) if isinstance(key, Const) and isinstance(key.value, str) else tensor_of(key) or key
+
+
+def operated(op: str, operands: tuple[Value, ...]) -> Making | None:
+    """What an operator makes of arrays and numbers."""
+    arrays = [tensor_of(value) for value in operands]
+    if not any(arrays):
+        return None
+    given = tuple(array or value for array, value in zip(arrays, operands, strict=True))
+    effect = next((each for each in Effect if each.value == op), Effect.OTHER)
+    return _array(making(op, given), kinds.computed(effect, given).kind)
+
+
+def some_rows(value: Value) -> Making | None:
+    """Some rows of an array."""
+    array = tensor_of(value)
+    if array is None:
+        return None
+    meta = measured(array)
+    return _array(Meta(meta.dtype, shapes.with_first(meta.shape, None)), array.kind)
+
+
+# --- tensors of them ---
+
+
+def labelled(call: Call, result: Value) -> Value:
+    """A tensor that a function of torch made of labels: they are labels still."""
+    array = tensor_of(call.argument(0, "data"))
+    if array is None or array.kind is not Kind.LABELS or not isinstance(result, Tensor):
+        return result
+    return result.altered(kind=Kind.LABELS)

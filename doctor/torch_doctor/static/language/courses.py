@@ -132,9 +132,9 @@ def renewed(item: Value, turn: tuple[Any, ...], number: int) -> Value:
     if isinstance(item, Plain):
         word, about = item.symbol[0], item.symbol[2:]
         if word == ORDINAL:
-            return Plain((ORDINAL, item.symbol[1], *turn, number))
+            return Plain((ORDINAL, item.symbol[1], *turn, number), item.size)
         counts = bool(number) and word == COUNTER
-        return Plain((COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number))
+        return Plain((COUNTER, number == 1, *about, *turn, number) if counts else (*turn, number), item.size)
     if isinstance(item, Sequence) and item.kind == "tuple":
         content = item.content
         items = tuple(renewed(part, (*turn, i), number) for i, part in enumerate(content.items))

@@ -9,24 +9,24 @@ from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training import stretches
-from torch_doctor.static.values import COUNTER, Call, Const, Content, Default, Plain, Stream, constant
+from torch_doctor.static.values import COUNTER, WHOLE, Call, Const, Content, Default, Plain, Stream, constant
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Args
+    from torch_doctor.static.values import Args, Making
 
 
 @library("builtins.range")
 def counted(run: Run, _: str, call: Call) -> Stream:
     """`range(start, stop, step)`."""
-    numbers = range_of(call.args)
+    numbers = range_of(call.args, size=WHOLE)
     if len(call.args) in (1, 2):
         stretches.counted(run, numbers, call.args[0] if len(call.args) > 1 else Const(0), call.args[-1])
     return numbers
 
 
-def range_of(args: Args, bar: str = "") -> Stream:
-    """The numbers of a range with these arguments."""
+def range_of(args: Args, bar: str = "", size: Making | None = None) -> Stream:
+    """The numbers of a range with these arguments; `size` tells of which type they are, where that is known."""
     if any(isinstance(value, Const) and not isinstance(value.value, int) for value in args):
         return Stream(Plain(), Content(()), length=0, bar=bar)  # it raises, and nothing is counted
     numbers = _range([constant(value) for value in args])
@@ -35,7 +35,7 @@ def range_of(args: Args, bar: str = "") -> Stream:
         return Stream(Plain(), Content(tuple(Const(number) for number in numbers)), length=length, bar=bar)
     first = args[0] if len(args) > 1 else Const(0)
     from_zero = isinstance(first, Const) and not isinstance(first, Default) and first.value == 0 and bool(args)
-    return Stream(Plain((COUNTER, None)) if from_zero else Plain(), length=length, bar=bar)
+    return Stream(Plain((COUNTER, None) if from_zero else None, size), length=length, bar=bar)
 
 
 def _range(numbers: list[object]) -> range | None:
@@ -55,4 +55,4 @@ def endless(_: Run, __: str, ___: Call) -> Stream:
 @library_family(libraries.RANGES, stage=Stage.ADAPTER)
 def counting(_: Run, name: str, call: Call) -> Stream:
     """A function that counts as `range` does."""
-    return range_of(call.args, name if name in sinks.BARS else "")
+    return range_of(call.args, name, WHOLE) if name in sinks.BARS else range_of(call.args)

@@ -14,6 +14,7 @@ from torch_doctor.static.training import loader_roles, module_parts
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,
+    WHOLE,
     Call,
     Const,
     Content,
@@ -144,5 +145,5 @@ def _index(call: Call, *, of_batches: bool) -> Plain:
     start = call.argument(1, "start") or Const(0)
     first = start.value if isinstance(start, Const) else None
     if first == 0:
-        return Plain((COUNTER, None, ORDINAL) if of_batches else (COUNTER, None))
-    return Plain((ORDINAL, first)) if of_batches and isinstance(first, int) else Plain()
+        return Plain((COUNTER, None, ORDINAL) if of_batches else (COUNTER, None), WHOLE)
+    return Plain((ORDINAL, first) if of_batches and isinstance(first, int) else None, WHOLE)

@@ -53,7 +53,7 @@ from torch_doctor.static.values.plain import (
     plain_from,
 )
 from torch_doctor.static.values.reach import held
-from torch_doctor.static.values.shapes import ARRAY, Making, Meta
+from torch_doctor.static.values.shapes import ARRAY, WHOLE, Making, Meta
 from torch_doctor.static.values.symbols import (
     ASKED,
     COUNTER,
@@ -107,6 +107,7 @@ __all__ = [
     "UNTOLD",
     "VERSION",
     "VOLATILE",
+    "WHOLE",
     "Args",
     "Autocast",
     "Bound",

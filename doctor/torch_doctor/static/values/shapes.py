@@ -71,6 +71,8 @@ def _depth(value: object) -> int:
     return meta.depth if isinstance(meta, Making) else 0
 
 
+WHOLE: Final = Making("number", (), of="int64")
+"""Of a number without a fraction."""
 _RANKS = {"bool": 0, "uint8": 1, "int8": 1, "int16": 2, "int32": 3, "int64": 4}
 _FLOATS = {"float16": 1, "bfloat16": 1, "floating": 2, "float32": 3, "float64": 4}
 

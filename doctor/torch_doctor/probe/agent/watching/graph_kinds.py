@@ -51,14 +51,32 @@ SAME = frozenset(
 )
 """Nodes that only rearrange, select or average: what they give is of the kind of what they got."""
 
-PARTIAL = frozenset({"MeanBackward", "AmaxBackward", "AminBackward", "MaskedSelectBackward"})
-"""Nodes that average or select: what they give is of the same kind, but need not reach 0 where they got one."""
+PARTIAL = frozenset(
+    f"{name}Backward"
+    for name in ("Mean", "Amax", "Amin", "MaskedSelect", "MaskedFill", "Topk", "Sort", "Kthvalue", "NanToNum")
+)
+"""Nodes that average, select or replace: what they give is of the same kind, but need not reach 0 where they got one."""
+CLIPPED = frozenset({"ClampBackward", "ClampMinBackward", "ClampMaxBackward"})
+"""Nodes that bound: scores are scores still where the bounds lie far enough apart."""
+RENORMALISED = CLIPPED | {"MeanBackward", "MaskedFillBackward"}
+"""Nodes behind which the logarithms of probabilities are those of none."""
 ADDED = frozenset({"AddBackward", "SubBackward"})
 """Nodes whose result is a score where all that they got are scores, or parameters."""
+PRODUCTS = frozenset({"MmBackward", "BmmBackward", "MvBackward"})
+"""Nodes whose result is a score where they got one, whatever they multiply it with."""
 COMPLEMENT = "RsubBackward1"  # a number minus the tensor
 SCALE = "scaled"
+SHIFT = "a number added"
+UNLIKE = "no share"  # subtracted, or multiplied by a negative number or a large one
+NARROW = "within the range of a probability"
+PRODUCT = "a product"
+OTHER_LOGS = "logarithms of no probabilities"
 PART = "a part"  # what made numbers that were averaged or selected
 SCORES, BOUNDED = "logits", "bounded by a sigmoid"
+SHARES = frozenset((BOUNDED, "probabilities"))
+LOGS = frozenset(("log-probabilities", "log of a sigmoid"))
+LARGE = 2
+"""The largest factor by which probabilities are still multiplied."""
 
 LOSSES = (
     "NllLoss",
@@ -82,12 +100,14 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
     waiting: list[tuple[Any, int, frozenset[str]]] = [(node, 0, frozenset())]
     seen: set[tuple[Any, frozenset[str]]] = set()
     found: Mark | None = None
+    parameters = False
     while waiting:
         node, depth, way = waiting.pop()
         if (node, way) in seen:
             continue
         seen.add((node, way))
         if SCALE in way and hasattr(node, "variable"):
+            parameters = True
             continue  # a parameter of its own that is added
         made = _made(node)
         if made is None:
@@ -100,7 +120,7 @@ def kind_of(tensor: Any, marks: Marks) -> Mark:
         if made is NOTHING or (found is not None and made.kind != found.kind):
             return beside
         found = made
-    return found or beside
+    return beside if found is None or (parameters and found.kind in SHARES) else found
 
 
 def _way(node: Any) -> frozenset[str]:
@@ -109,9 +129,38 @@ def _way(node: Any) -> frozenset[str]:
     if name == COMPLEMENT:
         return frozenset((COMPLEMENT,))
     name = name.rstrip("0123456789")
-    if name in PARTIAL or (name == "IndexBackward" and _masked(node)):
-        return frozenset((PART,))
-    return frozenset((SCALE,)) if name in SCALED or name in ADDED else frozenset()
+    way: list[str] = []
+    if name in PARTIAL or name in CLIPPED or (name == "IndexBackward" and _masked(node)):
+        way = [PART, *([OTHER_LOGS] if name in RENORMALISED else [])]
+        way += [NARROW] if name in CLIPPED and not _is_wide(node) else []
+    elif name in PRODUCTS:
+        way = [PRODUCT]
+    elif name in ADDED:
+        alone = len([following for following, _ in node.next_functions if following is not None]) == 1
+        way = [SCALE, *([SHIFT] if alone else []), *([UNLIKE] if name.startswith("Sub") else [])]
+    elif name in SCALED:
+        way = [SCALE, *([] if _is_small(node) else [UNLIKE])]
+    return frozenset(way)
+
+
+def _is_wide(node: Any) -> bool:
+    """Whether bounds leave numbers on both sides of the range of a probability, or far above it."""
+    low, high = getattr(node, "_saved_min", None), getattr(node, "_saved_max", None)
+    if node.name().startswith("ClampMax"):
+        low = None
+    if any(hasattr(bound, "dim") for bound in (low, high)):
+        return False
+    return high > 1 if high is not None else low is not None and low < 0
+
+
+def _is_small(node: Any) -> bool:
+    """Whether a product or quotient multiplies by a positive number that is not large."""
+    try:
+        other = float(node._saved_other)
+    except (AttributeError, RuntimeError, TypeError, ValueError):  # a backward pass has freed it, or it is no number
+        return False
+    factor = 1 / other if node.name().startswith("Div") and other else other
+    return 0 < factor <= LARGE
 
 
 def _masked(node: Any) -> bool:
@@ -125,19 +174,26 @@ def _masked(node: Any) -> bool:
 
 def _after(made: Mark, way: frozenset[str]) -> Mark:
     """What the numbers mean after such computations."""
-    bounded = made.kind in (BOUNDED, "probabilities")
-    if (SCALE in way and made.kind != SCORES) or (COMPLEMENT in way and not bounded):
+    shares = made.kind in SHARES
+    if SCALE in way and made.kind != SCORES:
+        if not shares or UNLIKE in way or COMPLEMENT in way or (SHIFT in way and made.kind == BOUNDED):
+            return NOTHING
+        way = way | {PART}
+    if (COMPLEMENT in way and not shares) or (PRODUCT in way and made.kind != SCORES):
+        return NOTHING
+    if (NARROW in way and not shares) or (OTHER_LOGS in way and made.kind in LOGS):
         return NOTHING
     if COMPLEMENT in way:
         made = replace(made, kind=BOUNDED)
-    return replace(made, operation=PART) if PART in way and bounded else made
+    return replace(made, operation=PART) if PART in way and shares else made
 
 
 def _is_layer(node: Any) -> bool:
     """Whether a matrix product has a parameter in it: that of a linear layer without a bias."""
     given = [following for following, _ in node.next_functions if following is not None]
     inner = [each.next_functions[0][0] if each.name().startswith("TBackward") else each for each in given]
-    return any(hasattr(each, "variable") for each in inner[1:])
+    first = inner[:1] if type(getattr(inner[0], "variable", None)).__name__ == "Parameter" else []
+    return any(hasattr(each, "variable") for each in (*first, *inner[1:]))
 
 
 def _by_a_number(node: Any) -> bool:
@@ -168,7 +224,7 @@ def _made(node: Any) -> Mark | None:
         return Mark(kind=SCORES, operation="torch.nn.Linear")
     moved = (
         name in SAME
-        or name in PARTIAL
+        or name in PARTIAL | CLIPPED | PRODUCTS
         or name in ADDED
         or node.name() == COMPLEMENT
         or (name in SCALED and _by_a_number(node))

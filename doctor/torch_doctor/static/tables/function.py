@@ -45,7 +45,7 @@ class Function(Struct, frozen=True):
         return self.kind is None and self.effect in _SELECTS
 
 
-_SELECTS = frozenset((Effect.MOVED, Effect.PICKED, Effect.AVERAGED))
+_SELECTS = frozenset((Effect.MOVED, Effect.PICKED, Effect.AVERAGED, Effect.CUT))
 
 KEPT = Function()  # moves numbers, selects them
 NUMBERS = Function(effect=Effect.OTHER)  # arithmetic

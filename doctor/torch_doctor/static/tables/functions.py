@@ -191,7 +191,7 @@ _METHODS_ONLY = named(
         """,
         KEPT,
     ),
-    ("int long short char byte bool", Function(graph=False)),
+    ("int long short char byte bool", Function(effect=Effect.CUT, graph=False)),
     ("item tolist numpy", PLAIN),
     (
         """

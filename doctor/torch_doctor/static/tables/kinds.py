@@ -15,6 +15,7 @@ class Effect(enum.Enum):
     PICKED = "picked"  # some are selected by their size or by a mask
     AVERAGED = "averaged"
     SUMMED = "summed"
+    CUT = "cut"  # what follows the point is cut off
     CLIPPED = "clipped"  # bounded below, above or on both sides
     FILLED = "filled"  # some are replaced by a number
     MERGED = "merged"  # each is one of those of two tensors, or between them
@@ -39,6 +40,7 @@ OF_ONE: Final[dict[Effect, frozenset[Kind]]] = {
     Effect.MOVED: _ALL,
     Effect.PICKED: _ALL,
     Effect.AVERAGED: _ALL - _LOGS - {Kind.LABELS},  # a mean of logarithms is that of no mean
+    Effect.CUT: _ALL - _LOGS - _SHARES - {Kind.LOGITS},
     Effect.SUMMED: frozenset((Kind.LOGITS,)),
     Effect.NEGATED: _SCORES,
     Effect.CLIPPED: _SCORES | _SHARES | {Kind.HIDDEN, Kind.LABELS},  # by bounds that leave them so: see `clipped`

@@ -73,8 +73,8 @@ class BceOnLogits(Rule):
     because they leave the range.
 
     ## When it stays silent
-    When a sigmoid, a softmax, a clamp or other arithmetic may have bounded the values, and when it is not known what
-    they are.
+    When a sigmoid, a softmax, a clamp between 0 and 1 or other arithmetic may have bounded the values, and when it is not
+    known what they are.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCELoss.html

@@ -72,8 +72,8 @@ class SigmoidBeforeBceWithLogits(Rule):
     The graph behind the loss has a sigmoid under the one of the loss.
 
     ## When it stays silent
-    When the sigmoid is a gate, or serves metrics and predictions only, when it lies behind a flag, and when the loss is
-    another one.
+    When the sigmoid is a gate, or serves metrics and predictions only, when it lies behind a flag, when what it gives is
+    centred or multiplied by a large number, and when the loss is another one.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.BCEWithLogitsLoss.html

@@ -74,7 +74,8 @@ class SoftmaxBeforeCrossEntropy(Rule):
 
     ## When it stays silent
     When the softmax serves attention, metrics or predictions only, when it lies behind a flag, when the loss is
-    another one (`NLLLoss`, a binary loss), and when a layer that is called `softmax` is a log-softmax.
+    another one (`NLLLoss`, a binary loss), when a layer that is called `softmax` is a log-softmax, and when the
+    probabilities are centred or multiplied by a large number: they are scores again.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.CrossEntropyLoss.html

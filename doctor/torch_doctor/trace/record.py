@@ -195,3 +195,13 @@ class Trace:
         """Whether both lie in the same pass of the innermost loop that they share, or share no loop at all."""
         shared = self.common_loop(first, second)
         return shared is None or any(scope is shared for scope in second.scope.iterations())
+
+    def same_loop(self, first: Event, second: Event) -> bool:
+        """Whether both lie innermost in the same loop of the script, in whichever of its runs; outside of all is one, too."""
+        sites = [[scope.site for scope in event.scope.iterations()[-1:]] for event in (first, second)]
+        return sites[0] == sites[1]
+
+    def same_phase(self, first: Event, second: Event) -> bool:
+        """Whether both lie in the same run of an outermost loop: what the script does between two such runs comes apart."""
+        loops = [[scope.loop for scope in event.scope.iterations()[:1]] for event in (first, second)]
+        return loops[0] == loops[1]

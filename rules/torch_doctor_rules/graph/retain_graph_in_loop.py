@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Escaped, GaveUp, Trace
+from torch_doctor.trace import Backward, Escaped, GaveUp, Retained, Trace
 from torch_doctor_rules.judging.carried_graphs import carrying
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.wording import message, owner
@@ -56,8 +56,8 @@ class RetainGraphInLoop(Rule):
 
     ## When it stays silent
     When another loss shares the graph, or a parameter that both are computed of directly, when the graph reaches back to
-    before the pass of the loop (style transfer, recurrent states: TDR504), when `create_graph` is asked for, and when the
-    loss goes out of sight.
+    before the pass of the loop (style transfer, recurrent states of this loop: TDR504), when `create_graph` is asked for,
+    and when the loss goes out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -109,11 +109,14 @@ def _in_vain(trace: Trace, backward: Backward) -> bool:
     own = backward.scope.iterations()[-1:]
     inside = all(own[0] in event.scope.iterations() for event in trace.at(*graph)) if own else False
     known = backward.whole and backward.loss.graph is not False and backward.through == "backward"
+    kept = any(graph & event.value.graph_forwards for event in trace.of(Retained))
     lost = any(
-        isinstance(event, GaveUp) or (isinstance(event, Escaped) and graph & event.forwards)
+        (kept or trace.same_phase(event, backward))
+        and (isinstance(event, GaveUp) or (isinstance(event, Escaped) and graph & event.forwards))
         for event in trace.after(backward)
     )
-    return bool(graph) and inside and known and not lost and not _shared(trace, backward) and not carrying(trace)
+    carried = any(trace.same_loop(later, backward) for _, later in carrying(trace))
+    return bool(graph) and inside and known and not lost and not _shared(trace, backward) and not carried
 
 
 def _shared(trace: Trace, backward: Backward) -> bool:

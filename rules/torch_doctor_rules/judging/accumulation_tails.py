@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.trace import BatchTaken, BranchKind, Escaped, GaveUp, LoaderBuilt, LoopKind, Stepped
+from torch_doctor.trace import Backward, BatchTaken, BranchKind, LoaderBuilt, LoopKind, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
 
 if TYPE_CHECKING:
@@ -81,21 +81,32 @@ class Tails:
         return branch if branch.every is None or branch.every.holds is arm else None
 
     def _stepped_elsewhere(self, window: Window, guard: Site) -> bool:
-        """Whether another step, or somebody out of sight, may apply what is left over."""
+        """Whether another step, or somebody out of sight, may apply what is left over.
+
+        Within the loop that is any step behind another test, and after it what comes before more gradients are computed, or
+        these are cleared.
+        """
         gradients, trace = self.accumulation.gradients, self.trace
         modules = gradients.shared(window.backward, window.step)
-        for step in trace.of(Stepped):
-            own = self._guard(step, frozenset()) if _batch(step) is not None else None
-            if gradients.may_concern(step, modules) and (own is None or own.site != guard or not _counts(own)):
+        batch = _batch(window.step)
+        for event in trace.events:
+            if batch is not None and any(scope.loop == batch.loop for scope in event.scope.iterations()):
+                if isinstance(event, Stepped):
+                    own = self._guard(event, frozenset()) if _batch(event) is not None else None
+                    alike = own is not None and own.site == guard and _counts(own)
+                    stepped = gradients.may_concern(event, modules) and not alike
+                else:
+                    stepped = event.index > window.step.index and gradients.may_step(event, modules)
+            elif event.index > window.step.index:
+                stepped = gradients.may_step(event, modules)
+                again = isinstance(event, Backward) and gradients.may_concern(event, modules)
+                if not stepped and (again or gradients.surely_clears(event, modules)):
+                    return False
+            else:
+                continue
+            if stepped:
                 return True
-        return any(  # who gets the model alone cannot step it
-            isinstance(event, GaveUp)
-            or (
-                isinstance(event, Escaped)
-                and any(gradients.may_own(optimizer, modules) for optimizer in event.optimizers)
-            )
-            for event in trace.after(window.step)
-        )
+        return False
 
 
 def _counts(test: Branch) -> bool:

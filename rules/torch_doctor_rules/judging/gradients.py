@@ -138,6 +138,34 @@ class Gradients:
         built = self._optimizers.get(optimizer)
         return built is None or not built.whole or self.family.related(built.modules, modules)
 
+    def may_step(self, event: Event, modules: frozenset[int]) -> bool:
+        """Whether these modules may be updated there: by a step, by who gets an optimizer that may be theirs, or unseen.
+
+        Who gets the modules alone has no optimizer to step.
+        """
+        if isinstance(event, Stepped):
+            return self.may_concern(event, modules)
+        if isinstance(event, Escaped):
+            unresolved = event.to.endswith(".step") and not event.modules
+            return unresolved or any(self.may_own(optimizer, modules) for optimizer in event.optimizers)
+        return isinstance(event, GaveUp)
+
+    def surely_clears(self, event: Event, modules: frozenset[int]) -> bool:
+        """Whether the gradients of all these modules are gone behind the event."""
+        if not isinstance(event, (ZeroGrad, Stepped)) or not (isinstance(event, ZeroGrad) or event.clears):
+            return False
+        return modules <= self.shared(event)
+
+    def until_cleared(self, backward: Backward, modules: frozenset[int]) -> tuple[list[Event], bool]:
+        """What may happen to these gradients of a pass until they surely are cleared, and whether they are at all."""
+        found: list[Event] = []
+        for event in self.trace.after(backward):
+            if self.on_path(event, backward):
+                found.append(event)
+                if self.surely_clears(event, modules) and self.trace.implies(backward, event):
+                    return found, True
+        return found, False
+
     def on_path(self, event: Event, *path: Event) -> bool:
         """Whether the event can happen on a path with all these."""
         return all(self.trace.together(event, other) for other in path)

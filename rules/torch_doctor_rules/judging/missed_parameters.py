@@ -8,6 +8,7 @@ from torch_doctor.trace import (
     Backward,
     Escaped,
     Forward,
+    GaveUp,
     OptimizerBuilt,
     Registered,
     Stepped,
@@ -33,22 +34,18 @@ class Missed(NamedTuple):
 
 def missing(trace: Trace) -> Iterator[Missed]:
     """The optimizers that step beside something trained that no optimizer has."""
-    steps, clearing = trace.of(Stepped), trace.of(ZeroGrad)
-    unknown = not all(step.whole for step in steps) or any(not each.whole and not each.target for each in clearing)
-    if unknown or not steps:
-        return
+    steps = trace.of(Stepped)
     gradients = trace.view(Gradients)
-    moved = frozenset[int]().union(*(step.modules for step in steps))
-    if trace.begins_outside:  # other functions of the same objects step the others
-        moved = moved.union(*(built.modules for built in trace.of(OptimizerBuilt)))
-    filling = [event for event in gradients.filling if event.loss.graph_forwards]
     perhaps = {event.child for event in trace.of(Registered) if trace.asked(event)}
-    left = frozenset[int]().union(*(event.modules for event in filling)) - moved - perhaps
     for built in trace.of(OptimizerBuilt):
         own = [step for step in steps if step.optimizer == built.optimizer and step.scope.iterations()]
-        if not own or not left or not built.whole or not built.modules or _may_escape(gradients, built):
+        if not own or not built.whole or not built.modules or _may_escape(gradients, built, own[-1]):
             continue
-        site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, own[0])
+        phase = Phase(gradients, own)
+        left = phase.left - perhaps
+        if phase.unknown or not left:
+            continue
+        site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, phase)
         if site is not None:
             yield Missed(built, site)
         elif (part := _forgotten(gradients, built, left, own[0])) is not None:
@@ -82,6 +79,25 @@ def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]
         ):
             return drawn
     return None
+
+
+class Phase:
+    """The loops in which an optimizer steps: what is trained in them, and what anyone moves there."""
+
+    def __init__(self, gradients: Gradients, own: list[Stepped]) -> None:
+        trace = gradients.trace
+        self.step = own[0]
+        self.filling = [event for event in gradients.filling if any(trace.same_phase(event, step) for step in own)]
+        steps = [event for event in trace.of(Stepped) if any(trace.same_phase(event, step) for step in own)]
+        clearing = [event for event in trace.of(ZeroGrad) if any(trace.same_phase(event, step) for step in own)]
+        self.unknown = not all(step.whole for step in steps) or any(
+            not each.whole and not each.target for each in clearing
+        )
+        moved = frozenset[int]().union(*(step.modules for step in steps))
+        if trace.begins_outside:  # other functions of the same objects step the others
+            moved = moved.union(*(built.modules for built in trace.of(OptimizerBuilt)))
+        trained = (event.modules for event in self.filling if event.loss.graph_forwards)
+        self.left = frozenset[int]().union(*trained) - moved
 
 
 def _joined_later(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]) -> Site | None:
@@ -118,15 +134,17 @@ def _displaces(trace: Trace, built: OptimizerBuilt, new: Registered) -> bool:
     )
 
 
-def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped) -> Site | None:
-    """Where a model is trained beside the steps of an optimizer nothing of which ever gets a gradient."""
-    filling = gradients.filling
+def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], phase: Phase) -> Site | None:
+    """Where a model is trained beside the steps of an optimizer nothing of which gets a gradient there."""
+    filling = phase.filling
     if not all(event.whole and event.modules for event in filling):
         return None
     if any(gradients.may_concern(event, built.modules) for event in filling):
         return None
     beside = (
-        event for event in filling if event.modules <= left and gradients.trace.common_loop(event, step) is not None
+        event
+        for event in filling
+        if event.modules <= left and gradients.trace.common_loop(event, phase.step) is not None
     )
     first = next(beside, None)
     return None if first is None else _called(gradients.trace, first)
@@ -138,6 +156,7 @@ def _called(trace: Trace, backward: Backward) -> Site:
     return forwards[0].site if forwards else backward.site
 
 
-def _may_escape(gradients: Gradients, built: OptimizerBuilt) -> bool:
-    """Whether the optimizer, or what it has, escapes to code that may change it."""
-    return any(gradients.may_have_touched(event, built.modules) for event in gradients.trace.after(built))
+def _may_escape(gradients: Gradients, built: OptimizerBuilt, last: Stepped) -> bool:
+    """Whether the optimizer, or what it has, escapes before its last step to code that may change it."""
+    between = gradients.trace.between(built, last, Escaped, GaveUp)
+    return any(gradients.may_have_touched(event, built.modules) for event in between)

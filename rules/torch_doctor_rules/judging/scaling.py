@@ -9,6 +9,7 @@ from torch_doctor.trace import (
     BranchKind,
     Clipped,
     Escaped,
+    Event,
     GaveUp,
     NotCalled,
     ScalerBuilt,
@@ -22,7 +23,7 @@ from torch_doctor_rules.judging.evidence import at
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Event, Site, Trace
+    from torch_doctor.trace import Site, Trace
 
 CLIPPED, BESIDE, NEVER_UPDATED, UNSCALED = "clipped while scaled", "stepped beside", "never updated", "not scaled"
 TWICE, NEVER_SCALED = "since the last update()", "_scale is None"
@@ -117,9 +118,28 @@ class Scaling:
         return last if near and self.clipping.meets(clip, last) else None
 
     def _updated(self, step: Stepped) -> bool:
-        """Whether the scaler may be updated after the step, or at any time where it is not a run that is seen."""
+        """Whether the scaler may be updated after the step, before it steps the same optimizer again.
+
+        Where it never does in sight, an update that the source shows anywhere may come later.
+        """
+        again = self._again(step)
         updates = [event for event in self.trace.of(ScalerUpdated) if event.scaler == step.scaler or not event.scaler]
-        return any(event.index > step.index or not self.trace.observed for event in updates)
+        if again is None:
+            return any(event.index > step.index or not self.trace.observed for event in updates)
+        return any(step.index < event.index < again.index and self.trace.together(event, step) for event in updates)
+
+    def _again(self, step: Stepped) -> Stepped | None:
+        """The next step of the same optimizer by the scaler, on the same path."""
+        return next(
+            (
+                other
+                for other in self.steps
+                if other.index > step.index
+                and (other.optimizer, other.scaler) == (step.optimizer, step.scaler)
+                and self.trace.together(other, step)
+            ),
+            None,
+        )
 
     @property
     def _all_off(self) -> bool:
@@ -153,11 +173,12 @@ class Scaling:
         certain = backward.scaled is False and backward.whole and backward.through == "backward"
         if certain and backward.loss.graph is True and self._surely_meet(backward, step, on=step.scaler in self._on):
             yield Broken(backward, UNSCALED, backward, step)
+        again = self._again(step)
         lost = any(
             isinstance(event, GaveUp)
             or (isinstance(event, NotCalled) and event.method == "update")  # TDR111 says why
             or (isinstance(event, Escaped) and step.scaler in event.scalers)
-            for event in self.trace.events
+            for event in (self.trace.events if again is None else self.trace.between(step, again, Event))
         )
         looped = bool(set(step.scope.iterations()) & set(backward.scope.iterations()))
         if not (self.trace.observed or lost or self._updated(step)) and looped:

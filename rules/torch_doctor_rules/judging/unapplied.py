@@ -56,9 +56,46 @@ def are_read(gradients: Gradients, backward: Backward, waiting: frozenset[int]) 
     free = family.within(backward.modules) - family.within(owned)
     return any(
         not read.asked
-        and read.index > backward.index
+        and (read.hooked or read.index > backward.index)
         and trace.together(read, backward)
         and (not read.whole or not read.modules or family.related(read.modules, waiting | free))
         and not any(same_place(change.site, read.site) for change in changes)
         for read in trace.of(GradientsRead)
+    )
+
+
+def may_be_applied(
+    gradients: Gradients, optimizer: OptimizerBuilt, backward: Backward, waiting: frozenset[int]
+) -> bool:
+    """Whether anyone may update these modules before their gradients are cleared, in any run of the pass's loop.
+
+    Gradients of unknown modules that are cleared there tell of an optimizer that the witness does not know. Where the
+    optimizer steps elsewhere, the pass is to train only where it clears the gradients through that optimizer.
+    """
+    trace = gradients.trace
+    here = [event for event in trace.of(ZeroGrad) if trace.same_loop(event, backward)]
+    if any(not event.whole and not event.target for event in here):
+        return True
+    steps = [step for step in trace.of(Stepped) if gradients.may_step(step, waiting)]
+    steps += [step for step in trace.of(Stepped) if step.optimizer == optimizer.optimizer]
+    if steps and not any(event.target == optimizer.optimizer for event in here):
+        return True
+    if any(trace.common_loop(step, backward) and trace.same_iteration(step, backward) for step in steps):
+        return True  # in a wrong order, perhaps: TDR102 and TDR103
+    cleared = is_cleared(gradients, backward, waiting)
+    return any(
+        gradients.may_step(event, waiting)
+        and (isinstance(event, Stepped) or not cleared or trace.same_phase(event, each))
+        for each in gradients.filling
+        if trace.same_loop(each, backward)
+        for event in gradients.until_cleared(each, waiting)[0]
+    )
+
+
+def is_cleared(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:
+    """Whether a pass of the loop clears them before callers out of sight get their hands on the optimizer."""
+    return any(
+        gradients.until_cleared(each, waiting)[1]
+        for each in gradients.filling
+        if gradients.trace.same_loop(each, backward)
     )

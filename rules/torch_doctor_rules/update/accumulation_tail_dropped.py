@@ -68,8 +68,9 @@ class AccumulationTailDropped(Rule):
     that refutes the finding. That no step came after the loop proves nothing, for the run may have ended the loop early.
 
     ## When it stays silent
-    Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step,
-    be it code out of sight that gets the optimizer, and for loaders whose length K is seen to divide. Where the batches come
+    Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step
+    in the loop, or behind it before more gradients come, be it code out of sight that gets the optimizer, and for loaders
+    whose length K is seen to divide. Where the batches come
     from several loaders at once, from one of which code out of sight decides the length, or in loops within the batch's.
     `drop_last` is no excuse: it leaves out the rows that make no full batch, not the batches that make no full window.
 

@@ -11,11 +11,13 @@ from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.testing import in_a_test
-from torch_doctor_rules.judging.unapplied import are_read, cleared_only
+from torch_doctor_rules.judging.unapplied import are_read, cleared_only, is_cleared, may_be_applied
 from torch_doctor_rules.judging.wording import message, named, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+NEVER, ELSEWHERE = "never steps", "does not step here"
 
 
 class MissingStep(Rule):
@@ -65,10 +67,11 @@ class MissingStep(Rule):
     stepped once. A step refutes the finding.
 
     ## When it stays silent
-    When the optimizer may be stepped out of sight (one that is built out of sight is reported where every iteration clears its
-    gradients, computes them, and nothing steps); when another optimizer or an update by hand moves the
-    same parameters; outside loops; where the script reads the gradients, of parameters or of inputs, to compare them, to
-    print them or to draw a saliency map; in tests.
+    When the optimizer may be stepped out of sight before the gradients are cleared (one that is built out of sight is
+    reported where every iteration clears its gradients, computes them, and nothing steps); when another optimizer or an
+    update by hand moves the same parameters; outside loops; where the optimizer steps in another loop and this one does not
+    clear through it; where the script reads the gradients, of parameters or of inputs, to compare them, to print them or to
+    draw a saliency map, or has hooks that get them; in tests.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -89,7 +92,7 @@ class MissingStep(Rule):
         trace = gradients.trace
         for optimizer in trace.of(OptimizerBuilt):
             name = self._name(trace, optimizer)
-            if (trace.begins_outside and not name.isidentifier()) or uncalled(trace, "step", {optimizer.optimizer}):
+            if uncalled(trace, "step", {optimizer.optimizer}):
                 continue
             for backward in gradients.filling:
                 waiting = gradients.family.within(optimizer.modules) & backward.modules
@@ -99,11 +102,13 @@ class MissingStep(Rule):
                     and backward.index > optimizer.index
                     and backward.scope.iterations()
                     and trace.together(backward, optimizer)
-                    and not _may_ever_move(gradients, optimizer, waiting)
+                    and not may_be_applied(gradients, optimizer, backward, waiting)
+                    and (not trace.begins_outside or name.isidentifier() or is_cleared(gradients, backward, waiting))
                     and not are_read(gradients, backward, waiting)
                     and not in_a_test(backward)
                 ):
-                    yield self._report(optimizer, name, backward)
+                    stepping = any(step.optimizer == optimizer.optimizer for step in trace.of(Stepped))
+                    yield self._report(optimizer, name, backward, ELSEWHERE if stepping else NEVER)
                     break
         for cleared, backward in cleared_only(gradients):
             yield self._report(cleared, owner(cleared.name, "zero_grad", ""), backward)
@@ -126,42 +131,32 @@ class MissingStep(Rule):
         return [built for step in finding.trail[:1] for built in at(trace, step.site, OptimizerBuilt)]
 
     def _steps(self, trace: Trace, finding: Finding) -> list[Stepped]:
-        """The steps of these optimizers, or of others that apply gradients to what is theirs."""
-        built = self._built(trace, finding)
+        """The steps of these optimizers, or of others that apply gradients to what is theirs, before they are cleared."""
+        gradients, built = trace.view(Gradients), self._built(trace, finding)
         own = {event.optimizer for event in built}
-        theirs = frozenset[int]().union(*(event.modules for event in built))
-        theirs &= frozenset[int]().union(*(event.modules for event in at(trace, finding.site, Backward)))
-        return [step for step in trace.of(Stepped) if step.optimizer in own or step.modules & theirs]
+        owned = frozenset[int]().union(*(event.modules for event in built))
+        steps: dict[int, Stepped] = {}
+        for backward in at(trace, finding.site, Backward):
+            theirs = owned & backward.modules
+            for event in gradients.until_cleared(backward, theirs)[0] if theirs else ():
+                if isinstance(event, Stepped) and (event.optimizer in own or event.modules & theirs):
+                    steps[event.index] = event
+        return list(steps.values())
 
     def _name(self, trace: Trace, optimizer: OptimizerBuilt) -> str:
         """What the user calls the optimizer, as far as it is seen."""
         return optimizer.name or next((e.name for e in trace.of(ZeroGrad) if e.target == optimizer.optimizer), "")
 
-    def _report(self, optimizer: OptimizerBuilt | ZeroGrad, name: str, backward: Backward) -> Finding:
+    def _report(self, optimizer: OptimizerBuilt | ZeroGrad, name: str, backward: Backward, how: str = NEVER) -> Finding:
         loss = owner(backward.name, "backward", "the loss")
         name = named(name, "the optimizer")
         what = "takes the parameters" if isinstance(optimizer, OptimizerBuilt) else "clears the gradients"
         return self.finding(
             backward.site,
-            message("`{name}` never steps: the gradients of `{loss}` change no parameter", name=name, loss=loss),
+            message("`{name}` {how}: the gradients of `{loss}` change no parameter", name=name, how=how, loss=loss),
             help=sentence("call `{name}.step()` after the backward pass", name=name),
             trail=(
-                Step(optimizer.site, sentence("`{name}` " + what + " here, and is never stepped", name=name)),
-                Step(backward.site, "their gradients are computed here"),
+                Step(optimizer.site, sentence("`{name}` " + what + " here", name=name)),
+                Step(backward.site, "their gradients are computed here, and no step applies them"),
             ),
         )
-
-
-def _may_ever_move(gradients: Gradients, optimizer: OptimizerBuilt, modules: frozenset[int]) -> bool:
-    """Whether anyone may update these modules: the optimizer, another one, or who got hold of either.
-
-    Gradients of unknown modules that are cleared tell of an optimizer that the witness does not know.
-    """
-    trace = gradients.trace
-    return (
-        any(not event.whole and not event.target for event in trace.of(ZeroGrad))
-        or any(
-            step.optimizer == optimizer.optimizer or gradients.may_concern(step, modules) for step in trace.of(Stepped)
-        )
-        or any(gradients.may_have_touched(event, modules) for event in trace.after(optimizer))
-    )

@@ -61,8 +61,9 @@ class OptimizerMissesParameters(Rule):
 
     ## When it stays silent
     When an optimizer has some of the model on purpose (a new head on a body that was built before it), when another
-    optimizer or an update by hand moves the rest, for parts that got other weights than they were built with (a loaded
-    model, a target network), when a parameter group is added, and where an optimizer or the model goes out of sight.
+    optimizer or an update by hand moves the rest in the same loops, for parts that got other weights than they were built
+    with (a loaded model, a target network), when a parameter group is added, and where an optimizer or the model goes out
+    of sight before the optimizer's last step.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it

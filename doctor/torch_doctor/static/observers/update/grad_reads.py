@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
+from torch_doctor.static.training import module_parts
 from torch_doctor.static.values import Either, Module, ParameterValue, Params, Tensor, Unknown, Value
 from torch_doctor.trace import GradientsRead
 
@@ -14,9 +15,22 @@ if TYPE_CHECKING:
 
     from torch_doctor.static.run import Run
 
+HOOKS: Final = frozenset(
+    f"register_{name}"
+    for name in (
+        "hook",
+        "backward_hook",
+        "full_backward_hook",
+        "full_backward_pre_hook",
+        "post_accumulate_grad_hook",
+        "multi_grad_hook",
+    )
+)
+"""What registers a function that every backward pass gives gradients."""
+
 
 class GradientReads(Observer):
-    """Where `.grad` is taken: of parameters, of inputs, of something unresolved."""
+    """Where `.grad` is taken, or a hook gets gradients: of parameters, of inputs, of something unresolved."""
 
     writes = (GradientsRead,)
 
@@ -24,7 +38,10 @@ class GradientReads(Observer):
         self._recent: dict[p.Node, GradientsRead] = {}  # since the last branch
 
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
-        """Write that gradients are read."""
+        """Write that gradients are read, or will be."""
+        if name in HOOKS:
+            modules, whole = _owners(run, run.modules_called[0] if run.modules_called else value)
+            run.emit(GradientsRead, node, name=run.text(node), modules=modules, whole=whole, hooked=True)
         if name != "grad" or run.modules_called:
             return
         for option in [option for _, option in value.options] if isinstance(value, Either) else [value]:
@@ -41,8 +58,10 @@ class GradientReads(Observer):
         self._recent.clear()
 
 
-def _owners(run: Run, value: Params | ParameterValue | Tensor | Unknown) -> tuple[frozenset[int], bool]:
+def _owners(run: Run, value: Value) -> tuple[frozenset[int], bool]:
     """The modules whose gradients these are, and whether these are all; none for a tensor that is no parameter."""
+    if isinstance(value, Module):
+        return module_parts.with_parts(run, frozenset((value.id,))), True
     if isinstance(value, Params):
         return value.modules, value.whole
     if isinstance(value, ParameterValue):

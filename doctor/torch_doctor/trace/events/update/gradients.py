@@ -131,17 +131,20 @@ class GradientsRead(Event, frozen=True, kw_only=True):
     """The `.grad` of something was taken: of parameters of `modules`, or of another tensor, which is no module's.
 
     `whole` is False when it may be that of others. `asked`: a test only asks whether there is one. What changes or clears
-    it takes it first, and is an event of its own at the same place.
+    it takes it first, and is an event of its own at the same place. `hooked`: a hook was registered, which gets the
+    gradients of every pass from there on.
     """
 
     name: str
     modules: frozenset[int]
     whole: bool
     asked: bool = False
+    hooked: bool = False
 
     def words(self, names: Names, /) -> str:
         of = names.things(self.modules, whole=self.whole, nothing="a tensor")
-        return f"{'ask for' if self.asked else 'read'} the gradient {quoted(self.name)} of {of}"
+        how = "ask for" if self.asked else "hand a hook" if self.hooked else "read"
+        return f"{how} the gradient {quoted(self.name)} of {of}"
 
 
 class Clipped(Event, frozen=True, kw_only=True):

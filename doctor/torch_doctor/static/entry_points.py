@@ -82,11 +82,8 @@ def method(executor: Run, cls: ClassValue, function: p.Function) -> None:
         _outside(executor, driven=driven)
         with executor.of(arguments.Guessing).override(building=driven):
             call = _call(executor, attribute.function, function, skip=1)
-        if isinstance(thing, Instance):
-            entering.settle(executor, thing)
-        entering.settle_optimizer(
-            executor, (*call.values, *(thing.fields.values() if isinstance(thing, Instance) else ()))
-        )
+        own = entering.settle(executor, thing) if isinstance(thing, Instance) else []
+        entering.settle_optimizer(executor, (*call.values, *own))
         result = executor.call(attribute, Call(call.args, {**call.keywords, MORE: Unknown()}, call.node))
         _returned(executor, result, function, thing)
     elif isinstance(attribute, FunctionValue):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import module_parts, roles, usage
-from torch_doctor.static.values import Const, Fact, Instance, Module, Optimizer, Unknown, Value
+from torch_doctor.static.values import Const, Fact, FunctionValue, Instance, Module, Optimizer, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-def settle(run: Run, thing: Instance) -> None:
-    """Give the attributes of an object the roles that the methods of its class show.
+def settle(run: Run, thing: Instance) -> list[Value]:
+    """Give the attributes of an object the roles that the methods of its class show, and return them.
 
     What is still None and has another method to be assigned by, somebody may have assigned by now.
     """
+    settled = [_read(run, thing, path) for path in sorted(usage.in_class(run, thing.cls).marks)]
     uses = usage.in_class(run, thing.cls)
     for name, field in sorted(thing.fields.items(), key=str):
         if not isinstance(name, str) or not isinstance(field, Value):
@@ -32,6 +33,18 @@ def settle(run: Run, thing: Instance) -> None:
             found = roles.of_attribute(run, thing, name, value)
         if found is not value:
             run.heap.set(thing.fields, name, found)
+        settled.append(found)
+    return [value for value in settled if value is not None]
+
+
+def _read(run: Run, thing: Instance, path: str) -> Value | None:
+    """What `self.x` is where a property gives it, or a base class out of sight has assigned it; None for anything else."""
+    first, _, name = path.partition(".")
+    found = thing.cls.find(name)
+    is_property = found is not None and isinstance(found[0], FunctionValue) and found[0].style == "property"
+    if first != "self" or not name or "." in name or name in thing.fields or not (found is None or is_property):
+        return None
+    return run.attribute(thing, name, thing.cls.node)
 
 
 def settle_optimizer(run: Run, values: Iterable[object]) -> None:

@@ -131,7 +131,7 @@ def by_use(run: Run, name: str, value: Value, uses: set[str] | None = None) -> V
     """What something is that is used as nothing else is; None where only its name would tell."""
     uses = usage.of_name(run, name) if uses is None else uses
     last = name.rpartition(".")[2]
-    steps = "step" in uses and (_OPTIMIZER_NAME.search(last) or _SCHEDULER_NAME.search(last))
+    steps = uses & _OF_OPTIMIZER and (_OPTIMIZER_NAME.search(last) or _SCHEDULER_NAME.search(last))
     by_methods = _is_optimizer(uses) or steps or uses >= {"eval", "train"}
     if not by_methods and not uses & {MODEL, LOSS, BATCHES}:
         return None

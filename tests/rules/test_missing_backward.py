@@ -105,8 +105,18 @@ def test_closures_go_backward_themselves(script: Script) -> None:
     optimizer = script.optimizer(model)
     for _ in script.loop():
         script.loss(script.forward(model))
+        script.backward(model)
         script.step(optimizer, closure=True)
     assert script.found(MissingBackward) == []
+
+
+def test_a_closure_in_sight_that_never_goes_backward_is_none(script: Script) -> None:
+    model = script.model()
+    optimizer = script.optimizer(model)
+    for _ in script.loop():
+        script.loss(script.forward(model))
+        script.step(optimizer, closure=True)
+    assert script.found(MissingBackward) == ["optimizer.step()"]
 
 
 def test_where_the_witness_stopped_anything_may_follow(script: Script) -> None:

@@ -90,10 +90,10 @@ class LoaderStarvesDevice(Rule):
     asks for are compared with the cores that it may use.
 
     ## When it stays silent
-    For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams, datasets
-    and loaders that are not in sight, that a library loads its own way or that speak of devices themselves, workers whose
-    dataset may change between epochs or that serve one pass, settings that are not known, and models of which nothing shows
-    that they are on a GPU.
+    For rows that lie in memory as they are given (`TensorDataset`, lists, a `__getitem__` that calls nothing), streams,
+    datasets and loaders that are not in sight, that a library loads its own way or that speak of devices themselves: there
+    only more workers than cores are told, which are too many for any dataset. For workers whose dataset may change between
+    epochs or that serve one pass, settings that are not known, and models of which nothing shows that they are on a GPU.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading

@@ -39,8 +39,8 @@ class Feeding:
         """The loaders that let a GPU wait, each place once, with the first reason and a use of the loader."""
         for loader in first_per_site(each for each in self.loaders.built.values() if each.loader in self._fed):
             how = self._how(loader)
-            seen = not loader.unseen and loader.places is False
-            if how and seen and self._loads(loader.dataset) and _is_plain(loader):
+            seen = not loader.unseen and loader.places is False and self._loads(loader.dataset)
+            if how and (seen or how is CROWDED) and _is_plain(loader):
                 yield loader, how, self._fed[loader.loader][0]
 
     def _how(self, loader: LoaderBuilt) -> str:

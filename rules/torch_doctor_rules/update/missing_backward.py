@@ -63,7 +63,8 @@ class MissingBackward(Rule):
 
     ## When it stays silent
     When the loop computes no loss of the model (a learning-rate schedule that is only plotted), when the step has a
-    closure, and when the model, its optimizer or its outputs go to code that cannot be followed and may do it.
+    closure that goes backward or is not in sight, and when the model, its optimizer or its outputs go to code that cannot
+    be followed and may do it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -79,7 +80,7 @@ class MissingBackward(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step in a loop that computes a loss and never its gradients."""
         gradients = trace.view(Gradients)
-        steps = [step for step in trace.of(Stepped) if not (step.closure or step.manual or step.clears)]
+        steps = [step for step in trace.of(Stepped) if not (step.manual or step.clears)]
         if not uncalled(trace, "backward"):
             found = ((step, self._forward(gradients, step)) for step in steps)
             yield from first_per_site(self._report(step, forward) for step, forward in found if forward is not None)

@@ -88,6 +88,9 @@ def _of_module(run: Run, value: Module, key: Value, node: p.Index) -> Value:
         return run.attribute(value, str(key.value) if isinstance(key, Const) else ANY_NAME, node)
     if isinstance(node.key, p.Slice):
         return registering.sliced(run, value, content, node)
+    member = value.fields.get(key.value) if isinstance(key, Const) and isinstance(key.value, str) else None
+    if isinstance(member, Value):
+        return run.resolve(member)
     return _in_content(run, content, key)
 
 

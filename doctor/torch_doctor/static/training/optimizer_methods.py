@@ -13,6 +13,7 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
     checkpoints,
     construction,
+    escaping,
     exit_stacks,
     framework_calls,
     gradients,
@@ -58,6 +59,8 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
         given = isinstance(closure, (FunctionValue, Bound, Partial))
         if given:
             called = _evaluated_again(run, of, closure, call)
+        elif isinstance(closure, (Unknown, Either)):
+            escaping.hand_over(run, call.receiver, (of,), (), call.node)
         gradients.stepped(run, of, call.node, call.receiver, closure=given)
         return called
     if name == "zero_grad":

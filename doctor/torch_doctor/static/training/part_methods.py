@@ -63,6 +63,7 @@ def _register_parameter(run: Run, of: Module, _: str, call: Call) -> Value | Non
 
 @handles(METHODS, "register_buffer")
 def _register_buffer(run: Run, of: Module, _: str, call: Call) -> Value | None:
+    registering.perhaps_early(run, of, call.node)
     if len(call.args) < 2 or not isinstance(call.args[0], Const):  # noqa: PLR2004 - name and tensor
         return None
     buffer = call.args[1].at(NOWHERE) if isinstance(call.args[1], Tensor) else call.args[1]

@@ -41,8 +41,7 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
             if isinstance(child, ParameterValue) and not child.declared:
                 continue
             register(run, module, child, name, node)
-            if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
-                run.heap.set(module.facts, Fact.EARLY, (site, run.frame.what))
+            perhaps_early(run, module, node)
         elif module.fact(Fact.FROZEN):
             run.heap.set(module.facts, Fact.FROZEN, None)  # what comes after the freezing may need gradients
     if isinstance(new, Unknown):
@@ -53,6 +52,12 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
     if isinstance(new, (Sequence, Mapping)):
         listed = {**module.fact(Fact.HELD), name: (site, run.frame.what, _wraps_one(node))}
         run.heap.set(module.facts, Fact.HELD, listed)
+
+
+def perhaps_early(run: Run, module: Module, node: p.Node) -> None:
+    """A module gets something that its base's constructor makes room for: note the first that comes before it."""
+    if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
+        run.heap.set(module.facts, Fact.EARLY, (run.site(node), run.frame.what))
 
 
 def _perhaps_registered(run: Run, module: Module, new: Unknown) -> None:

@@ -8,7 +8,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import layers
 from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Call, Const, Module, Object, Sequence, Spread, Value
+from torch_doctor.static.values import Call, Const, Either, Module, Object, Sequence, Spread, Value
 from torch_doctor.trace import Repeated
 
 if TYPE_CHECKING:
@@ -29,16 +29,15 @@ class Repetitions(Observer):
         self._events: dict[int, Repeated] = {}  # by the numbers of the modules
 
     def computed(self, run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> None:
-        """A list is multiplied: the modules of one that is written out are repeated in it."""
-        if op != "*" or not isinstance(node, p.Operation):
+        """A list is multiplied: the modules in it are repeated."""
+        if op != "*" or not isinstance(node, p.Operation) or not any(isinstance(each, Sequence) for each in operands):
             return
-        shown = next((operand for operand in node.operands if isinstance(operand, p.Display)), None)
         content, times = operands if isinstance(operands[0], Sequence) else operands[::-1]
-        if shown is None or not isinstance(content, Sequence):
+        listed = node.operands[0 if content is operands[0] else 1]
+        if not isinstance(content, Sequence) or (isinstance(times, Const) and times.value in (0, 1)):
             return
-        if isinstance(times, Const) and times.value in (0, 1):
-            return
-        for element, value in zip(shown.items, content.content.items, strict=False):
+        elements = listed.items if isinstance(listed, p.Display) else (listed,) * len(content.content.items)
+        for element, value in zip(elements, content.content.items, strict=False):
             if isinstance(value, Module):
                 often = times.value if isinstance(times, Const) and isinstance(times.value, int) else 0
                 self._write(run, node, value, element, often)
@@ -95,7 +94,14 @@ def _items(value: Value) -> Iterable[tuple[bool, Value]]:
     if not isinstance(value, (Spread, Sequence)):
         return [(False, value)]
     content = value.content
-    return [*((False, item) for item in content.items), *([] if content.rest is None else [(True, content.rest)])]
+    several: list[Value] = [each for each in content.items if isinstance(each, Either)]
+    alone = [each for each in content.items if not isinstance(each, Either)]
+    several += [] if content.rest is None else [content.rest]
+    return [*((False, item) for item in alone), *((True, item) for each in several for item in _options(each))]
+
+
+def _options(value: Value) -> Iterable[Value]:
+    return [option for _, option in value.options] if isinstance(value, Either) else [value]
 
 
 def _names(target: p.Expr) -> Iterable[str]:

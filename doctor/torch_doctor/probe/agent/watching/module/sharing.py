@@ -77,24 +77,34 @@ def _repeating(file: File, row: int, end_row: int) -> Repeating | None:
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.lineno <= row <= (node.end_lineno or 0):
             around = node  # the walk goes from the outside in
-    found = list(_expressions(around, chosen=False))
+    lists = frozenset(
+        target.id
+        for node in ast.walk(around)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    )
+    found = list(_expressions(around, lists, chosen=False))
     near = [each for each in found if row <= each.node.lineno <= end_row]
     alone = len(found) == 1 and around is not tree
     return (near or found)[0] if near or alone else None
 
 
-def _expressions(node: ast.AST, *, chosen: bool) -> Iterator[Repeating]:
-    element = _element(node)
+def _expressions(node: ast.AST, lists: frozenset[str], *, chosen: bool) -> Iterator[Repeating]:
+    element = _element(node, lists)
     if element is not None:
         yield Repeating(node, element, chosen)  # type: ignore[arg-type]  # only expressions have an element
     inner = chosen or isinstance(node, ast.IfExp) or (isinstance(node, ast.If) and bool(node.orelse))
     for child in ast.iter_child_nodes(node):
-        yield from _expressions(child, chosen=inner)
+        yield from _expressions(child, lists, chosen=inner)
 
 
-def _element(node: ast.AST) -> ast.expr | None:
-    """What `[element] * n` or `[element for _ in range(n)]` repeats; None for any other node."""
+def _element(node: ast.AST, lists: frozenset[str]) -> ast.expr | None:
+    """What `[element] * n`, `lists * n` or `[element for _ in range(n)]` repeats; None for any other node."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        for side in (node.left, node.right):
+            if isinstance(side, ast.Name) and side.id in lists:
+                return side
         listed = node.left if isinstance(node.left, ast.List) else node.right
         return listed.elts[0] if isinstance(listed, ast.List) and listed.elts else None
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)):

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from ..watch import Watch
 
 
+REGISTERING = frozenset({"__setattr__", "register_buffer", "register_parameter", "register_module", "add_module"})
+"""Methods of `nn.Module` that refuse what they are given before its `__init__` has run."""
+
+
 class Watcher:
     """Looks, when the script ends with an exception, for the module that it is about."""
 
@@ -62,7 +66,7 @@ class Watcher:
             span = file.functions.get((code.co_firstlineno, "__init__")) if file is not None else None
             initialiser = sites.number(span) if span is not None else initialiser
             row = places[id(of_it[-1])]
-            if frames[-1].f_code.co_name == "__setattr__":
+            if frames[-1].f_code.co_name in REGISTERING:
                 early = sites.whole_line(of_it[-1].f_code.co_filename, row)
             called_later = file is not None and _calls_base(
                 file.text, code.co_firstlineno, places[id(constructors[-1])]

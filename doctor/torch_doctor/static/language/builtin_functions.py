@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import courses, narrowing, targets
 from torch_doctor.static.language.defaults import by_default
 from torch_doctor.static.library import library
-from torch_doctor.static.tables import functions, outdated, words
+from torch_doctor.static.tables import functions, models, outdated, words
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import cuts
 from torch_doctor.static.values import (
@@ -74,7 +74,8 @@ def get_attribute(run: Run, name: str, call: Call) -> Value | None:
     thing, key = call.args[0], call.args[1]
     asks = name == "builtins.hasattr"
     if not isinstance(key, Const) or not isinstance(key.value, str):
-        return Plain() if asks else Unknown()
+        builder = models.member(thing.name, None) if isinstance(thing, Lib) else None
+        return Plain() if asks else Lib(builder) if builder is not None else Unknown()
     if asks:
         answer = _has_attribute(run, thing, key.value)
         if key.value in functions.METHODS:

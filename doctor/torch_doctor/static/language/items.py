@@ -8,6 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, defaults, settings
 from torch_doctor.static.measuring import making, measured
+from torch_doctor.static.tables import models
 from torch_doctor.static.tables.functions import LOG_OF
 from torch_doctor.static.training import (
     arrays,
@@ -40,6 +41,7 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Value,
     compound,
+    constant,
     hashable,
     held,
     plain_from,
@@ -150,8 +152,10 @@ def _of_instance(run: Run, value: Instance, key: Value, node: p.Index) -> Value:
     return containers.item_of_instance(run, value, key, node)
 
 
-def _of_library(_: Run, value: Lib, __: Value, ___: p.Index) -> Value:
-    return value  # a generic alias: List[int]
+def _of_library(_: Run, value: Lib, key: Value, __: p.Index) -> Value:
+    package, _dot, name = value.name.rpartition(".")
+    builder = models.member(package, constant(key)) if name == "__dict__" else None
+    return Lib(builder) if builder is not None else value  # a generic alias: List[int]
 
 
 def _of_unknown(run: Run, value: Unknown, key: Value, node: p.Index) -> Value:

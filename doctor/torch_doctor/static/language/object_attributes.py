@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import invocation
 from torch_doctor.static.program.choosing import leaves_out
-from torch_doctor.static.tables import layers, libraries
+from torch_doctor.static.tables import layers, libraries, models
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.methods import ENGINE_METHODS, MODULE_METHODS
 from torch_doctor.static.training import (
@@ -180,8 +180,9 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
 def _part(run: Run, value: Module, name: str) -> Value:
     """A part of a module that was not built in sight."""
     head = library_models.head_of(run, value.layer) if value.cls is None else None
-    if value.cls is None and (not value.layer or (head is not None and head[0] == name)):
-        return registering.part_of(run, value, name)
+    parts = models.parts(value.layer) if value.cls is None and value.layer else {}
+    if value.cls is None and (not value.layer or (head is not None and head[0] == name) or name in parts):
+        return registering.part_of(run, value, name, cares=parts.get(name))
     if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):
         return Method(value, name)
     return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))

@@ -77,6 +77,10 @@ class LibraryModel(NamedTuple):
     sensitive: Tri  # it has layers that behave differently in training
     training: Tri  # it is in training mode when it is returned
     part: str = ""  # the attribute that has all such layers; "" where they are in several
+    rates: tuple[
+        tuple[str, int], ...
+    ] = ()  # dropout rates and their positions: it cares where one is given that is not 0
+    layer: bool = False  # it is made to be a part of models
     kind: Kind | None = None  # what its output means; None: not known
     head: tuple[str, int] | None = (
         None  # the attribute with its last layers, the place of the very last one (-1: it is that)
@@ -175,8 +179,10 @@ class Library(NamedTuple):
         picture_models: prefixes of models that take pictures from 0 to 1, or standardised ones.
         models: builders of models.
         builders: functions that say what a call builds, by the first part of its name; they get the rest of it.
+        named: functions that build the model that their first argument names, and the package that has it.
         activated: models whose `activation` says what they give.
         heads: prefixes of classifiers, the attribute with their last layers, and the place of the very last one in it.
+        parts: prefixes of models, the attributes that are parts of them, and whether these care about the mode.
         wrappers: calls that return the module at this position, wrapped or changed in place.
         compilers: those of the wrappers whose module runs compiled code.
         averaged: averaged copies of the model at this position.
@@ -255,8 +261,10 @@ class Library(NamedTuple):
     picture_models: Names = ()
     models: Table[LibraryModel] = _EMPTY
     builders: Table[Callable[[str], LibraryModel | None]] = _EMPTY
+    named: Table[str] = _EMPTY
     activated: Names = ()
     heads: Table[tuple[str, int]] = _EMPTY
+    parts: Table[Table[Tri]] = _EMPTY
     wrappers: Table[Position] = _EMPTY
     compilers: Names = ()
     averaged: Table[Position] = _EMPTY

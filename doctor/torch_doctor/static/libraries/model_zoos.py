@@ -6,7 +6,7 @@ from torch_doctor.static.libraries.library import OPAQUE, SENSITIVE, UNSURE, Lib
 
 
 def _built(rest: str) -> LibraryModel | None:
-    return SENSITIVE if rest.rpartition(".")[2].islower() or rest.startswith("EfficientNet") else None
+    return SENSITIVE if rest.rpartition(".")[2].islower() or rest == "*" or rest.startswith("EfficientNet") else None
 
 
 LIBRARY = Library(

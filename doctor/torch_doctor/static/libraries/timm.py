@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from torch_doctor.static.libraries.library import UNSURE, Library, LibraryModel, Package, members
+from torch_doctor.static.libraries.library import SENSITIVE, UNSURE, Library, LibraryModel, Package, members
+from torch_doctor.static.tables import words
 
 _HELPERS = frozenset(("layers", "features", "helpers", "hub", "registry"))
 """Modules of `timm.models` whose functions build no model; so do those whose names begin with `_`."""
 _ASKING = ("is_", "list_", "load_", "get_", "register_", "checkpoint", "named_", "model_", "group_")
+
+# https://huggingface.co/docs/timm/models: families whose layers are normalised by batch norm.
+_WITH_BATCH_NORM = words(
+    """
+    resnet resnext wide_resnet seresnet seresnext skresnet ecaresnet res2net resnest rexnet repvgg regnetx regnety
+    efficientnet tf_efficientnet mobilenet tf_mobilenet mnasnet semnasnet mixnet tf_mixnet fbnet spnasnet tinynet lcnet
+    hardcorenas ghostnet densenet dpn dla hrnet inception_v inception_resnet xception nasnet pnasnet selecsls vovnet
+    ese_vovnet cspresnet cspdarknet darknet legacy_seresnet legacy_senet vgg11_bn vgg13_bn vgg16_bn vgg19_bn
+    """
+)
+_OTHER_NORMS = ("resnetv2", "_gn", "_evos", "_frn")
 
 
 def _built(rest: str) -> LibraryModel | None:
@@ -14,7 +26,11 @@ def _built(rest: str) -> LibraryModel | None:
     package, *inner = owner.split(".")
     if package != "models" or any(part in _HELPERS or part.startswith("_") for part in inner):
         return None
-    return UNSURE if last.islower() and not last.startswith(_ASKING) else None
+    if last == "*":
+        return UNSURE
+    if not last.islower() or last.startswith(_ASKING):
+        return None
+    return SENSITIVE if last.startswith(_WITH_BATCH_NORM) and not any(norm in last for norm in _OTHER_NORMS) else UNSURE
 
 
 LIBRARY = Library(
@@ -60,6 +76,7 @@ LIBRARY = Library(
     picture_models=("timm.create_model", "timm.models."),
     models={"timm.create_model": UNSURE},
     builders={"timm": _built},
+    named={"timm.create_model": "timm.models"},
     averaged={
         f"timm.utils.{module}{name}": 0
         for module in ("", "model_ema.")

@@ -10,7 +10,7 @@ from torch_doctor.static.libraries.library import OPAQUE, SENSITIVE, UNSURE, Lib
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.function import LABELS, OTHER
 from torch_doctor.static.tables.loss import Loss
-from torch_doctor.trace.words import Kind
+from torch_doctor.trace.words import Kind, Tri
 
 RANDOM = words(
     """
@@ -70,6 +70,8 @@ def _built(rest: str) -> LibraryModel | None:
     if not rest.startswith("models."):
         return None
     package, _, name = rest.removeprefix("models.").rpartition(".")
+    if not package and name == "*":
+        return SENSITIVE  # nearly all of them, whichever the user names
     if name.startswith(("get_", "list_")):
         return OPAQUE if name == "get_model" else None
     if package == "quantization":
@@ -84,6 +86,13 @@ def _built(rest: str) -> LibraryModel | None:
         return SENSITIVE
     return None if package else _CLASSES.get(name)
 
+
+_RESNET: dict[str, Tri] = {
+    **dict.fromkeys(words("conv1 relu maxpool avgpool fc"), False),
+    **dict.fromkeys(words("bn1 layer1 layer2 layer3 layer4"), True),
+}
+_NORMALISED: dict[str, Tri] = {"features": True}
+_BARE: dict[str, Tri] = {"features": False, "avgpool": False}
 
 LIBRARY = Library(
     spelling={"torchvision": _spelled},
@@ -131,7 +140,16 @@ LIBRARY = Library(
         **dict.fromkeys(members("torchvision.datasets", "CIFAR10 CIFAR100 SVHN STL10"), "array"),
     },
     picture_models=("torchvision.models.",),
+    parts={
+        **dict.fromkeys(members("torchvision.models", "resnet resnext wide_resnet"), _RESNET),
+        **dict.fromkeys(
+            members("torchvision.models", "densenet mobilenet efficientnet vgg11_bn vgg13_bn vgg16_bn vgg19_bn"),
+            _NORMALISED,
+        ),
+        **dict.fromkeys(members("torchvision.models", "alexnet vgg"), _BARE),
+    },
     builders={"torchvision": _built},
+    named={"torchvision.models.get_model": "torchvision.models"},
     # What googlenet and inception_v3 return depends on the mode, squeezenet ends in a pooling layer.
     heads={
         **dict.fromkeys(members("torchvision.models", "resnet resnext wide_resnet shufflenet regnet"), ("fc", -1)),

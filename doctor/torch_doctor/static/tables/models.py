@@ -6,10 +6,17 @@ Sources: the documentation of each package named. All names are canonical (`cano
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
 from torch_doctor.static import libraries
 from torch_doctor.static.libraries.library import OPAQUE, LibraryModel
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.trace.words import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from torch_doctor.trace.words import Tri
 
 MODEL_FACTORIES: dict[str, LibraryModel] = {
     "torch.hub.load": OPAQUE,
@@ -18,6 +25,10 @@ MODEL_FACTORIES: dict[str, LibraryModel] = {
 """Builders of models whose packages have few; see `library_model` for the others."""
 _BUILDERS = libraries.table(lambda library: library.builders)
 _HEADS = libraries.table(lambda library: library.heads)
+_PARTS = libraries.table(lambda library: library.parts)
+_NAMED = libraries.table(lambda library: library.named)
+ANY = "*"
+"""Stands for the name of a builder that nobody knows: `getattr(models, args.arch)`."""
 
 ACTIVATIONS: dict[object, Kind] = {
     None: Kind.LOGITS,
@@ -46,6 +57,26 @@ def classifier_head(name: str) -> tuple[str, int] | None:
 def segments(name: str) -> bool:
     """Whether a call of this name builds a model whose `activation` says what it gives."""
     return name.partition(".")[0] in _ACTIVATED and library_model(name) is not None
+
+
+@functools.lru_cache(maxsize=4096)
+def parts(name: str) -> Mapping[str, Tri]:
+    """The parts of a library's model that are known by name, and whether they care about the mode."""
+    return next((table for start, table in _PARTS.items() if name.startswith(start)), {})
+
+
+def member(package: str, key: object) -> str | None:
+    """The builder that a package has under a name, `*` where the name is not known; None: the package is none of models."""
+    found = canonical(f"{package}.{key if isinstance(key, str) else ANY}")
+    return found if library_model(found) is not None else None
+
+
+def named(name: str, first: object) -> str:
+    """The builder that a call of this name with this first argument calls, where it builds what that names."""
+    package = _NAMED.get(name)
+    if package is None or not isinstance(first, str):
+        return name
+    return member(package, first.partition(".")[0].replace("-", "_")) or name
 
 
 @functools.lru_cache(maxsize=4096)

@@ -25,6 +25,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    constant,
     either,
     held,
 )
@@ -136,7 +137,8 @@ def _in_wrapper(run: Run, name: str, position: Position, value: Value | None, no
 @library_family(models.library_model)
 def library_module(run: Run, name: str, call: Call) -> Module:
     """A model that a library builds."""
-    model = library_models.library_model(run, name, call)
+    named = models.named(name, constant(call.argument(0, "model_name") or Unknown()))
+    model = library_models.library_model(run, named, call)
     assert model is not None
     return _of_library(run, name, model, call)
 
@@ -163,7 +165,8 @@ def _of_library(run: Run, name: str, model: LibraryModel, call: Call) -> Module:
     made.facts[Fact.MODE] = (0, model.training)
     made.facts[Fact.ORIGIN] = BUILT if name.startswith("torchvision.") else NOWHERE  # others may be told a device
     made.facts[Fact.INITIALISED] = True
-    run.emit(ModuleBuilt, call.node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
+    if not (model.layer and (run.building or run.modules_called)):
+        run.emit(ModuleBuilt, call.node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
     return made
 
 

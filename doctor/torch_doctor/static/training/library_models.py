@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.installed.answers import Answer, Care
 from torch_doctor.static.libraries.library import LibraryModel
 from torch_doctor.static.tables import models
 from torch_doctor.static.values import Call, Default, Spread, Value, constant
 
 if TYPE_CHECKING:
-    from torch_doctor.static.installed.answers import Answer, Care
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
@@ -19,7 +19,7 @@ def library_model(run: Run, name: str, call: Call | None = None) -> LibraryModel
 
     Where the sources of the library are certain, they stand; where they are not, or are not there, the tables do.
     """
-    known = models.library_model(name)
+    known = _with_rates(models.library_model(name), call)
     answer = run.imports.installed.builds(name)
     if answer is None or (known is None and answer.parameters is not True):
         return known
@@ -27,7 +27,15 @@ def library_model(run: Run, name: str, call: Call | None = None) -> LibraryModel
     if known is None:
         return LibraryModel(sensitive, answer.training, kind=answer.kind, head=answer.head)
     sensitive = known.sensitive if sensitive is None else sensitive
-    return known._replace(sensitive=sensitive, kind=answer.kind, head=answer.head)
+    return known._replace(sensitive=sensitive, kind=answer.kind or known.kind, head=answer.head)
+
+
+def _with_rates(known: LibraryModel | None, call: Call | None) -> LibraryModel | None:
+    """The same with the dropout that a call asks for."""
+    if known is None or not known.rates or known.sensitive is True:
+        return known
+    care = [Care(cares=known.sensitive, leans=(rate,), rate=True) for rate in known.rates]
+    return known._replace(sensitive=cares(Answer(cares=tuple(care)), call))
 
 
 def head_of(run: Run, name: str) -> tuple[str, int] | None:
@@ -59,9 +67,9 @@ def _cares(care: Care, call: Call | None) -> Tri:
     if not given:
         return care.cares
     rate = constant(given[0])
-    if not care.rate or isinstance(given[0], Default) or not isinstance(rate, (int, float)):
+    if not care.rate or not isinstance(rate, (int, float)):
         return None
-    return rate > 0
+    return True if rate > 0 else None if isinstance(given[0], Default) else False
 
 
 def _given(call: Call, name: str, position: int) -> Value | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.tables import models
 from torch_doctor.static.training import library_models
 from torch_doctor.static.values import MISSING, NOWHERE, Call, Const, Either, Fact, Module, Tensor, Unknown, Value
 from torch_doctor.trace import Kind
 
 if TYPE_CHECKING:
-    from torch_doctor.static import program as p
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
 
@@ -22,7 +22,8 @@ def library_output(run: Run, module: Module, flow: Flow, node: p.Node) -> Value:
     head = library_models.head_of(run, module.layer)
     if head is not None and "forward" not in module.fields:
         return _of_classifier(run, module, head, told or Kind.LOGITS, flow, node)
-    if told is not None and not module.fields:
+    given = {name or "**" for name, _ in node.keywords} if isinstance(node, p.Call) else set()
+    if told is not None and not module.fields and not any(name.startswith(("return_", "**")) for name in given):
         return Tensor(flow, told, NOWHERE.by(module.layer, None if told is Kind.LOGITS else module.born))
     if models.segments(module.layer) and not {"aux_params", "**"} & set(module.settings):
         activation = module.settings.get("activation", Const(None))

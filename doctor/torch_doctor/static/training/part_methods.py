@@ -8,6 +8,7 @@ from torch_doctor.static.dispatch import handles
 from torch_doctor.static.iteration import WALKED
 from torch_doctor.static.language import containers, opaque_calls
 from torch_doctor.static.training import (
+    library_models,
     module_parts,
     registering,
 )
@@ -131,10 +132,20 @@ def _walked(run: Run, of: Module, name: str, _: Call) -> Value:
         found = list(content.all()) if content else [value for value in of.fields.values() if isinstance(value, Module)]
     if name == "keys":
         return Plain()
-    opaque = of.cls is None and not of.layer
+    built = (
+        library_models.library_model(run, of.layer)
+        if of.cls is None and name in ("children", "named_children")
+        else None
+    )
+    opaque = of.cls is None and (not of.layer or built is not None)
+    cares = built.sensitive if built is not None and not built.part else None
     exact = len(found) <= WALKED and not opaque and (name not in ("modules", "named_modules") or not inside.opaque)
     one: Value = (
-        summary(found) if found and not opaque else registering.part_of(run, of, ANY_NAME) if opaque else Unknown()
+        summary(found)
+        if found and not opaque
+        else registering.part_of(run, of, ANY_NAME, cares=cares)
+        if opaque
+        else Unknown()
     )
     if isinstance(one, Unknown) and found:
         one = registering.part_of(run, of, ANY_NAME)

@@ -25,6 +25,7 @@ from torch_doctor.trace import Registered
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Tri
 
 
 def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: p.Node) -> None:
@@ -125,10 +126,12 @@ def sliced(run: Run, module: Module, content: Content, node: p.Index) -> Value:
     return part
 
 
-def part_of(run: Run, module: Module, name: str) -> Value:
+def part_of(run: Run, module: Module, name: str, *, cares: Tri = None) -> Value:
     """An attribute of a module that is known by its role only: a part of it, or a method."""
-    part: Module = run.own(Module(module.born, name=name))
+    part: Module = run.own(Module(module.born, name=name, sensitive=cares))
     part.facts[Fact.MODE] = module.fact(Fact.MODE)
+    part.facts[Fact.FROZEN] = module.fact(Fact.FROZEN)
     part.facts[Fact.REGISTERED] = part.facts[Fact.BY_NAME] = True
     module.fields[name] = part  # not logged: it has always been there
+    run.heap.restructure()
     return part

@@ -66,8 +66,9 @@ class TrainLoaderNotShuffled(Rule):
 
     ## When it stays silent
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
-    one batch for all rows, one row, in a test, beside another loader in its stored order, whose rows may belong to these,
-    and where `shuffle=False` is written beside a recurrent model, whose rows may follow each other.
+    one batch for all rows, one row, in a test, beside another loader in its stored order, whose rows may belong to these, or
+    beside what may be one, for rows that code out of sight made, and where `shuffle=False` is written beside a model that is
+    or may be recurrent, whose rows may follow each other.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler

@@ -82,7 +82,9 @@ class BackwardInAutocast(Rule):
         found: list[Finding] = []
         for backward in trace.of(Backward):
             around = self._around(trace, backward)
-            if around is None or any(trace.together(first, backward) for first in blocks.get(around.site, ())):
+            if around is None or (around.enabled is None and trace.asked(backward)):
+                continue  # who decides about the pass may know that autocast is off
+            if any(trace.together(first, backward) for first in blocks.get(around.site, ())):
                 continue
             blocks.setdefault(around.site, []).append(backward)
             found.append(self._report(backward, around))

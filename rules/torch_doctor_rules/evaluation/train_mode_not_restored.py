@@ -77,7 +77,8 @@ class TrainModeNotRestored(Rule):
 
     ## When it stays silent
     For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, for
-    training that is in evaluation mode from the start, and when someone out of sight may switch the mode back.
+    training that is in evaluation mode from the start, and when someone out of sight may switch the mode back, or
+    decides whether it is switched.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train

@@ -30,21 +30,21 @@ def cleared_only(gradients: Gradients) -> Iterator[tuple[ZeroGrad, Backward]]:
                 and backward.scope.iterations()
                 and trace.same_iteration(cleared, backward)
                 and trace.implies(backward, cleared)
-                and not _are_used(gradients, backward, waiting)
+                and not _are_used(gradients, cleared, backward, waiting)
                 and not are_read(gradients, backward, waiting)
             ):
                 yield cleared, backward
                 break
 
 
-def _are_used(gradients: Gradients, backward: Backward, waiting: frozenset[int]) -> bool:
+def _are_used(gradients: Gradients, cleared: ZeroGrad, backward: Backward, waiting: frozenset[int]) -> bool:
     """Whether some step may apply gradients of these modules, or somebody out of sight gets hold of them in the same loop."""
-    trace, batch = gradients.trace, backward.scope.iterations()[-1]
+    trace, update = gradients.trace, gradients.trace.common_loop(cleared, backward)
     steps = any(gradients.may_concern(step, waiting) for step in trace.of(Stepped))
     return steps or any(
         gradients.may_have_touched(event, waiting)
         for event in (*trace.of(Escaped), *trace.of(GaveUp))
-        if batch in event.scope.iterations()
+        if update is None or update in event.scope.iterations()
     )
 
 

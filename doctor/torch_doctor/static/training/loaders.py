@@ -10,7 +10,7 @@ from torch_doctor.static.measuring import measured
 from torch_doctor.static.tables import data, training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.datasets import PARTS, ROWS, TENSORS
-from torch_doctor.static.training import devices, presence, rows, splitting
+from torch_doctor.static.training import devices, elsewhere, presence, rows, splitting
 from torch_doctor.static.values import (
     Bound,
     Call,
@@ -140,11 +140,24 @@ def _length(dataset: Value | None) -> int | None:
 
 def _told(dataset: Instance) -> int | None:
     """The number of rows that the `__len__` of a project's data set returns, where it is written there."""
+    written = _written(dataset)
+    return written.value if isinstance(written, p.Const) and type(written.value) is int else None
+
+
+def _written(dataset: Instance) -> p.Expr | None:
+    """What the `__len__` of a project's data set returns, where it does nothing else."""
     found = dataset.cls.find("__len__")
     body = found[0].node.body if found is not None and isinstance(found[0], FunctionValue) else ()
     last = body[-1] if body else None
-    written = last.value if isinstance(last, p.Return) and len(body) == 1 else None
-    return written.value if isinstance(written, p.Const) and type(written.value) is int else None
+    return last.value if isinstance(last, p.Return) and len(body) == 1 else None
+
+
+def _rows(dataset: Instance) -> Value | None:
+    """The attribute of a project's data set that its `__len__` counts: its rows."""
+    written = _written(dataset)
+    of = written.args[0] if isinstance(written, p.Call) and written.args else None
+    found = dataset.fields.get(of.name) if isinstance(of, p.Attribute) else None
+    return found if isinstance(found, Value) else None
 
 
 def _said(value: Value | None, *, default: Tri) -> Tri:
@@ -161,6 +174,8 @@ def _unseen(run: Run, dataset: Value | None) -> bool:
     dataset = run.resolve(dataset)
     if isinstance(dataset, Tool) and (dataset.name == TENSORS or dataset.name in PARTS):
         return any(_unseen(run, given) for given in dataset.args)
+    if isinstance(dataset, Instance):
+        return elsewhere.chosen(_rows(dataset))
     return isinstance(dataset, (Lib, Unknown))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.tables import layers
-from torch_doctor.static.training import modes, module_parts
+from torch_doctor.static.training import elsewhere, modes, module_parts
 from torch_doctor.static.values import (
     Content,
     Fact,
@@ -57,6 +57,8 @@ def set_module_attribute(run: Run, module: Module, name: str, new: Value, node: 
 
 def perhaps_early(run: Run, module: Module, node: p.Node) -> None:
     """A module gets something that its base's constructor makes room for: note the first that comes before it."""
+    if any(map(elsewhere.decided, run.assumed)):
+        return  # who decides about it may know that the constructor ran
     if module.fact(Fact.INITIALISED) is not True and module.fact(Fact.EARLY) is None and run.frame.what:
         run.heap.set(module.facts, Fact.EARLY, (run.site(node), run.frame.what))
 

@@ -9,7 +9,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import data, libraries
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, stretches
+from torch_doctor.static.training import augmenting, datasets, elsewhere, stretches
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -33,6 +33,7 @@ from torch_doctor.static.values import (
     Tool,
     Unknown,
     Value,
+    symbol_of,
 )
 from torch_doctor.trace import DatasetBuilt, Source, Tri
 
@@ -283,13 +284,13 @@ def _prepares(value: Value) -> bool:
         value.name in data.SUBSETS | data.CONCATENATIONS or data.iterable(value.name) is not None
     ):
         return False
-    return isinstance(value, _PREPARES)
+    return isinstance(value, _PREPARES) and not elsewhere.chosen(value)
 
 
 def _text(value: Value) -> str:
     """What identifies an argument; "" where nothing does."""
     if isinstance(value, Const):
         return repr(value.value)
-    if isinstance(value, (Plain, Unknown)):
-        return repr(value.symbol)
+    if isinstance(value, (Plain, Unknown, Lib)):
+        return repr(symbol_of(value))
     return f"object {value.id}" if isinstance(value, Object) and not isinstance(value, Loader) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import BatchTaken, LoaderBuilt, ModuleBuilt, Reordered
+from torch_doctor.trace import BatchTaken, Forward, LoaderBuilt, ModuleBuilt, Reordered
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.testing import in_a_test
@@ -14,7 +14,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Backward, Trace
 
 
 class TrainLoaderNotShuffled(Rule):
@@ -87,7 +87,8 @@ class TrainLoaderNotShuffled(Rule):
         loaders = trace.view(Loaders)
         recurrent = any(event.recurrent for event in trace.of(ModuleBuilt))
         for loader, backward in loaders.training():
-            meant = (recurrent and loader.explicit) or in_a_test(loader)
+            series = recurrent or _may_be_recurrent(trace, backward)
+            meant = (series and loader.explicit) or in_a_test(loader)
             if _keeps_order(loaders, loader) and not meant and not _paired(loaders, loader):
                 yield self.finding(
                     loader.site,
@@ -117,6 +118,12 @@ class TrainLoaderNotShuffled(Rule):
                 order = "at random" if loader.shuffle or loader.sampled else "in the stored order"
                 yield fact(f"{count(batches, 'batch', 'batches')} taken {order}", batches, "batches", loader)
                 return
+
+
+def _may_be_recurrent(trace: Trace, backward: Backward) -> bool:
+    """Whether parts of what is trained are out of sight."""
+    forwards = (event for event in trace.at(*backward.forwards) if isinstance(event, Forward))
+    return not backward.whole or any(event.sensitive is None for event in forwards)
 
 
 def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:
@@ -149,7 +156,7 @@ def _paired(loaders: Loaders, loader: LoaderBuilt) -> bool:
         for number, events in loaders.taken.items()
         if number != loader.loader and any(id(event.scope) in same for event in events)
     }
-    return any(
+    return 0 in loader.beside or any(
         other.shuffle is False and other.sampled is False
         for number in beside | loader.beside
         if (other := loaders.built.get(number)) is not None

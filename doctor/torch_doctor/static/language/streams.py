@@ -10,7 +10,7 @@ from torch_doctor.static.flow import Flow
 from torch_doctor.static.language import containers
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
-from torch_doctor.static.training import loader_roles, module_parts
+from torch_doctor.static.training import elsewhere, loader_roles, module_parts
 from torch_doctor.static.values import (
     COUNTER,
     ORDINAL,
@@ -107,11 +107,13 @@ def passed_through(run: Run, passed: PassThrough, call: Call, bar: str = "") -> 
             rows = zip(*(c.items for c in exact if c is not None), strict=False)
             content = Content(tuple(Sequence("tuple", Content(tuple(row))) for row in rows))
         loaders = list(dict.fromkeys(stream.loader for stream in streams if stream.loader))
+        if any(elsewhere.chosen(run.resolve(value)) for value in call.args):
+            loaders.append(0)  # another one, perhaps
         if len(loaders) > 1:
             _paired(run, loaders)
         lengths = [stream.length for stream in streams if stream.length is not None]
         length = min(lengths) if lengths and len(lengths) == len(streams) else None
-        return Stream(item, content, loaders[0] if loaders else 0, length=length)
+        return Stream(item, content, next(iter(loaders), 0), length=length)
     stream = stream_of(run, given, _given(call, position))
     if passed.style == "enumerate":
         content = stream.content

@@ -96,9 +96,9 @@ class LoaderBuilt(Event, frozen=True, kw_only=True):
     `pinned`: batches are put into pinned memory (None too where a `collate_fn` makes something that perhaps cannot be).
     `persistent`: the workers live on from pass to pass. `places`: its dataset or what collates its rows speaks of devices, so
     that its batches may be on one already. `cores` is how many cores this process may use, where a run has a GPU; None else.
-    `beside` are the loaders that a `zip` goes through together with it. `unseen`: its dataset, the tensors in it or the size of
-    its batches come from code out of sight, so that there may be any number of rows. `chosen`: that size is what an option is by
-    default, and the user may choose another.
+    `beside` are the loaders that a `zip` goes through together with it; 0 is one out of sight, perhaps. `unseen`: its dataset, the
+    tensors in it or the size of its batches come from code out of sight, so that there may be any number of rows. `chosen`:
+    that size is what an option is by default, and the user may choose another.
     """
 
     loader: int

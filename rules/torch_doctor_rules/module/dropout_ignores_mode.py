@@ -72,7 +72,8 @@ class DropoutIgnoresMode(Rule):
     When `training` is given, by name, by position or perhaps in `*args` and `**kwargs` (`training=True` is Monte Carlo dropout
     on purpose), when a branch asks for the mode or for an argument of the function, and in what follows a branch that returns.
     When the rate is 0 at one call at least, be it by the default of an option, or comes from the mode, from the caller of
-    `forward` or from an attribute that another method sets; outside of modules and while one is built.
+    `forward`, from code out of sight or from an attribute that another method sets; outside of modules and while one is
+    built.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html

@@ -43,8 +43,9 @@ class Trace:
     """What one run did, as far as its witness knows.
 
     `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
-    that what came before it and what comes after it is not known. `first` is the number of its first event: numbers go
-    on from one run of a witness to its next, so that a value which an earlier run left names no event of this one.
+    that what came before it, but for what the file's top level built, and what comes after it is not known. `first` is the
+    number of its first event: numbers go on from one run of a witness to its next, so that a value which an earlier run left
+    names no event of this one.
     `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
     last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
     `saved` gives patterns of the names of the files that any script of the project saves, in the same way.

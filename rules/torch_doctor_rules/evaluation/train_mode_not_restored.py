@@ -163,15 +163,26 @@ def _trained_before(modes: Modes, mode: ModeSet, forward: Forward) -> bool:
 
 
 def _made_for_evaluation(modes: Modes, mode: ModeSet, forward: Forward) -> bool:
-    """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward."""
-    return modes.trace.common_loop(mode, forward) is not None and any(
-        mode.index < evaluation.index < forward.index
-        and not _in_one_pass(modes, evaluation, forward, mode)
-        and evaluation.module == forward.module
-        and evaluation.grad is False
-        and modes.trace.together(evaluation, forward)
-        and not modes.passes.goes_backward(evaluation)
-        for evaluation in modes.trace.of(Forward)
+    """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward.
+
+    What trained in evaluation mode before it is not otherwise after it.
+    """
+    trained = any(
+        earlier.site == forward.site and earlier.index < mode.index and earlier.training is False
+        for earlier in modes.trace.of(Forward)
+    )
+    return (
+        modes.trace.common_loop(mode, forward) is not None
+        and not trained
+        and any(
+            mode.index < evaluation.index < forward.index
+            and not _in_one_pass(modes, evaluation, forward, mode)
+            and evaluation.module == forward.module
+            and evaluation.grad is False
+            and modes.trace.together(evaluation, forward)
+            and not modes.passes.goes_backward(evaluation)
+            for evaluation in modes.trace.of(Forward)
+        )
     )
 
 

@@ -32,7 +32,10 @@ class Overlaps:
         """Every loader that trains and is all that is evaluated, while another one, of other rows, lies idle."""
         if any(True for _ in self.loaders.evaluating()):
             return
+        trained = {loader.loader for loader, _ in self.loaders.training()}
         for loader, backward, forward in self.loaders.shared():
+            if trained - {loader.loader}:
+                continue  # each trains something else, as weights and an architecture
             idle = next((other for other in self._left_over() if other.dataset not in (0, loader.dataset)), None)
             if idle is not None and backward.index < forward.index and self._scores(forward, backward):
                 yield loader, backward, forward, idle

@@ -90,6 +90,9 @@ def _wraps_one(node: p.Node) -> bool:
 
 def register(run: Run, owner: Module, child: Object, name: str, node: p.Node) -> None:
     """Make a module or parameter part of a module."""
+    before = child.fact(Fact.OWNER)
+    if isinstance(child, Module) and isinstance(before, Module) and before is not owner:
+        run.heap.set(child.facts, Fact.MODE, modes.own_mode(run, child))  # that of the module that it comes from
     run.heap.set(child.facts, Fact.REGISTERED, value=True)
     run.heap.set(child.facts, Fact.OWNER, owner)
     run.heap.restructure()

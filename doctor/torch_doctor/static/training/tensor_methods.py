@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.language import opaque_calls
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.methods import MOVES
@@ -57,6 +58,7 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
     result = tensors.method(run, of, name, known, call)
     if known.in_place:
         keeping.stored(run, result, call.node)
+        _changed_through_data(run, result, call.node)
     if name in MOVES and isinstance(result, (Tensor, Unknown)):
         place = places.moved(run, of, name, call)
         if isinstance(result, Unknown) and result is not of:
@@ -64,3 +66,14 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
         elif isinstance(result, Tensor) and result is not of and not result.origin.fresh:
             result = result.at(place)
     return result
+
+
+def _changed_through_data(run: Run, result: Value, node: p.Node) -> None:
+    """`x.data.clamp_(...)` changes the numbers of `x`, whose graph stays."""
+    target = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
+    if not isinstance(target, p.Attribute) or target.name != "data" or not isinstance(target.value, p.Name):
+        return
+    base = run.resolve(run.evaluate(target.value))
+    if isinstance(base, Tensor) and isinstance(result, Tensor):
+        place = base.origin.by(result.origin.operation, result.origin.site)
+        run.heap.change(base, base.altered(kind=result.kind, origin=place))

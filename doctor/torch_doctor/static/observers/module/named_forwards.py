@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -20,6 +21,9 @@ class NamedForwards(Observer):
 
     writes = (ForwardByName,)
 
+    def __init__(self) -> None:
+        self._plain: bool | None = None  # whether the project has plain classes with a `forward`
+
     def calling(self, run: Run, func: Value, call: Call) -> None:
         """Write such a call.
 
@@ -36,6 +40,8 @@ class NamedForwards(Observer):
         module = modules[0] if modules else None
         if module is None or not all(each is not None and _is_called(run, each) for each in modules):
             return
+        if module.cls is None and not module.layer and self._may_be_plain(run):
+            return
         frame: Frame | None = run.frame
         while frame is not None:
             if any(frame.self is each for each in modules):
@@ -43,6 +49,28 @@ class NamedForwards(Observer):
             frame = frame.closure
         name, within = run.text(node.func.value), 0 if _made_here(run, modules) else _around(run)
         run.emit(ForwardByName, node, module=module.id, name=name, class_name=module.class_name, within=within)
+
+    def _may_be_plain(self, run: Run) -> bool:
+        """Whether something out of sight may be of a class of the project that has a `forward`, and is no module to be called."""
+        if self._plain is None:
+            self._plain = any(map(_has_plain_forward, run.imports.texts("forward", run.main.source.path)))
+        return self._plain
+
+
+def _has_plain_forward(text: str) -> bool:
+    """Whether a file defines a class without bases that has a `forward` and no `__call__`."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef) and all(
+            isinstance(base, ast.Name) and base.id == "object" for base in node.bases
+        ):
+            methods = {each.name for each in node.body if isinstance(each, ast.FunctionDef)}
+            if "forward" in methods and "__call__" not in methods:
+                return True
+    return False
 
 
 def _made_here(run: Run, modules: list[Module | None]) -> bool:

@@ -59,8 +59,9 @@ class Weights(Observer):
                 self._told.add(number)
                 name = thing.class_name if isinstance(thing, Module) else "torch.nn.Parameter"
                 run.emit(WeightsDrawn, thing.born, module=number, class_name=name)
-        for part in [part for part in self._off if self._never_recorded(run, part, loss)]:
-            site, name = self._off.pop(part)
+        for part in [part for part in self._off if part.id not in self._told and self._never_recorded(run, part, loss)]:
+            self._told.add(part.id)
+            site, name = self._off[part]
             run.emit(PartUnrecorded, site, name=name, modules=_owners(run, part))
 
     def _never_recorded(self, run: Run, part: Module, loss: Value) -> bool:

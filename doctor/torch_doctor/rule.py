@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_doctor.trace import EVENTS, Event
+from torch_doctor.trace import EVENTS, Broken, Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Meant, Site, Trace
 
 ENTRY_POINT = "torch_doctor.rules"
 
@@ -74,7 +74,8 @@ class Finding(Struct, frozen=True):
     `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop
     and at most 100 characters. `trail` holds the places that explain it, in order, the reported site not among them
     unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file that share a `cause`
-    only the first is reported, and its message says how many others there are ("": it is one of its own).
+    only the first is reported, and its message says how many others there are ("": it is one of its own). `behind`: it
+    shows only when these broken parts do what they were meant to, so that a run of the script as it is need not show it.
     """
 
     code: str
@@ -88,6 +89,7 @@ class Finding(Struct, frozen=True):
     witness: str = "static"
     verdict: Verdict | None = None
     evidence: tuple[Evidence, ...] = ()
+    behind: tuple[Broken, ...] = ()
 
     def with_verdict(self, verdict: Verdict, evidence: tuple[Evidence, ...]) -> Finding:
         """This finding with what the probe says of it."""
@@ -103,6 +105,7 @@ class Rule(abc.ABC):
     say anything (words of `StandIn.voids`: "values", "weights", "device", ...). `only_confirms`: what a run alone shows of it
     is not reported, because only the source can say that nothing excuses it. `compares_ranks`: a run in several processes may say
     what one process cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule.
+    `meant`: what was meant where a finding is; other bugs may hide behind it.
     """
 
     code: ClassVar[str]
@@ -116,6 +119,7 @@ class Rule(abc.ABC):
     only_confirms: ClassVar[bool] = False
     compares_ranks: ClassVar[bool] = False
     yields_to: ClassVar[frozenset[str]] = frozenset()
+    meant: ClassVar[Meant | None] = None
 
     @abc.abstractmethod
     def check(self, trace: Trace) -> Iterable[Finding]:
@@ -140,6 +144,10 @@ class Rule(abc.ABC):
         They do when they are at one place, which a place that spans several rows is in any of them, or have one cause.
         """
         return same_place(finding.site, seen.site) or (bool(finding.cause) and same_cause(finding, seen))
+
+    def broken(self, finding: Finding) -> Broken | None:
+        """What a finding of this rule says is broken, so that other bugs may hide behind it."""
+        return None if self.meant is None else Broken(finding.site, self.meant, self.code)
 
     def finding(
         self,

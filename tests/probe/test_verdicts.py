@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torch_doctor.probe import judge, merged
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Verdict
-from torch_doctor.trace import Run, Site, StandIn, Trace
+from torch_doctor.trace import Broken, Meant, Run, Site, StandIn, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -97,6 +97,14 @@ def test_what_the_run_does_not_show(reached: bool | str, verdict: Verdict, claim
     (finding,) = judge(static(rule), run(), [rule]).judged
     assert finding.verdict is verdict
     assert [evidence.claim for evidence in finding.evidence] == claims
+
+
+def test_what_hides_behind_a_broken_part_is_not_refuted() -> None:
+    rule = Example(reached=True)
+    hidden = [replace(found, behind=(Broken(THERE, Meant.CALLED, "TDR111"),)) for found in static(rule)]
+    (found,) = judge(hidden, run(), [rule]).judged
+    assert found.verdict is Verdict.UNDECIDED
+    assert [each.claim for each in found.evidence] == ["TDR111 at train.py:8:1 keeps a run from showing it"]
 
 
 def test_a_rule_that_does_not_know_what_was_reached_refutes_nothing() -> None:

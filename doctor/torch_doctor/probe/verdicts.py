@@ -107,6 +107,9 @@ def _not_seen(rule: Rule, finding: Finding, trace: Trace) -> Finding:
     reached = rule.reached(trace, finding)
     if isinstance(reached, str):
         return _said(finding, Verdict.UNDECIDED, reached)
+    if reached and finding.behind:
+        cause = finding.behind[0]
+        return _said(finding, Verdict.UNDECIDED, f"{cause.code} at {cause.site} keeps a run from showing it")
     if reached:
         return finding.with_verdict(Verdict.REFUTED, tuple(rule.evidence(trace, finding)))
     return finding.with_verdict(Verdict.NOT_REACHED, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -77,8 +78,10 @@ class Scan:
         for project, files in self.projects():
             traces, unfollowed = [], Unfollowed(self._wanted)
             for trace in self.traces(project, files):
+                self._judge(trace, project)
+                if trace.meant:
+                    continue
                 unfollowed.hear(trace)
-                self._judge(trace)
                 if self.options.probe is not None:
                     traces.append(trace)
             for file in files:
@@ -183,20 +186,26 @@ class Scan:
 
     # --- what the rules say ---
 
-    def _judge(self, trace: Trace) -> None:
+    def _judge(self, trace: Trace, project: Project) -> None:
         start = time.perf_counter()
         for event in trace.of(GaveUp):
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
             self.report.remark(f"{event.site}: gave up: {event.reason}{run}")
         for rule in self.options.rules:
-            self._ask(rule, trace)
+            self._ask(rule, trace, project)
         self.report.seconds["judge"] += time.perf_counter() - start
 
-    def _ask(self, rule: Rule, trace: Trace) -> None:
+    def _ask(self, rule: Rule, trace: Trace, project: Project) -> None:
         try:
             for finding in rule.check(trace):
-                if trace.reports_in is None or finding.site.path in trace.reports_in:
-                    self._causes.add(finding)
+                if trace.reports_in is not None and finding.site.path not in trace.reports_in:
+                    continue
+                if finding.site not in trace.invented:
+                    behind = tuple(sorted(trace.meant, key=attrgetter("site")))
+                    self._causes.add(replace(finding, behind=behind) if behind else finding)
+                broken = rule.broken(finding)
+                if broken is not None and not self._is_silenced(finding, project):
+                    trace.broken.add(broken)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
             self.report.failed(f"{trace.path} with {rule.code}", error)
 
@@ -207,14 +216,17 @@ class Scan:
         path = project.displayed(finding.site.path)
         if path not in self._given and not project.visible(path):
             return
-        file = project.read(path)
-        if self._silencing.silences(finding, path, file):
+        if self._is_silenced(finding, project):
             return
-        if file is not None:
+        if project.read(path) is not None:
             for site in (finding.site, *(step.site for step in finding.trail)):
                 self.show(site, project)
         self._found[key] = finding
         self.report.findings.append(finding)
+
+    def _is_silenced(self, finding: Finding, project: Project) -> bool:
+        path = project.displayed(finding.site.path)
+        return self._silencing.silences(finding, path, project.read(path))
 
     def show(self, site: Site, project: Project) -> None:
         """Let the report have the source that a site lies in."""

@@ -52,6 +52,13 @@ def construct(executor: Run, cls: ClassValue) -> Value:
     return instances.instantiate(executor, cls, call)
 
 
+def initialised_by_heirs(trace: Trace, cls: ClassValue) -> None:
+    """Say that other classes know what else has to be initialised in a module of this class, and when."""
+    for event in trace.of(ModuleBuilt):
+        if event.class_name == cls.name:
+            trace.replace(event, base_initialised=None, early_member=None)
+
+
 def use(executor: Run, thing: Value, cls: p.Class) -> None:
     """Use an object that nobody in sight uses: a module is called, a trainer trains."""
     if isinstance(thing, Module):

@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from torch_doctor.static import entry_points, giving_up, saves, unreached
+from torch_doctor.static import again, callers, entry_points, giving_up, saves, unreached
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import (
     LEAST_STEPS,
@@ -23,11 +23,13 @@ from torch_doctor.static.budget import (
     steps_for,
 )
 from torch_doctor.static.imports import Imports
+from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language import files
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
+from torch_doctor.static.training.mending import Mending
 from torch_doctor.static.values import ClassValue, FunctionValue, Namespace, Value
-from torch_doctor.trace import Loaded, ModuleBuilt, Trace
+from torch_doctor.trace import Loaded, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,10 +39,8 @@ if TYPE_CHECKING:
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.static.installed.environment import Environment
     from torch_doctor.static.unit import Unit
-    from torch_doctor.trace import Event, Site
+    from torch_doctor.trace import Broken, Event, Site
 
-_CALLERS = 3
-"""Files outside the given ones that are executed because they may call a function of these."""
 _RECURSION = 12_000
 
 
@@ -112,19 +112,14 @@ class _Witness:
             sys.setrecursionlimit(limit)
             self._watchdog.close()
 
-    def _lowered(self, file: SourceFile) -> Unit | None:
-        try:
-            return self._imports.unit(file.path)
-        except Exception:
-            self._broken.add(file.path)  # said once
-            raise
-
     def _guarding(self, file: SourceFile, phase: Callable[[Unit], Iterator[Trace]]) -> Iterator[Trace | Failure]:
         """What one phase tells of one file; an error of the witness ends this phase of this file, and nothing else."""
         if file.path in self._broken:
             return
         try:
-            unit = self._lowered(file)
+            self._broken.add(file.path)  # where it cannot be lowered, that is said once
+            unit = self._imports.unit(file.path)
+            self._broken.discard(file.path)
             for trace in phase(unit) if unit is not None else ():
                 trace.depends = self._imports.dependencies(self._running)
                 yield trace
@@ -139,23 +134,26 @@ class _Witness:
         self._ran.add(path)
         if self._imported(path) and "__name__" not in unit.source.text:
             return  # the importing script's run had all of it
-        with self._executing(unit) as executor:
+        yield from again.as_meant(functools.partial(self._whole, unit))
+
+    def _whole(self, unit: Unit, meant: frozenset[Broken]) -> Iterator[Trace]:
+        with self._executing(unit, meant) as executor:
             self._guarded(executor, functools.partial(files.execute_main, executor))
         yield executor.trace
 
     def _imported(self, path: Path) -> Namespace | None:
         """The globals of a file whose top level some run has executed to its end."""
-        namespace = self._shared.get(path)
-        return namespace if namespace is not None and namespace.whole else None
+        return namespace if (namespace := self._shared.get(path)) is not None and namespace.whole else None
 
     @contextmanager
-    def _executing(self, unit: Unit, *, outside: bool = False) -> Iterator[Run]:
+    def _executing(self, unit: Unit, meant: frozenset[Broken] = frozenset(), *, outside: bool = False) -> Iterator[Run]:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
-        home = self._imported(unit.source.path) if outside else None
+        home = self._imported(unit.source.path) if outside and not meant else None
         trains = any(f".{name}(" in unit.source.text for name in entry_points.TRAINS)
         steps = steps_for(len(unit.source.lines), STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
         executor = Run(trace, unit, self._imports, steps, self._shared, Registry(self._objects), home, self._wanted)
+        executor.of(Mending).mend(meant)
         try:
             yield executor
         finally:
@@ -197,10 +195,10 @@ class _Witness:
     # --- what no script called ---
 
     def _uncalled(self, unit: Unit) -> Iterator[Trace]:
-        functions = [f for f in unit.program.functions.values() if f not in self._entered]
-        classes = [c for c in unit.program.classes.values() if self._unentered(c)]
-        if functions or classes:
-            yield from self._callers(unit, [*(f.name for f in functions), *(c.name for c in classes)])
+        uncalled = [f.name for f in unit.program.functions.values() if f not in self._entered]
+        uncalled += [c.name for c in unit.program.classes.values() if self._unentered(c)]
+        if uncalled:
+            yield from self._callers(unit, uncalled)
         names = unit.program.functions
         waiting = [(name, cls) for name, cls in entry_points.in_order(unit) if cls is None or self._unentered(cls)]
         if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
@@ -219,9 +217,10 @@ class _Witness:
                 if self._left <= 0 and not any(map(entry_points.may_train, functions)):
                     passed_over.append(name)
                 elif cls is None and names[name] not in self._entered:
-                    yield from self._alone(unit, executor, name)
+                    yield from self._also_as_meant(unit, executor, functools.partial(self._alone, unit, name))
                 elif cls is not None and self._unentered(cls):
-                    yield from self._class_alone(unit, executor, name, cls)
+                    run = functools.partial(self._class_alone, unit, name, cls)
+                    yield from self._also_as_meant(unit, executor, run)
                 executor.heap.undo(begin)
             if passed_over:
                 yield giving_up.passed_over(executor, self._trace(unit, outside=True), passed_over)
@@ -243,15 +242,7 @@ class _Witness:
 
     def _callers(self, unit: Unit, names: list[str]) -> Iterator[Trace]:
         """Run the project's other scripts that may call what nobody has called yet."""
-        path = unit.source.path
-        stem = path.parent.name if path.name == "__init__.py" else path.stem
-        if path.suffix != ".py":
-            return
-        waiting = [other for other in self._project.python_files() if other not in self._ran and other.suffix == ".py"]
-        importers = self._project.mentions((stem,), waiting)
-        for other in self._project.mentions(names[:20], importers)[:_CALLERS]:
-            if other in self._ran:
-                continue
+        for other in callers.of(self._project, unit, names, self._ran):
             caller = self._imports.unit(other)
             if caller is not None:
                 for trace in self._script(caller):
@@ -263,28 +254,39 @@ class _Witness:
         executor.restart(trace, max(self._left, LEAST_STEPS))
         return trace
 
-    def _alone(self, unit: Unit, executor: Run, name: str) -> Iterator[Trace]:
+    def _also_as_meant(self, unit: Unit, executor: Run, run: Callable[[Run], Iterator[Trace]]) -> Iterator[Trace]:
+        """A run on its own; then, with the file's top level before it, further ones in which broken parts do what was meant."""
+        entered, left = frozenset(self._entered), self._left
+
+        def execute(meant: frozenset[Broken]) -> Iterator[Trace]:
+            if not meant:
+                yield from run(executor)
+                return
+            before = {"_entered": set(entered), "_left": left}
+            with overriding(self, before), self._executing(unit, meant, outside=True) as other:
+                self._guarded(other, other.run)
+                other.settle()
+                yield from run(other)
+
+        yield from again.as_meant(execute)
+
+    def _alone(self, unit: Unit, name: str, executor: Run) -> Iterator[Trace]:
         trace = self._restarted(unit, executor)
         value = executor.home.fields.get(name)
         if isinstance(value, FunctionValue):
             self._guarded(executor, lambda: entry_points.enter(executor, value))
             yield trace
 
-    def _class_alone(self, unit: Unit, executor: Run, name: str, cls: p.Class) -> Iterator[Trace]:
+    def _class_alone(self, unit: Unit, name: str, cls: p.Class, executor: Run) -> Iterator[Trace]:
         value = executor.home.fields.get(name)
         if not isinstance(value, ClassValue):
             return
-        begin, made = executor.heap.mark(), executor.objects.save()
-        trace = self._restarted(unit, executor)
+        begin, made, trace = executor.heap.mark(), executor.objects.save(), self._restarted(unit, executor)
         built: list[Value] = []
-        by_heirs = any(
-            function.name == "__init__" and function in self._entered for function in entry_points.methods(cls)
-        )
+        by_heirs = any(each.name == "__init__" and each in self._entered for each in entry_points.methods(cls))
         self._guarded(executor, lambda: built.append(entry_points.construct(executor, value)))
-        if by_heirs:  # they know what else has to be initialised, and when
-            for event in trace.of(ModuleBuilt):
-                if event.class_name == value.name:
-                    trace.replace(event, base_initialised=None, early_member=None)
+        if by_heirs:
+            entry_points.initialised_by_heirs(trace, value)
         if built:
             self._guarded(executor, functools.partial(entry_points.use, executor, built[0], cls))
         yield trace

@@ -1,5 +1,6 @@
 """The event vocabulary that both witnesses write and every rule reads."""
 
+from torch_doctor.trace.broken import *
 from torch_doctor.trace.events import *
 from torch_doctor.trace.record import Dependencies as Dependencies
 from torch_doctor.trace.record import Trace as Trace

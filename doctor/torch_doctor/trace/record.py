@@ -18,8 +18,10 @@ from torch_doctor.trace.versions import Versions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from torch_doctor.trace.broken import Broken
     from torch_doctor.trace.events import Event
     from torch_doctor.trace.run import Run
+    from torch_doctor.trace.site import Site
 
 E = TypeVar("E", bound="Event")
 V = TypeVar("V")
@@ -52,6 +54,10 @@ class Trace:
     `reports_in`: the files in which findings of this run are reported, None for all. A script that nobody asked about is run
     to learn how it calls the functions of others; what is wrong with itself is not told. `depends`: what the static witness
     looked at, so that a result can be remembered for as long as that stays as it is.
+
+    `meant` are the broken parts that were executed as they were meant, `invented` the places of events that only happen so.
+    Whoever reads the trace adds to `broken` what is found in it: the witness executes the source once more, with that as it
+    was meant.
     """
 
     path: str
@@ -65,6 +71,9 @@ class Trace:
     saved: Callable[[], frozenset[str]] = frozenset
     reports_in: frozenset[str] | None = None
     depends: Dependencies | None = None
+    meant: frozenset[Broken] = frozenset()
+    invented: set[Site] = field(default_factory=set)
+    broken: set[Broken] = field(default_factory=set)
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
     _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
+from torch_doctor.trace import Meant
 from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached
 from torch_doctor_rules.judging.wording import message
 
@@ -83,6 +84,7 @@ class ModulesInPlainContainer(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    meant = Meant.REGISTERED
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every plain container that is the only holder of layers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Trace
+from torch_doctor.trace import Backward, Broken, Meant, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.graph_cuts import Cut, Cuts, refused
 from torch_doctor_rules.judging.wording import message, owner, sentence
@@ -74,6 +74,7 @@ class LossCutFromGraph(Rule):
     name = "loss-cut-from-graph"
     level = Level.ERROR
     witness = "SP"
+    meant = Meant.REACHED
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every place where the graph of a loss ends that goes backward all the same."""
@@ -93,6 +94,10 @@ class LossCutFromGraph(Rule):
         if passes and not any(event.modules for event in passes):
             return "no parameter got a gradient, but perhaps for another reason"
         return bool(passes)
+
+    def broken(self, finding: Finding) -> Broken:
+        """The loss, where it goes backward."""
+        return Broken(finding.trail[-1].site, self.meant, self.code)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many passes reached nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
-from torch_doctor.trace import NotCalled, Trace, claims
+from torch_doctor.trace import Meant, NotCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.precedence import CONTEXTS
 from torch_doctor_rules.judging.sites import first_per_site
@@ -81,7 +81,8 @@ class MethodNotCalled(Rule):
 
     ## When it stays silent
     When the expression is used (passed on, assigned, compared) or its object is not known to be an optimizer, a
-    scheduler, a scaler, a module, a tensor or torch itself. What the missing call leads to is not reported beside it.
+    scheduler, a scaler, a module, a tensor or torch itself. What the missing call leads to is not reported beside it;
+    what hides behind it is.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#taking-an-optimization-step
@@ -93,6 +94,7 @@ class MethodNotCalled(Rule):
     level = Level.ERROR
     witness = "SP"
     fix = Fix.SAFE
+    meant = Meant.CALLED
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every such expression."""

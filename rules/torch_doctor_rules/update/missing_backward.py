@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, Escaped, Forward, LossCalled, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, Escaped, Forward, LossCalled, Meant, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -76,6 +76,7 @@ class MissingBackward(Rule):
     level = Level.ERROR
     witness = "SP"
     explained_by = frozenset(("TDR113", "TDR115"))  # a `backward()` that reaches no parameter
+    meant = Meant.FILLED
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every step in a loop that computes a loss and never its gradients."""
@@ -102,7 +103,7 @@ class MissingBackward(Rule):
             if (
                 forward.grad is not False
                 and forward.output.graph is not False
-                and gradients.moves(step, forward.module)
+                and (gradients.moves(step, forward.module) or _is_idle(gradients, step))
                 and forward.index < step.index
                 and trace.common_loop(forward, step) is not None
                 and trace.same_iteration(forward, step)
@@ -130,6 +131,12 @@ class MissingBackward(Rule):
                 Step(step.site, "the step follows without a backward pass"),
             ),
         )
+
+
+def _is_idle(gradients: Gradients, step: Stepped) -> bool:
+    """Whether the step surely moves nothing but what never runs: the optimizer was built from another model."""
+    ran = (forward.module for forward in gradients.trace.of(Forward))
+    return step.whole and bool(step.modules) and not gradients.family.related(step.modules, ran)
 
 
 def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace
+from torch_doctor.trace import Backward, Meant, OptimizerBuilt, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.missed_parameters import Missed, missing
 from torch_doctor_rules.judging.wording import message, owner, sentence
@@ -74,6 +74,7 @@ class OptimizerMissesParameters(Rule):
     level = Level.ERROR
     witness = "SP"
     explained_by = frozenset(("TDR113", "TDR115"))
+    meant = Meant.TAKEN
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer that steps, and has something else than what is trained beside it."""

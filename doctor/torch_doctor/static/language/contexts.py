@@ -8,7 +8,7 @@ from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import RAISING
 from torch_doctor.static.language import invocation, targets
-from torch_doctor.static.training import autocasting, devices, escaping, exit_stacks, places
+from torch_doctor.static.training import autocasting, devices, escaping, exit_stacks, mending, places
 from torch_doctor.static.values import (
     NOTHING,
     Bound,
@@ -36,6 +36,7 @@ def _with(run: Run, node: p.With) -> bool:
         return _that_raises(run, node)
     for observe in run.observers.opened:
         observe(run, context, node.context)
+    context = mending.called(run, node.context, context)
     alive = _within(run, node, context)
     for observe in run.observers.closed:
         observe(run, context, node.context)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import opaque_calls
-from torch_doctor.static.training import container_methods, places
+from torch_doctor.static.training import container_methods, mending, places
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
@@ -34,6 +34,7 @@ def _evaluate(run: Run, node: p.Evaluate) -> bool:
     places.dropped(run, node.value)
     for observe in run.observers.stated:
         observe(run, node.value, value)
+    mending.called(run, node.value, value)
     return True
 
 

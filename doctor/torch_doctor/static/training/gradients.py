@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static import program as p
 from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import training
-from torch_doctor.static.training import autocasting, forwards, keeping, parameters
+from torch_doctor.static.training import autocasting, forwards, keeping, mending, parameters
 from torch_doctor.static.values import (
     MADE_OF_GRADIENTS,
     NOTHING,
@@ -29,11 +31,14 @@ from torch_doctor.trace import (
     Backward,
     Clipped,
     FiniteChecked,
+    GraphCut,
     Kind,
+    Meant,
     Stepped,
 )
 
 if TYPE_CHECKING:
+    from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site, Tri
 
@@ -47,7 +52,9 @@ def backward(
     context: bool = False,
 ) -> None:
     """Write that gradients were computed; `call` holds what `backward` got beside the loss, and the words for it."""
+    value = _reaching(run, value, call.node)
     flow = value.flow
+    mending.taken(run, flow)
     inputs = call.keywords.get("inputs")
     if flow.graph is not True:
         # That it works shows that autograd records, and that what went forward can be trained.
@@ -84,6 +91,24 @@ def backward(
         autocast=autocasting.current(run),
         direct=surely - forwards.reached(run, flow.graph_forwards),
     )
+
+
+def _reaching(run: Run, loss: Value, node: p.Node) -> Value:
+    """A loss that goes backward, with the graph that it had before it was cut, where that was meant."""
+    if not mending.is_meant(run, node, Meant.REACHED):
+        return loss
+    behind = [event for event in run.trace.at(*loss.flow.cuts) if isinstance(event, GraphCut)]
+    graph = loss.flow.graph_forwards.union(*(event.value.graph_forwards for event in behind))
+    flow: Flow = replace(
+        loss.flow,
+        graph=True,
+        forwards=loss.flow.forwards | graph,
+        graph_forwards=graph,
+        modules=forwards.reached(run, graph),
+    )
+    meant = Tensor(flow, Kind.LOSS, scalar=True)
+    run.heap.change(loss, meant)
+    return meant
 
 
 def _retained_at(run: Run, call: Call) -> Site | None:
@@ -167,12 +192,21 @@ def clipped(run: Run, function: str, call: Call, *, managed: bool = False) -> No
         isinstance(limit, Lib) and limit.name.endswith(".inf")
     ):
         return
+    fill(run, call.node)
     given = call.args[:1] or tuple(value for key, value in call.keywords.items() if key == "parameters")
     modules, whole = parameters.parameters_in(run, given)
     fields = {"modules": modules, "whole": whole and bool(given), "managed": managed}
     run.emit(Clipped, call.node, function=function, name=run.text(call.node), **fields)
 
 
+def fill(run: Run, node: p.Node) -> None:
+    """Let a loss go backward that nobody lets, before its gradients are used: where that was meant."""
+    loss = mending.waiting(run, node)
+    if loss is not None:
+        backward(run, loss, Call((), {}, node), through="backward")
+
+
 def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
     """Write that an optimizer stepped."""
+    fill(run, node)
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)

@@ -14,6 +14,7 @@ from torch_doctor.static.measuring import with_facts
 from torch_doctor.static.tables import losses, placing
 from torch_doctor.static.training import (
     cross_device,
+    mending,
     places,
     plain_tensors,
     sums,
@@ -86,7 +87,9 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
         return True
 
     _of_each_model(run, given, called, call.node)
-    return output.with_flow(sums.mean_loss(run, flow, reduction))
+    result = output.with_flow(sums.mean_loss(run, flow, reduction))
+    mending.computed(run, result)
+    return result
 
 
 def _weights(module: Module) -> list[Value]:

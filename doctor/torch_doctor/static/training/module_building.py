@@ -12,6 +12,7 @@ from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import (
     elsewhere,
     library_models,
+    mending,
     mode_methods,
     modes,
     module_classes,
@@ -38,7 +39,7 @@ from torch_doctor.static.values import (
     Value,
     summary,
 )
-from torch_doctor.trace import ModuleBuilt, Unregistered
+from torch_doctor.trace import Meant, ModuleBuilt, Unregistered
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -75,11 +76,26 @@ def build_module(run: Run, cls: ClassValue, call: Call) -> Value:
     run.dead_end = False
     constructors.initialise(run, module, cls, call)
     run.position.building = run.building[:-1]
+    _register_as_meant(run, module)
     if not run.dead_end:  # a constructor that raises builds nothing
         _report_built(run, module, cls, call.node)
         for observe in run.observers.built:
             observe(run, module, call)
     return module
+
+
+def _register_as_meant(run: Run, module: Module) -> None:
+    """Register what plain containers hold that were meant to."""
+    for name, (site, *_) in module.fact(Fact.HELD).items():
+        container = module.fields.get(name)
+        if not isinstance(container, (Sequence, Mapping)):
+            continue
+        if mending.is_meant(run, site, Meant.REGISTERED) or mending.is_meant(run, container.born, Meant.REGISTERED):
+            run.heap.set(module.facts, Fact.MEANT, module.fact(Fact.MEANT) | {name})
+            for member in module_parts.members(container):
+                run.heap.set(member.facts, Fact.REGISTERED, value=True)
+                run.heap.set(member.facts, Fact.OWNER, module)
+            run.heap.restructure()
 
 
 def _is_stub(function: Value) -> bool:

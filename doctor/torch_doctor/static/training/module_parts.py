@@ -138,6 +138,8 @@ def members_of(module: Module) -> Iterator[Value]:
     """The modules and parameters among a module's attributes and items; other values that may be modules too."""
     for value in module.fields.values():
         yield from children(value)
+    for name in module.fact(Fact.MEANT):
+        yield from members(module.fields.get(name))
     content = listed(module)
     for item in content.all() if content is not None else ():
         yield from (item,) if isinstance(item, Unknown) else children(item)
@@ -156,7 +158,7 @@ def children(value: Any) -> list[Value]:  # noqa: ANN401 - fields hold annotatio
     return []
 
 
-def members(value: Value, depth: int = 2) -> list[Object]:
+def members(value: Value | None, depth: int = 2) -> list[Object]:
     """The modules and parameters that lie in an item of a plain container."""
     if isinstance(value, Module) or (isinstance(value, ParameterValue) and value.declared):
         return [value]

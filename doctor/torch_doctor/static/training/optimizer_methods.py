@@ -115,6 +115,7 @@ def tool_method(run: Run, of: Tool, name: str, call: Call) -> Value:  # noqa: C9
             gradients.stepped(run, optimizer, call.node, run.text_of_argument(call.node, 0), scaled=True, scaler=of.id)
             return NOTHING
         if name == "unscale_" and optimizer is not None:
+            gradients.fill(run, call.node)
             run.emit(Unscaled, call.node, scaler=of.id, optimizer=optimizer.id)
             return NOTHING
         if name == "state_dict":

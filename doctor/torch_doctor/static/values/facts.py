@@ -91,6 +91,8 @@ class Fact(Enum):
     """The first part assigned before the base class was initialised: where, and in which function."""
     HELD = "held", dict[str, Any](), _union
     """Plain containers among the attributes, by name: where they are assigned, by which function, whether for one item."""
+    MEANT = "meant", frozenset[str](), _union
+    """The names of plain containers that were meant to register what is in them."""
     ASSIGNED = "assigned", dict[str, Any](), _union
     """Layers that the module's own class assigns while it is constructed, by the attribute's name, and where."""
     READS_MODE = "reads mode", False, _agreed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,13 @@ if TYPE_CHECKING:
     from ..watch import Watch
 
 CONTEXTS = frozenset({"no_grad", "inference_mode", "enable_grad", "set_grad_enabled", "autocast"})
+
+
+def _owner(value: Any) -> Any:
+    """Whose method it is. A scheduler replaces `optimizer.step` by a function that only refers to the optimizer weakly."""
+    cells = value.__closure__ or () if hasattr(value, "_wrapped_by_lr_sched") else ()
+    references = (cell.cell_contents for cell in cells if isinstance(cell.cell_contents, weakref.ref))
+    return getattr(value, "__self__", None) or next((reference() for reference in references), None)
 
 
 class Watcher:
@@ -46,7 +54,7 @@ class Watcher:
 
     def _tell(self, key: int, value: Any) -> None:
         node = self._recorder.index.nodes[key]
-        owner = getattr(value, "__self__", None)
+        owner = _owner(value)
         of = self._kind(value, owner, node.name)
         if not of:
             self._others[key] = self._others.get(key, 0) + 1

@@ -164,6 +164,8 @@ class Library(NamedTuple):
         splitters: classes whose `split` gives the indices of the rows in each part.
         arrays: functions that return an array of its own.
         returned_arrays: functions that return arrays or tables of which the dimensions are known.
+        alike: functions of arrays, and the function of torch that does the same with tensors.
+        dtypes: names of dtypes, and torch's names of them.
         changing_first: functions that change the numbers of their first argument in place.
         random_transforms: transforms that give something else each time they are called.
         picture_readers: functions that return a picture as an array of bytes.
@@ -246,6 +248,8 @@ class Library(NamedTuple):
     splitters: Names = ()
     arrays: Names = ()
     returned_arrays: Table[Arrays] = _EMPTY
+    alike: Table[str] = _EMPTY
+    dtypes: Table[str] = _EMPTY
     changing_first: Names = ()
     random_transforms: Names = ()
     picture_readers: Names = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from torch_doctor.static.libraries.library import Array, Arrays, Library, members
+from torch_doctor.static.tables import words
 
 LIBRARY = Library(
     harmless=("numpy",),
@@ -24,6 +25,32 @@ LIBRARY = Library(
         "numpy.genfromtxt": Arrays((Array("float64"),), unless=("dtype", "names", "unpack", "**")),
         "numpy.random.normal": Arrays((Array("float64"),)),
         "numpy.random.uniform": Arrays((Array("float64"),)),
+    },
+    alike={
+        **{
+            f"numpy.{name}": name
+            for name in words(
+                """
+                zeros ones empty full stack vstack hstack arange linspace eye zeros_like ones_like empty_like full_like
+                argmax argmin where reshape squeeze ravel flip tile sum mean abs clip exp log sqrt
+                """
+            )
+        },
+        **dict.fromkeys(members("numpy", "array asarray ascontiguousarray"), "as_tensor"),
+        "numpy.concatenate": "cat",
+        "numpy.expand_dims": "unsqueeze",
+        "numpy.copy": "clone",
+        "numpy.float32": "float",
+        "numpy.float64": "double",
+        "numpy.int64": "long",
+        "numpy.int32": "int",
+    },
+    dtypes={
+        **{f"numpy.{name}": name for name in words("float16 float32 float64 int8 uint8 int16 int32 int64 bool")},
+        **dict.fromkeys(members("numpy", "float double"), "float64"),
+        **dict.fromkeys(members("numpy", "int long"), "int64"),
+        "numpy.single": "float32",
+        "numpy.bool_": "bool",
     },
     changing_first=members("numpy", "copyto put place putmask put_along_axis fill_diagonal random.shuffle"),
     picture_draws={"numpy.random.randint": False},

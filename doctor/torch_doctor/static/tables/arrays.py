@@ -14,19 +14,7 @@ from torch_doctor.static.tables import words
 RETURNED = libraries.table(lambda library: library.returned_arrays)
 """The array or table that a function returns, or each of several."""
 
-ALIKE: Final[dict[str, str]] = {
-    **{f"numpy.{name}": name for name in words("zeros ones empty full stack vstack hstack arange linspace eye")},
-    **{f"numpy.{name}": name for name in words("zeros_like ones_like empty_like full_like argmax argmin where")},
-    **{f"numpy.{name}": name for name in words("reshape squeeze ravel flip tile sum mean abs clip exp log sqrt")},
-    **dict.fromkeys(("numpy.array", "numpy.asarray", "numpy.ascontiguousarray"), "as_tensor"),
-    "numpy.concatenate": "cat",
-    "numpy.expand_dims": "unsqueeze",
-    "numpy.copy": "clone",
-    "numpy.float32": "float",
-    "numpy.float64": "double",
-    "numpy.int64": "long",
-    "numpy.int32": "int",
-}
+ALIKE = libraries.table(lambda library: library.alike)
 """Functions of arrays that do what a function of torch does, but for the dtype of what they make of nothing."""
 
 DOUBLE = frozenset(words("zeros ones empty eye linspace"))

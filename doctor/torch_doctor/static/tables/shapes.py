@@ -5,6 +5,7 @@ Sources: https://docs.pytorch.org/docs/stable/torch.html, tensors.html, nn.html,
 
 from __future__ import annotations
 
+from torch_doctor.static import libraries
 from torch_doctor.static.tables import words
 
 SAME: frozenset[str] = frozenset(
@@ -95,9 +96,7 @@ CASTS: dict[str, str] = {
 DTYPES: dict[str, str] = {
     **{f"torch.{name}": name for name in words("float16 bfloat16 float32 float64 int8 uint8 int16 int32 int64 bool")},
     **{f"torch.{name}": dtype for name, dtype in CASTS.items() if name not in ("char", "byte")},
-    **{f"numpy.{name}": name for name in words("float16 float32 float64 int8 uint8 int16 int32 int64 bool")},
-    **{f"numpy.{name}": dtype for name, dtype in (("float", "float64"), ("int", "int64"), ("double", "float64"))},
-    **{f"numpy.{name}": dtype for name, dtype in (("single", "float32"), ("long", "int64"), ("bool_", "bool"))},
+    **libraries.table(lambda library: library.dtypes),
     **{f"builtins.{name}": dtype for name, dtype in (("float", "float64"), ("int", "int64"), ("bool", "bool"))},
     **{
         f"torch.{place}{name}Tensor": dtype

@@ -91,8 +91,11 @@ class Overlaps:
 
 
 def _meet(trained: tuple[Stretch, ...], evaluated: tuple[Stretch, ...]) -> bool:
-    """Whether what is trained on and what is evaluated surely have rows in common: one stretch each of the same."""
+    """Whether what is trained on and what is evaluated surely have rows in common: one stretch each of the same.
+
+    A stretch that both have was taken of something in their rows, before these were parted.
+    """
     roots = [stretch.of for stretch in trained], [stretch.of for stretch in evaluated]
     if any(len(set(found)) < len(found) for found in roots):
         return False
-    return any(first.meets(second) for first in trained for second in evaluated)
+    return any(first.meets(second) for first in trained for second in evaluated if first != second)

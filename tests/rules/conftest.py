@@ -255,6 +255,7 @@ class Script:
         optimizers: Iterable[int] = (),
         modules: Iterable[int] = (),
         forwards: Iterable[Forward] = (),
+        outputs: Iterable[Forward] = (),
         retained: Iterable[Retained] = (),
         returned: bool = False,
     ) -> Escaped:
@@ -266,6 +267,7 @@ class Script:
             optimizers=frozenset(optimizers),
             modules=self._all(modules),
             forwards=frozenset(event.index for event in forwards),
+            outputs=frozenset(event.index for event in outputs),
             retained=frozenset(event.index for event in retained),
             returned=returned,
         )

@@ -110,10 +110,17 @@ def test_a_whole_split_without_evaluation_mode_is_silent(script: Script) -> None
 def test_what_the_caller_gets_may_go_backward(function: Script) -> None:
     model = function.model()
     function.load(model)
-    for _ in function.loop("for v in loader"):
-        out = function.forward(model, "model(v)")
-    function.escaped(to="the caller", forwards=[out], returned=True)
+    outs = [function.forward(model, "model(v)") for _ in function.loop("for v in loader")]
+    function.escaped(to="the caller", forwards=outs, outputs=outs, returned=True)
     assert function.found(MissingNoGrad) == []
+
+
+def test_numbers_that_the_caller_gets_have_no_graph(function: Script) -> None:
+    model = function.model()
+    function.load(model)
+    outs = [function.forward(model, "model(v)") for _ in function.loop("for v in loader")]
+    function.escaped(to="the caller", forwards=outs, returned=True)
+    assert function.found(MissingNoGrad) == ["model(v)"]
 
 
 def test_a_loss_that_may_use_it_unseen_is_silent(script: Script) -> None:

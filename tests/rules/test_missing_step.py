@@ -62,10 +62,19 @@ def test_updates_by_hand_are_steps(script: Script) -> None:
 def test_who_gets_the_optimizer_may_step_it(script: Script) -> None:
     model = script.model()
     optimizer = script.optimizer(model)
-    script.escaped(to="Trainer", optimizers=[optimizer])
     for _ in script.loop():
         script.backward(model)
+        script.escaped(to="Trainer", optimizers=[optimizer])
     assert script.found(MissingStep) == []
+
+
+def test_who_got_the_optimizer_before_the_passes_does_not_step_it_in_them(script: Script) -> None:
+    model = script.model()
+    optimizer = script.optimizer(model)
+    script.escaped(to="Logger", optimizers=[optimizer])
+    for _ in script.loop():
+        script.backward(model)
+    assert script.found(MissingStep) == ["loss.backward()"]
 
 
 def test_a_step_of_unknown_parameters_may_be_it(script: Script) -> None:

@@ -103,7 +103,7 @@ class TrainModeNotRestored(Rule):
                 mode is not None
                 and mode.scope.iterations()
                 and (trace.implies(forward, mode) or not trace.asked(mode))
-                and (_trained_before(modes, mode, forward) or _made_for_evaluation(modes, mode, forward))
+                and (modes.trained_before(mode, forward) or modes.made_for_evaluation(mode, forward))
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
                 found.append(self._report(mode, forward))
@@ -147,46 +147,3 @@ class TrainModeNotRestored(Rule):
                 Step(forward.site, "the next training batch still runs in it"),
             ),
         )
-
-
-def _trained_before(modes: Modes, mode: ModeSet, forward: Forward) -> bool:
-    """Whether the same forward trained in training mode in an earlier iteration, before the switch."""
-    return any(
-        earlier.site == forward.site
-        and earlier.module == forward.module
-        and earlier.index < mode.index
-        and earlier.training is True
-        and not modes.trace.same_iteration(earlier, forward)
-        and modes.passes.trains(earlier)
-        for earlier in modes.trace.of(Forward)
-    )
-
-
-def _made_for_evaluation(modes: Modes, mode: ModeSet, forward: Forward) -> bool:
-    """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward.
-
-    What trained in evaluation mode before it is not otherwise after it.
-    """
-    trained = any(
-        earlier.site == forward.site and earlier.index < mode.index and earlier.training is False
-        for earlier in modes.trace.of(Forward)
-    )
-    return (
-        modes.trace.common_loop(mode, forward) is not None
-        and not trained
-        and any(
-            mode.index < evaluation.index < forward.index
-            and not _in_one_pass(modes, evaluation, forward, mode)
-            and evaluation.module == forward.module
-            and evaluation.grad is False
-            and modes.trace.together(evaluation, forward)
-            and not modes.passes.goes_backward(evaluation)
-            for evaluation in modes.trace.of(Forward)
-        )
-    )
-
-
-def _in_one_pass(modes: Modes, evaluation: Forward, forward: Forward, mode: ModeSet) -> bool:
-    """Whether both forwards lie in a loop that the switch is not in: an attack on what is evaluated, say."""
-    shared = modes.trace.common_loop(forward, evaluation)
-    return shared is not None and shared.loop not in {scope.loop for scope in mode.scope.iterations()}

@@ -90,3 +90,43 @@ class Modes:
             if self.passes.trains(other) and self.trace.same_iteration(other, forward)
         }
         return forward.grad is False or bool(forward.inputs.name and forward.inputs.name not in trained_on)
+
+    def trained_before(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether the same forward trained in training mode in an earlier iteration, before the switch."""
+        return any(
+            earlier.site == forward.site
+            and earlier.module == forward.module
+            and earlier.index < mode.index
+            and earlier.training is True
+            and not self.trace.same_iteration(earlier, forward)
+            and self.passes.trains(earlier)
+            for earlier in self.trace.of(Forward)
+        )
+
+    def made_for_evaluation(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether the switch was made in the forward's loop for an evaluation pass that comes before the forward.
+
+        What trained in evaluation mode before it is not otherwise after it.
+        """
+        trained = any(
+            earlier.site == forward.site and earlier.index < mode.index and earlier.training is False
+            for earlier in self.trace.of(Forward)
+        )
+        return (
+            self.trace.common_loop(mode, forward) is not None
+            and not trained
+            and any(
+                mode.index < evaluation.index < forward.index
+                and not self._in_one_pass(evaluation, forward, mode)
+                and evaluation.module == forward.module
+                and evaluation.grad is False
+                and self.trace.together(evaluation, forward)
+                and not self.passes.goes_backward(evaluation)
+                for evaluation in self.trace.of(Forward)
+            )
+        )
+
+    def _in_one_pass(self, evaluation: Forward, forward: Forward, mode: ModeSet) -> bool:
+        """Whether both forwards lie in a loop that the switch is not in: an attack on what is evaluated, say."""
+        shared = self.trace.common_loop(forward, evaluation)
+        return shared is not None and shared.loop not in {scope.loop for scope in mode.scope.iterations()}

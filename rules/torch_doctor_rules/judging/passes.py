@@ -62,6 +62,7 @@ class Passes:
                 and not self._feeds_unseen_loss(forward)
                 and not self._is_unresolved(forward)
                 and not self._cut_off(forward)
+                and not (forward.named and self.beside(forward))  # it may be a method that counts the batch
                 and not in_a_test(forward)
             ):
                 yield forward

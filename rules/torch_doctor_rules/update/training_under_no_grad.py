@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import (
-    Backward,
-    Escaped,
-    Forward,
-    GradModeEntered,
-    GradModeExited,
-    OptimizerBuilt,
-    PartUnrecorded,
-    Stepped,
-    Trace,
-    WeightsGiven,
-)
+from torch_doctor.trace import Backward, Forward, GradModeEntered, GradModeExited, PartUnrecorded, Trace
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.forward_evidence import batches
-from torch_doctor_rules.judging.gradients import Gradients, accumulates, fills
 from torch_doctor_rules.judging.graph_cuts import last_trainable, refused
 from torch_doctor_rules.judging.sites import first_per_site
+from torch_doctor_rules.judging.unrecorded import first_unrecorded, unrecorded_parts
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -97,9 +85,9 @@ class TrainingUnderNoGrad(Rule):
         losses = (
             (backward.site, forward)
             for backward in trace.of(Backward)
-            if (forward := _unrecorded(trace, backward)) is not None and not _asks_first(trace, backward)
+            if (forward := first_unrecorded(trace, backward)) is not None and not _asks_first(trace, backward)
         )
-        parts = ((backward.site, forward) for backward, forward in _unrecorded_parts(trace))
+        parts = ((backward.site, forward) for backward, forward in unrecorded_parts(trace))
         yield from first_per_site(self._report(trace, forward, site) for site, forward in (*losses, *parts))
         last = last_trainable(trace)
         if last is not None and last.grad is False:
@@ -139,54 +127,8 @@ class TrainingUnderNoGrad(Rule):
         )
 
 
-def _unrecorded_parts(trace: Trace) -> Iterator[tuple[Backward, Forward | PartUnrecorded]]:
-    """Calls before a recorded one of what an optimizer was given, steps, and never has gradients for."""
-    passes = [event for event in trace.of(Backward) if fills(event)]
-    steps = [event for event in trace.of(Stepped) if event.optimizer]
-    whole = all(event.whole for event in passes) and all(event.whole for event in steps)
-    if trace.observed or not whole or not all(event.whole for event in trace.of(OptimizerBuilt)):
-        return
-    gradients = trace.view(Gradients)
-    given = frozenset[int]().union(
-        *(event.modules for event in trace.of(WeightsGiven))
-    )  # who loads some may mean to keep them
-    filled = frozenset[int]().union(*(event.modules for event in passes))
-
-    def meant(backward: Backward, modules: frozenset[int]) -> bool:
-        stepped = any(modules <= step.modules and trace.common_loop(backward, step) for step in steps)
-        touched = any(gradients.may_have_touched(each, modules) for each in trace.of(Escaped))
-        return bool(modules) and stepped and not modules & given and not touched
-
-    for event in passes:
-        behind = trace.at(*sorted(event.loss.forwards - event.loss.graph_forwards)) if event.loss.graph_forwards else ()
-        idle = [each for each in behind if isinstance(each, Forward) and each.trainable is True]
-        yield from ((event, each) for each in idle if not each.unrecorded & filled and meant(event, each.unrecorded))
-        parts = (
-            each for each in trace.of(PartUnrecorded) if each.modules <= event.modules and meant(event, each.modules)
-        )
-        yield from ((event, part) for part in islice(parts, 1))
-
-
 def _asks_first(trace: Trace, backward: Backward) -> bool:
     """Whether a test that nobody can follow leads to a call of `backward` that elsewhere has a graph: it may ask for that."""
     if trace.asked(backward) and not trace.observed:
         return True
     return bool(backward.guards) and any(other.loss.graph is True for other in at(trace, backward.site, Backward))
-
-
-def _unrecorded(trace: Trace, backward: Backward) -> Forward | None:
-    """The first forward behind a loss, when autograd recorded none of them; what was cut by hand has its own rule."""
-    loss = backward.loss
-    if backward.through == "assigned":
-        return None  # gradients that are worked out by hand need no graph
-    if not accumulates(backward) or loss.cuts or not (loss.graph is False or loss.leaf is True):
-        return None
-    forwards = [event for event in trace.at(*sorted(loss.forwards)) if isinstance(event, Forward)]
-    if trace.observed and not forwards and loss.leaf:
-        forwards = [
-            forward
-            for forward in trace.of(Forward)
-            if forward.index < backward.index and forward.trainable and trace.same_iteration(backward, forward)
-        ]
-    wrong = forwards and all(forward.grad is False and forward.trainable is True for forward in forwards)
-    return forwards[0] if wrong else None

@@ -118,7 +118,15 @@ def test_most_of_it_is_known(seen: Callable[[str], list[LossCalled]]) -> None:
 
 @pytest.mark.parametrize(
     "expression",
-    ["unknown(x)", "x.view(*sizes)", "x[x > 0]", "x.to(unknown)", "torch.tensor(unknown)", "x.squeeze(unknown)"],
+    [
+        "unknown(x)",
+        "x.view(*sizes)",
+        "x[x > 0]",
+        "x.to(unknown)",
+        "torch.tensor(unknown)",
+        "x.squeeze(unknown)",
+        "x.expand(6)",
+    ],
 )
 def test_what_depends_on_what_is_not_known_is_not_known(
     expression: str, seen: Callable[[str], list[LossCalled]]

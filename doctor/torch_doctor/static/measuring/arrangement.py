@@ -33,7 +33,7 @@ def _expand(made: Making) -> Meta:
     sizes = sizes_in(given) if given is not None else sizes_in(*made.args[1:])
     meta = first_of(made)
     own = () if meta.shape is None or shapes.ANY in meta.shape else meta.shape
-    if sizes is None:
+    if sizes is None or len(sizes) < len(own):  # torch refuses fewer dimensions than there are
         return Meta(meta.dtype, None)
     own = (*(None,) * (len(sizes) - len(own)), *own)
     return Meta(meta.dtype, tuple(was if size == -1 else size for size, was in zip(sizes, own, strict=True)))

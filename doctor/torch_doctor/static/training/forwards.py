@@ -89,6 +89,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         autocast=autocasting.current(run),
         wrapped=bool(module.shell),
         unrecorded=_in_sight(run, module) if run.grad is False else frozenset(),
+        named=module.fact(Fact.BY_NAME) and not module.layer,
     )
     followed = Object()
     with modes.followed(run, followed):

@@ -23,7 +23,8 @@ class Forward(Event, frozen=True, kw_only=True):
     static witness knows. `used` is False when the result is dropped: the call was made for what it does on
     the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
     `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP. `unrecorded`: where autograd is off, the
-    module and all in it that owns parameters, where the static witness sees all of it.
+    module and all in it that owns parameters, where the static witness sees all of it. `named`: nothing is known of the module
+    but that it is called as an attribute of another, so that it may as well be a method, and no forward at all.
     """
 
     module: int
@@ -40,6 +41,7 @@ class Forward(Event, frozen=True, kw_only=True):
     wrapped: bool = False
     autocast: int | None = None
     unrecorded: frozenset[int] = NO_EVENTS
+    named: bool = False
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)

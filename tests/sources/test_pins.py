@@ -21,6 +21,7 @@ NEWEST = ANY.newest
         ("requirements.txt", "numpy\ntorch==1.7.1\n", Versions((1, 7), (1, 7))),
         ("requirements.txt", "torch>=2.6  # for safe loading\n", Versions((2, 6), NEWEST)),
         ("requirements-gpu.txt", "torch==2.1.0+cu118 --hash=sha256:00\n", Versions((2, 1), (2, 1))),
+        ("requirements.txt", "torch==0.4.1.post2\n", Versions((0, 4), (0, 4))),
         ("requirements.txt", "torch\n", ANY),
         ("requirements.txt", "torchvision==0.9\ntorch-geometric>=2.6\n", ANY),
         ("requirements.txt", "torch @ https://example.org/whl/torch-2.4.1-cp311.whl\n", Versions((2, 4), (2, 4))),

@@ -78,6 +78,9 @@ def test_a_model_is_of_the_only_class_that_can_be_one() -> None:
     head, _, tail = TRAIN.partition("class Other")
     script = head + tail.partition("return x\n")[2]
     assert said(script, "forward `f` (Net)")
+    assert not said(script.replace('f(x.to("cpu"))', "f(**x)"), "forward `f` (Net)")
+    assert not said(script.replace('f(x.to("cpu"))', "f(x, y, y)"), "forward `f` (Net)")
+    assert not said(script.replace("o.step()", "o.step(); f.generate(x)"), "forward `f` (Net)")
 
 
 CALLED = """

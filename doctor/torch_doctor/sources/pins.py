@@ -90,12 +90,27 @@ def _releases() -> dict[tuple[int, int], list[Version]]:
     }
 
 
+@cache
+def _posts() -> dict[Version, list[Version]]:
+    """The releases that were made again, after each release; torch 0.x had up to four."""
+    return {
+        release: [Version(f"{release}.post{number}") for number in range(1, 5)]
+        for releases in _releases().values()
+        for release in releases
+    }
+
+
 def _range(allowed: Iterable[SpecifierSet]) -> Versions | None:
     """From the oldest to the newest version that one of the sets contains."""
     fits = [
         minor
         for minor, releases in _releases().items()
-        if any(each.contains(release, prereleases=True) for each in allowed for release in releases)
+        if any(
+            each.contains(build, prereleases=True)
+            for each in allowed
+            for release in releases
+            for build in (release, *_posts()[release])
+        )
     ]
     if not fits:
         return None

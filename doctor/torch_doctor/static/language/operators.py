@@ -76,8 +76,8 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
     """Apply an operator."""
     for observe in run.observers.computed:
         observe(run, op, operands, node)
-    if op == "%" and (text := _interpolated(operands)) is not None:
-        return text
+    if op == "%" and isinstance(operands[0], Const) and isinstance(operands[0].value, str):
+        return _interpolated(operands) or Plain()
     if all(isinstance(value, Const) for value in operands):
         computed = _computed(op, [value.value for value in operands if isinstance(value, Const)])
         chosen = any(isinstance(value, Default) for value in operands)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers, losses, training
 from torch_doctor.static.tables.canonical import canonical
+from torch_doctor.static.tables.methods import MODULE_METHODS
 from torch_doctor.static.training import module_classes, roles, usage
 from torch_doctor.static.values import (
     Call,
@@ -74,7 +76,8 @@ def argument_for(run: Run, parameter: p.Parameter, function: FunctionValue) -> V
     if guessed is None and roles.is_called_model(name, function.node.calls, uses):
         guessed = roles.module_by_role(run, name)
     if isinstance(guessed, Module) and guessed.cls is None and not guessed.layer:
-        return _only_model(run, function) or guessed
+        only = _only_model(run, function)
+        return only if only is not None and _fits(only, name, uses, function) else guessed
     if guessed is not None:
         return guessed
     if uses & _TENSOR_USES and name not in function.node.calls:
@@ -161,6 +164,31 @@ def _only_model(run: Run, function: FunctionValue) -> Module | None:
     parts |= {base.id for cls in modules for base in cls.node.bases if isinstance(base, p.Name)}
     whole = [cls for cls in modules if cls.name not in parts and not roles.may_be_loss(cls.name)]
     return _object_of(run, whole[0]) if len(whole) == 1 else None
+
+
+def _fits(module: Module, name: str, uses: set[str], function: FunctionValue) -> bool:
+    """Whether all that a function does with a parameter can be done with this module.
+
+    A call that gives `**batch` may be of any model: it tells nothing of this one.
+    """
+    found = module.cls.find("forward") if module.cls is not None else None
+    if module.cls is None or found is None or not isinstance(found[0], FunctionValue):
+        return False
+    attributes = {use for use in uses if use.isidentifier()} - MODULE_METHODS - {"training", "module"}
+    if any(use not in module.fields and module.cls.find(use) is None for use in attributes):
+        return False
+    taken = found[0].node.parameters
+    kinds = [each.kind for each in taken]
+    for call in walk(function.node.body):
+        if not isinstance(call, p.Call) or not isinstance(call.func, p.Name) or call.func.id != name:
+            continue
+        given = {key for key, _ in call.keywords}
+        count = 1 + sum(not isinstance(each, p.Star) for each in call.args)
+        if None in given or ("kwargs" not in kinds and not given <= {each.name for each in taken}):
+            return False
+        if "args" not in kinds and count > kinds.count("plain"):
+            return False
+    return True
 
 
 def _object_of(run: Run, cls: ClassValue) -> Module | None:

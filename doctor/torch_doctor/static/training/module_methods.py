@@ -89,7 +89,9 @@ def _base_mode(run: Run, of: Module, name: str, call: Call) -> Value | None:
 
 @handles(_METHODS, "parameters", "named_parameters")
 def _parameters(run: Run, of: Module, name: str, _: Call) -> Value:
-    return Params(module_parts.parts_of(run, of).owners, whole=True, named=name.startswith("named"))
+    inside = module_parts.parts_of(run, of)
+    whole = len(inside.parts) < module_parts.MOST_PARTS
+    return Params(inside.owners, whole=whole, named=name.startswith("named"))
 
 
 @handles(_METHODS, "zero_grad")

@@ -37,7 +37,9 @@ class Trees(Lasting):
 
 
 PARTS = 400
-"""Parts of a module that are looked at."""
+"""Items of a container, and modules whose mode is asked for, that are looked at one by one."""
+MOST_PARTS = 2000
+"""Parts of a module that are looked at: of a larger one, some are out of sight."""
 
 
 class Inside(NamedTuple):
@@ -57,7 +59,7 @@ def parts_of(run: Run, module: Module) -> Inside:
     owners: set[int] = {module.id}
     opaque = False
     waiting = [module]
-    while waiting and len(parts) < PARTS:
+    while waiting and len(parts) < MOST_PARTS:
         part = waiting.pop()
         if part.id in parts:
             continue
@@ -73,7 +75,7 @@ def parts_of(run: Run, module: Module) -> Inside:
                 owners.add(child.id)
             else:
                 opaque = True
-    result = Inside(tuple(parts.values()), opaque, frozenset(owners))
+    result = Inside(tuple(parts.values()), opaque or bool(waiting), frozenset(owners))
     run.of(Trees).known[module.id] = (run.heap.structure, result)
     return result
 

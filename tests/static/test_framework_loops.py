@@ -36,4 +36,4 @@ class Net(LightningModule):
 
 Trainer(max_epochs=1).fit(Net("SGD"), loader)
 """
-    assert len(said(source, "step `optimizer`")) == 2
+    assert len(said(source, "step `optimizer`")) == 4  # two optimizers, in two passes

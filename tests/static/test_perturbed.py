@@ -70,7 +70,7 @@ class Witnessed:
         self.latest: Entry | None = None
         self._imported: list[tuple[Trace, int, int]] = []
         with pytest.MonkeyPatch.context() as self.patch:
-            self.patch.setattr(runs, "Imports", lambda _: subject.imports)
+            self.patch.setattr(runs, "Imports", lambda *_: subject.imports)
             self._listen()
             if change is not None:
                 change(self)

@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F  # noqa: N812 - its usual name
 from torch import nn
 
-from torch_doctor.static.tables.losses import LOSSES, functional_of
+from torch_doctor.static.tables.losses import ANY, LOSSES, functional_of
 from torch_doctor.trace.words import Kind
 
-NAMES = sorted(name for name in LOSSES if name.startswith("torch."))
+NAMES = sorted(name for name in LOSSES if name.startswith("torch.") and name != ANY)
 FUNCTIONS = [name for name in NAMES if name.startswith("torch.nn.functional.")]
 NO_LOSSES = frozenset({"torch.nn.AdaptiveLogSoftmaxWithLoss"})
 

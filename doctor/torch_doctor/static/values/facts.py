@@ -109,6 +109,10 @@ class Fact(Enum):
     """The `Constant` that the weights were set to."""
     WEIGHTS_GIVEN = "weights given", False, _either
     """Whether somebody may have given it weights, loaded or copied."""
+    RECORDED = "recorded", False, _either
+    """It ran where autograd may record, or was read: gradients of what is computed may go to its weights."""
+    TOLD_AS_DRAWN = "told as drawn", False, _both
+    """The trace says that it is trained from the weights that it was built with, or that it never gets gradients."""
     OPTIMIZERS = "optimizers", None, None
     """What `configure_optimizers` returned to the framework that drives the module."""
     DOUBTFUL = "doubtful", None, _first

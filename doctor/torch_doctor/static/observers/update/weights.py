@@ -25,8 +25,6 @@ class Weights(Observer):
     writes = (WeightsDrawn, WeightsGiven, PartUnrecorded)
 
     def __init__(self) -> None:
-        self._used: set[int] = set()
-        self._told: set[int] = set()
         self._inner: set[int] = set()  # made in a constructor
         self._passing: set[int] = set()  # made in a forward
         self._off: dict[Module, tuple[Site, str]] = {}  # parts that were called with autograd off, and where
@@ -41,35 +39,32 @@ class Weights(Observer):
     def entered(self, run: Run, module: Module, call: Call) -> None:
         """A module is called: where autograd may record, gradients of what it computes go to its weights."""
         if run.grad is not False:
-            self._used.add(module.id)
-        elif run.modules_called and run.modules_called[0].id in self._used:
+            run.heap.set(module.facts, Fact.RECORDED, value=True)
+        elif run.modules_called and run.modules_called[0].fact(Fact.RECORDED):
             self._off.setdefault(module, (run.site(call.node), call.name))
 
-    def read(self, _: Run, value: Value, name: str, __: p.Node) -> None:
+    def read(self, run: Run, value: Value, name: str, __: p.Node) -> None:
         """A parameter is taken from its module."""
         part = value.fields.get(name) if isinstance(value, Module) else None
         if isinstance(part, ParameterValue):
-            self._used.add(part.id)
+            run.heap.set(part.facts, Fact.RECORDED, value=True)
 
     def backward(self, run: Run, loss: Value, _: Call) -> None:
         """Write what gets gradients, ran, and has the weights that it was built with."""
-        for number in sorted((loss.flow.surely or loss.flow.modules) & self._used - self._told - self._passing):
+        for number in sorted((loss.flow.surely or loss.flow.modules) - self._passing):
             thing = run.objects.get(number)
-            if thing is not None and thing.born is not None and _drawn(thing) and not self._hidden(thing):
-                self._told.add(number)
+            if thing is None or thing.born is None or not thing.fact(Fact.RECORDED) or thing.fact(Fact.TOLD_AS_DRAWN):
+                continue
+            if _drawn(thing) and not self._hidden(thing):
+                run.heap.set(thing.facts, Fact.TOLD_AS_DRAWN, value=True)
                 name = thing.class_name if isinstance(thing, Module) else "torch.nn.Parameter"
                 run.emit(WeightsDrawn, thing.born, module=number, class_name=name)
-        for part in [part for part in self._off if part.id not in self._told and self._never_recorded(run, part, loss)]:
-            self._told.add(part.id)
+        for part in [
+            part for part in self._off if not part.fact(Fact.TOLD_AS_DRAWN) and _never_recorded(run, part, loss)
+        ]:
+            run.heap.set(part.facts, Fact.TOLD_AS_DRAWN, value=True)
             site, name = self._off[part]
             run.emit(PartUnrecorded, site, name=name, modules=_owners(run, part))
-
-    def _never_recorded(self, run: Run, part: Module, loss: Value) -> bool:
-        """Whether all of a part is as it was built, belongs to what the loss trains, and ran with autograd off alone."""
-        owners = _owners(run, part)
-        things = [run.objects.get(number) for number in owners]
-        drawn = all(thing is not None and _drawn(thing) for thing in things)
-        return bool(owners) and drawn and owners <= loss.flow.surely and not owners & self._used
 
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights change in place: they are given unless what they get is a constant, or drawn."""
@@ -94,6 +89,14 @@ class Weights(Observer):
             seen.add(owner.id)
             thing = owner
         return thing.id in self._inner and owner is None
+
+
+def _never_recorded(run: Run, part: Module, loss: Value) -> bool:
+    """Whether all of a part is as it was built, belongs to what the loss trains, and ran with autograd off alone."""
+    owners = _owners(run, part)
+    things = [thing for number in owners if (thing := run.objects.get(number)) is not None]
+    drawn = len(things) == len(owners) and all(_drawn(thing) and not thing.fact(Fact.RECORDED) for thing in things)
+    return bool(owners) and drawn and owners <= loss.flow.surely
 
 
 def _owners(run: Run, part: Module) -> frozenset[int]:

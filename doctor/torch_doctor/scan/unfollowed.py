@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.scan.origins import Origins
 from torch_doctor.static.imports import Imports
-from torch_doctor.trace import Backward, GaveUp
+from torch_doctor.trace import Backward, GaveUp, ModuleBuilt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,8 +42,10 @@ class Unfollowed:
 
     def hear(self, trace: Trace) -> None:
         """Note in which files somebody's gradients were seen, where nobody's were, and which runs were given up."""
+        built = frozenset(event.module for event in trace.of(ModuleBuilt))
         for event in trace.of(Backward):
-            alone = trace.begins_outside and not event.scope.iterations()  # the loop that calls it is out of sight
+            handed = trace.begins_outside and not event.modules & built
+            alone = handed and not event.scope.iterations()  # the loop that calls it is out of sight
             if not alone and (event.modules or event.forwards or event.inputs_only or event.whole):
                 self._understood.update((event.site.path, trace.path))
             elif event.scope.iterations() and not trace.begins_outside:

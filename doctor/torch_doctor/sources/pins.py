@@ -42,6 +42,7 @@ LATEST = {
 CONDA = re.compile(r"^\s*-\s*[\"']?(?:[\w.-]+::)?([\w.-]+)\s*((?:[=<>!~]=?|\s)[^\"'#]*)?[\"']?\s*(?:#.*)?$")
 LOCAL = re.compile(r"\+[\w.]+")
 """The end of a version that says which build it is: `+cu118`."""
+POSTS = (".post1", ".post2", ".post3", ".post4")
 LARGEST = 5_000_000
 
 
@@ -81,22 +82,12 @@ def versions(text: str) -> Versions:
 
 @cache
 def _releases() -> dict[tuple[int, int], list[Version]]:
-    """The releases of each minor version of torch."""
+    """The releases of each minor version of torch, and those that were made again: torch 0.x had up to four."""
     return {
         (int(minor.partition(".")[0]), int(minor.partition(".")[2])): [
-            Version(f"{minor}.{patch}") for patch in range(latest + 1)
+            Version(f"{minor}.{patch}{again}") for patch in range(latest + 1) for again in ("", *POSTS)
         ]
         for minor, latest in LATEST.items()
-    }
-
-
-@cache
-def _posts() -> dict[Version, list[Version]]:
-    """The releases that were made again, after each release; torch 0.x had up to four."""
-    return {
-        release: [Version(f"{release}.post{number}") for number in range(1, 5)]
-        for releases in _releases().values()
-        for release in releases
     }
 
 
@@ -105,12 +96,7 @@ def _range(allowed: Iterable[SpecifierSet]) -> Versions | None:
     fits = [
         minor
         for minor, releases in _releases().items()
-        if any(
-            each.contains(build, prereleases=True)
-            for each in allowed
-            for release in releases
-            for build in (release, *_posts()[release])
-        )
+        if any(each.contains(release, prereleases=True) for each in allowed for release in releases)
     ]
     if not fits:
         return None

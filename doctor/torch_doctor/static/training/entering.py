@@ -20,8 +20,8 @@ def settle(run: Run, thing: Instance) -> list[Value]:
 
     What is still None and has another method to be assigned by, somebody may have assigned by now.
     """
-    settled = [_read(run, thing, path) for path in sorted(usage.in_class(run, thing.cls).marks)]
     uses = usage.in_class(run, thing.cls)
+    settled = [_read(run, thing, path) for path in sorted(uses.marks)]
     for name, field in sorted(thing.fields.items(), key=str):
         if not isinstance(name, str) or not isinstance(field, Value):
             continue

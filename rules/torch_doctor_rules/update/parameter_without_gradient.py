@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 ENOUGH = 2  # backward passes without a gradient
 SURE = 3  # backward passes with a gradient of zeros: what begins at zero has moved by then
+UNITS = (
+    16  # of a layer with a gradient of zeros: fewer may all be on the dead side of a ReLU by the draw of its weights
+)
 
 
 class ParameterWithoutGradient(Rule):
@@ -77,8 +80,9 @@ class ParameterWithoutGradient(Rule):
 
     ## When it stays silent
     For frozen parameters, those of no optimizer, layers that did not run or ran under `no_grad` (teachers, averaged
-    copies), parts of a library's model, what gets its first gradient a step later (a gate that begins at zero), and where
-    another finding explains it.
+    copies), parts of a library's model, what gets its first gradient a step later (a gate that begins at zero), layers of
+    fewer than 16 units whose gradient is there and zero (all of them may be dead by chance), and where another finding
+    explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
@@ -126,10 +130,15 @@ def _barren(trace: Trace) -> dict[int, list[ParameterSeen]]:
     live: dict[int, int] = defaultdict(int)
     for seen in trace.of(ParameterSeen):
         live[seen.module] = max(live[seen.module], seen.live_steps)
+    widest: dict[int, int] = defaultdict(int)
+    for seen in trace.of(ParameterSeen):
+        widest[seen.owner] = max(widest[seen.owner], seen.units)
     found: dict[int, list[ParameterSeen]] = defaultdict(list)
     for seen in trace.of(ParameterSeen):
         nothing = seen.backwards >= ENOUGH and seen.gradients == 0
-        zeros = seen.backwards >= SURE and seen.nonzero == 0 and live[seen.module] >= ENOUGH
+        zeros = (
+            seen.backwards >= SURE and seen.nonzero == 0 and live[seen.module] >= ENOUGH and widest[seen.owner] >= UNITS
+        )
         if seen.module and seen.optimizer and seen.of_project and live[seen.module] and (nothing or zeros):
             found[seen.owner].append(seen)
     fine = {seen.owner for seen in trace.of(ParameterSeen) if seen.nonzero}

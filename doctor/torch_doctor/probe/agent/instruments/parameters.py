@@ -157,6 +157,7 @@ class Instrument(Base):
                 of_project=whole is not None
                 and (is_project(type(place), recorder) or type(place).__module__.startswith("torch.nn.")),
                 elements=parameter.numel(),
+                units=parameter.shape[0] if parameter.dim() else 1,
                 backwards=fate.backwards,
                 gradients=fate.gradients,
                 nonzero=fate.nonzero,

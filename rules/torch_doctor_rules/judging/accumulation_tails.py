@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 class Tail(NamedTuple):
     """A window whose last batches may find no step, and the test that decides when to step.
 
-    `loader` gives the batches, `guard` is the test's place: the step's in a run, which sees no tests. `length` is how many
-    batches make a window and `left` how many of the pass are left over; 0 where that is not known.
+    `loader` gives the batches, None where callers out of sight hand it in. `guard` is the test's place: the step's in a run,
+    which sees no tests. `length` is how many batches make a window and `left` how many of the pass are left over; 0 where
+    that is not known.
     """
 
     window: Window
-    loader: LoaderBuilt
+    loader: LoaderBuilt | None
     guard: Site
     length: int = 0
     left: int = 0
@@ -41,12 +42,13 @@ class Tails:
         for window in self.accumulation.windows():
             guard = self._guard(window.step, window.backward.guards)
             loader = self.loader(window.step)
-            if guard is None or guard.every is None or loader is None:
+            if guard is None or guard.every is None or (loader is None and not self._is_handed_in(window.step)):
                 continue
             length, rest, _ = guard.every
-            if loader.batches is None and loader.unseen:
+            batches = None if loader is None else loader.batches
+            if loader is not None and batches is None and loader.unseen:
                 continue
-            left = (loader.batches - rest) % length if length and loader.batches is not None else None
+            left = (batches - rest) % length if length and batches is not None else None
             if length != 1 and left != 0 and not self._stepped_elsewhere(window, guard.site):
                 yield Tail(window, loader, guard.site, length, left or 0)
 
@@ -70,6 +72,12 @@ class Tails:
         batch = _batch(step)
         taken = {event.loader for event in self.trace.of(BatchTaken) if event.scope is batch}
         return self._loaders.get(taken.pop()) if batch is not None and len(taken) == 1 else None
+
+    def _is_handed_in(self, step: Stepped) -> bool:
+        """Whether callers out of sight give the one loader that the loop around a step goes through."""
+        batch = _batch(step)
+        taken = [event for event in self.trace.of(BatchTaken) if event.scope is batch]
+        return len({event.loader for event in taken}) == 1 and all(event.handed_in for event in taken)
 
     def _guard(self, step: Stepped, known: frozenset[tuple[int, bool]]) -> Branch | None:
         """The test that lets the step happen, where nothing but settings tells besides."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, LossCalled, Stepped
+from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, LossBuilt, LossCalled, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
@@ -70,7 +70,8 @@ class AccumulationNotScaled(Rule):
 
     ## When it stays silent
     For losses that are divided or weighted in any way, summed, or written by hand; where gradients are changed before the
-    step; under frameworks that divide the loss themselves.
+    step; under frameworks that divide the loss themselves. A criterion that callers out of sight hand in is taken for a
+    mean, as most are, unless the script builds one that is none.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/amp_examples.html#gradient-accumulation
@@ -146,9 +147,14 @@ def _of_means(accumulation: Accumulation, window: Window) -> bool:
         and trace.same_iteration(event, backward)
         and trace.together(event, backward)
     ]
-    means = bool(losses) and all(event.reduction == "mean" for event in losses)
+    means = bool(losses) and all(event.reduction == "mean" or _is_presumed_mean(trace, event) for event in losses)
     covered = frozenset[int]().union(*(event.output.graph_forwards for event in losses))
     return means and forwards <= covered and not _changed(accumulation, backward, window.step)
+
+
+def _is_presumed_mean(trace: Trace, loss: LossCalled) -> bool:
+    """Whether callers out of sight give the loss, and nobody in sight builds one that they may give and that is no mean."""
+    return loss.handed_in and not loss.reduction and all(event.reduction == "mean" for event in trace.of(LossBuilt))
 
 
 def _changed(accumulation: Accumulation, backward: Backward, step: Stepped) -> bool:

@@ -71,7 +71,8 @@ class AccumulationTailDropped(Rule):
     Where the test says more than every K-th batch, where a counter goes on from epoch to epoch, where anything else may step
     in the loop, or behind it before more gradients come, be it code out of sight that gets the optimizer, and for loaders
     whose length K is seen to divide. Where the batches come
-    from several loaders at once, from one of which code out of sight decides the length, or in loops within the batch's.
+    from several loaders at once, from one of which code out of sight decides the length, or in loops within the batch's. A
+    loader that callers out of sight hand in has any length; where a loop may leave it early, that counts for nothing.
     `drop_last` is no excuse: it leaves out the rows that make no full batch, not the batches that make no full window.
 
     ## References
@@ -107,7 +108,7 @@ class AccumulationTailDropped(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How long the windows and the loader are."""
         for tail in self._at(trace, finding)[:1]:
-            batches = tail.loader.batches or 0
+            batches = (tail.loader.batches if tail.loader is not None else None) or 0
             yield fact(f"one step applies {count(tail.length, 'batch', 'batches')}", tail.length, "batches")
             text = f"the loader gives {count(batches, 'batch', 'batches')}: {tail.left:,} are left over"
             yield fact(text, tail.left, "batches", tail.loader)

@@ -18,6 +18,7 @@ from torch_doctor.static.values import (
     ORDINAL,
     Call,
     Content,
+    Fact,
     Instance,
     Loader,
     Module,
@@ -56,7 +57,10 @@ def course_of(run: Run, over: p.Expr, body: tuple[p.Stmt, ...] = ()) -> Course:
     text = run.text(over)
 
     def taken() -> None:
-        run.emit(BatchTaken, over, loader=stream.loader, name=_called(run, over, stream.loader) or text)
+        name = _called(run, over, stream.loader) or text
+        run.emit(
+            BatchTaken, over, loader=stream.loader, name=name, handed_in=not leaves(body) and _handed_in(run, stream)
+        )
 
     course = through(run, stream, text, body)
     return course if course.kind is not LoopKind.BATCHES else _telling(course, taken)
@@ -115,6 +119,12 @@ def _called(run: Run, over: p.Expr, loader: int) -> str:
                 if isinstance(value, Loader) and value.id == loader:
                     return run.text(given)
     return ""
+
+
+def _handed_in(run: Run, stream: Stream) -> bool:
+    """Whether callers out of sight gave the loader that is gone through, once from its begin to its end."""
+    loader = run.objects.get(stream.loader)
+    return isinstance(loader, Loader) and loader.fact(Fact.HANDED_IN) and stream.length is None
 
 
 def _is_part(item: Value) -> bool:

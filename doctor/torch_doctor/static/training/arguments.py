@@ -16,6 +16,7 @@ from torch_doctor.static.training import module_classes, roles, usage
 from torch_doctor.static.values import (
     Call,
     ClassValue,
+    Fact,
     FunctionValue,
     Lib,
     Loader,
@@ -68,6 +69,13 @@ class Guessing(Knowledge):
 
 def argument_for(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value:
     """What a parameter is when nobody says."""
+    value = _guessed(run, parameter, function)
+    if isinstance(value, (Loader, Module)):
+        value.facts[Fact.HANDED_IN] = True  # not logged: it was made for this parameter
+    return value
+
+
+def _guessed(run: Run, parameter: p.Parameter, function: FunctionValue) -> Value:
     name = parameter.name
     uses = usage.of_variable(run, name, function)
     with run.override(frame=frame_for(run, function)):

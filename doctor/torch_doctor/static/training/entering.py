@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.tables import losses
 from torch_doctor.static.training import module_parts, roles, usage
-from torch_doctor.static.values import Const, Fact, FunctionValue, Instance, Module, Optimizer, Unknown, Value
+from torch_doctor.static.values import (
+    Const,
+    Fact,
+    FunctionValue,
+    Instance,
+    Loader,
+    Module,
+    Optimizer,
+    Plain,
+    Unknown,
+    Value,
+    from_argument,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,10 +43,17 @@ def settle(run: Run, thing: Instance) -> list[Value]:
             found = roles.by_use(run, name, unknown, uses.of(f"self.{name}")) or unknown
         else:
             found = roles.of_attribute(run, thing, name, value)
+            if found is not value and isinstance(found, (Loader, Module)) and _given(value):
+                run.heap.set(found.facts, Fact.HANDED_IN, value=True)
         if found is not value:
             run.heap.set(thing.fields, name, found)
         settled.append(found)
     return [value for value in settled if value is not None]
+
+
+def _given(value: Value) -> bool:
+    """Whether it is an argument of the constructor, or lies within one."""
+    return isinstance(value, (Plain, Unknown)) and from_argument(value.symbol)
 
 
 def _read(run: Run, thing: Instance, path: str) -> Value | None:

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.training import roles
-from torch_doctor.static.values import Fact, Lib, Loader, Unknown, UnknownAttribute, asked, compound, symbol_of
+from torch_doctor.static.values import (
+    Fact,
+    Lib,
+    Loader,
+    Unknown,
+    UnknownAttribute,
+    asked,
+    compound,
+    from_argument,
+    symbol_of,
+)
 from torch_doctor.trace import Source
 
 if TYPE_CHECKING:
@@ -75,5 +85,6 @@ def _remembered(run: Run, symbol: Symbol, name: str, *, moved: bool) -> Loader:
         return found
     loader: Loader = run.own(Loader(None, name))
     loader.facts[Fact.ELSEWHERE] = moved
+    loader.facts[Fact.HANDED_IN] = from_argument(symbol)
     run.of(roles.Played).things[symbol, Loader] = loader
     return loader

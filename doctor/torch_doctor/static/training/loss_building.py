@@ -10,6 +10,7 @@ from torch_doctor.static.library import library_family
 from torch_doctor.static.tables import functions, losses
 from torch_doctor.static.tables.methods import MODULE_METHODS
 from torch_doctor.static.training import module_building
+from torch_doctor.static.training.reductions import stated
 from torch_doctor.static.values import (
     NOWHERE,
     Call,
@@ -55,6 +56,7 @@ def build_loss(run: Run, name: str, call: Call) -> Value:
         name=call.name,
         given=tuple(run.fact(value, text) for value, text in given),
         doubtful=len(doubtful),
+        reduction=stated(name, call.args, call.keywords),
     )
     if given:
         flow = operators.recorded(run, blend(value.flow for value in call.values))

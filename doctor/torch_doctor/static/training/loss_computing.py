@@ -23,6 +23,7 @@ from torch_doctor.static.training.reductions import reduction_of
 from torch_doctor.static.values import (
     Call,
     Either,
+    Fact,
     Meta,
     Module,
     Tensor,
@@ -83,6 +84,7 @@ def compute_loss(run: Run, name: str, call: Call, module: Module | None = None) 
             target=with_facts(run.fact(target, spelled_target), target),
             output=run.fact(output),
             reduction=reduction,
+            handed_in=module is not None and module.fact(Fact.HANDED_IN),
         )
         return True
 

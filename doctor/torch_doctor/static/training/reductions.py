@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.tables import losses
-from torch_doctor.static.values import Call, Const, Value
+from torch_doctor.static.values import Args, Call, Const, Keywords, Value
 
 if TYPE_CHECKING:
     from torch_doctor.static.values import Module
@@ -17,13 +17,18 @@ def reduction_of(name: str, call: Call, module: Module | None) -> str:
     """The `reduction` that a loss has ("mean", "sum", "batchmean", "none"), of its settings or its default; "" if not known."""
     if module is not None and module.cls is not None:
         return ""  # its own constructor decides
-    given, named = (call.args[_BEFORE:], call.keywords) if module is None else (module.given, module.settings)
+    if module is None:
+        return stated(name, call.args[_BEFORE:], call.keywords)
+    later = {key: value for key, value in module.fields.items() if key == "reduction"}  # `criterion.reduction = "sum"`
+    return stated(name, module.given, {**module.settings, **later})
+
+
+def stated(name: str, given: Args, named: Keywords) -> str:
+    """The `reduction` that a loss has with these settings."""
     order = losses.SETTINGS.get(name, ())
     if "**" in named or len(given) > len(order):
         return ""
     settings = {**dict(zip(order, given, strict=False)), **named}
-    if module is not None:  # `criterion.reduction = "sum"`
-        settings.update({key: value for key, value in module.fields.items() if key == "reduction"})
     old = [_constant(settings.get(key)) for key in ("reduce", "size_average")]
     if "" in old:
         return ""

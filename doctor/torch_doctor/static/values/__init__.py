@@ -67,6 +67,7 @@ from torch_doctor.static.values.symbols import (
     asked,
     compound,
     fresh_symbol,
+    from_argument,
     hashable,
     latest,
 )
@@ -166,6 +167,7 @@ __all__ = [
     "constant",
     "either",
     "fresh_symbol",
+    "from_argument",
     "hashable",
     "held",
     "join",

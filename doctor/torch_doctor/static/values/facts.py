@@ -118,6 +118,11 @@ class Fact(Enum):
     DOUBTFUL = "doubtful", None, _first
     """For a loss: the event of its construction, where that got who knows what."""
 
+    # --- what comes from callers ---
+
+    HANDED_IN = "handed in", False, _both
+    """Whether callers out of sight gave it, as an argument or within one."""
+
     # --- the run itself (`Run.state`) ---
 
     PLACED_BY_DEFAULT = "placed by default", False, _either

@@ -57,6 +57,13 @@ def asked(symbol: Symbol) -> bool:
     return bool(symbol[-1] == ASKED)
 
 
+def from_argument(symbol: Symbol) -> bool:
+    """Whether it is an argument that nobody in sight gives, or lies within one."""
+    while symbol[0] in (".", "[]") and isinstance(symbol[1], tuple):
+        symbol = symbol[1]
+    return bool(symbol[0] == "flag")
+
+
 LARGEST = 200
 """Parts of a symbol that are told apart: a number that is added to itself again and again would double it each time."""
 

@@ -169,10 +169,11 @@ class RowsDrawn(Event, frozen=True, kw_only=True):
 
 
 class BatchTaken(Event, frozen=True, kw_only=True):
-    """A loop got its next batch from `loader` (0 when it is not known which)."""
+    """A loop got its next batch from `loader` (0 when it is not known which); `handed_in`: callers out of sight gave it."""
 
     loader: int
     name: str
+    handed_in: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"take a batch from {quoted(self.name)}"

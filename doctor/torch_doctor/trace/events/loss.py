@@ -20,7 +20,7 @@ class LossBuilt(Event, frozen=True, kw_only=True):
 
     `given` are the tensors that went where its constructor takes settings, which is every place but those of weights.
     `doubtful` counts the arguments there of which is not known what they are; `used_at` is where the object was used as if
-    it were the loss's value (`.backward()`, `.item()`).
+    it were the loss's value (`.backward()`, `.item()`). `reduction` is as in `LossCalled`.
     """
 
     loss: str
@@ -28,6 +28,7 @@ class LossBuilt(Event, frozen=True, kw_only=True):
     given: tuple[TensorFact, ...] = ()
     doubtful: int = 0
     used_at: Site | None = None
+    reduction: str = ""
 
     def words(self, _: Names, /) -> str:
         given = [f"gets {fact.words()}" for fact in self.given]
@@ -38,7 +39,7 @@ class LossCalled(Event, frozen=True, kw_only=True):
     """A loss was computed. `loss` is its torch name, `expects` what its input must be (`Kind.LOGITS` for cross-entropy).
 
     `raised` is what torch said, where it refused. `reduction` is how the losses of single elements were summed up: "mean",
-    "sum", "batchmean" or "none" ("": not known).
+    "sum", "batchmean" or "none" ("": not known). `handed_in`: callers out of sight gave the loss.
     """
 
     loss: str
@@ -49,6 +50,7 @@ class LossCalled(Event, frozen=True, kw_only=True):
     output: TensorFact
     raised: str = ""
     reduction: str = ""
+    handed_in: bool = False
 
     def words(self, _: Names, /) -> str:
         expects = f"expects {self.expects.value}" if self.expects is not Kind.UNKNOWN else ""

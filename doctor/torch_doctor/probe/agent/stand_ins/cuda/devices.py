@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import ModuleType
 
-MARK = "_torch_doctor_moved"  # set on parameters that would be on the GPU
-
 
 def needed(torch: ModuleType, plan: Mapping[str, Any]) -> bool:
     """Whether the CPU has to stand in, by `plan["device"]` (`cpu`, `cuda`, `auto`) and what torch sees."""
@@ -42,15 +40,6 @@ class Devices:
         self.tell()
         return self.cpu
 
-
-def marked(result: Any) -> Any:
-    """A tensor that was moved, marked where it is a parameter."""
-    if getattr(result, "requires_grad", False):
-        result.__dict__[MARK] = True
-    return result
-
-
-def mark_all(module: Any) -> None:
-    """Marks the parameters of a module that was moved."""
-    for parameter in module.parameters():
-        parameter.__dict__[MARK] = True
+    def is_cpu(self, device: Any) -> bool:
+        """Whether it is the CPU that `device` names."""
+        return bool(device == "cpu" or (isinstance(device, self._torch.device) and device.type == "cpu"))

@@ -6,7 +6,6 @@ import functools
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from .devices import marked
 from .places import GPU, places
 
 if TYPE_CHECKING:
@@ -14,16 +13,20 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from .devices import Devices
+    from .memory import Memory
 
 NEW = ("new_tensor", "new_empty", "new_full", "new_zeros", "new_ones", "new_empty_strided")
+SHARING = ("as_tensor", "asarray")
+"""What gives the tensor that it is given, or one on the memory of an array."""
 
 
 class Factories:
     """The replacements of what makes tensors."""
 
-    def __init__(self, torch: ModuleType, devices: Devices) -> None:
+    def __init__(self, torch: ModuleType, devices: Devices, memory: Memory) -> None:
         self._torch: Any = torch
         self._devices = devices
+        self._memory = memory
 
     def patch(self) -> None:
         """Every function of `torch` that makes tensors, `Tensor.new_*`, `torch.Generator` and the default device."""
@@ -69,10 +72,15 @@ class Factories:
                     if places.active and isinstance(result, self._torch.Tensor):
                         places.set(result, GPU)
                         places.on_put()
-                    return marked(result)
+                    if getattr(function, "__name__", "") in SHARING and not self._memory.on_gpu(result):
+                        result = self._memory.copy(result)
+                    return self._memory.settle(result)
             if "pin_memory" in keywords:
                 keywords["pin_memory"] = False
-            return function(*arguments, **keywords)
+            result = function(*arguments, **keywords)
+            if keywords.get("device") is not None and getattr(function, "__name__", "") in SHARING:
+                result = self._memory.fetched(result, result, surely=True)  # a tensor that is known to be here stays
+            return result
 
         return made
 

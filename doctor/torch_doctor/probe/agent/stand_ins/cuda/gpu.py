@@ -9,6 +9,7 @@ from ..stand_in import StandIn
 from . import loading, types
 from .devices import Devices, needed
 from .factories import Factories
+from .memory import Memory
 from .moves import Moves
 from .queries import Queries
 
@@ -28,8 +29,9 @@ class Gpu(StandIn):
         why = "--device cpu" if torch.cuda.is_available() else ""
         pretend = bool(self.plan.get("pretend"))
         devices = Devices(torch, lambda: self.tell("cuda", "the CPU", why=why))
-        Moves(torch, devices).patch()
-        Factories(torch, devices).patch()
+        memory = Memory(torch)
+        Moves(torch, devices, memory).patch()
+        Factories(torch, devices, memory).patch()
         loading.patch(torch, devices)
-        types.patch(torch, devices, pretend=pretend)
+        types.patch(torch, devices, memory, pretend=pretend)
         Queries(torch, self.sources, devices.tell, insists=pretend, processes=self.ranks.count).patch()

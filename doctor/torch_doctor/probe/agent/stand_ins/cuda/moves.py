@@ -1,81 +1,104 @@
-"""Moves of tensors and modules to a GPU: what is moved stays, and computes, on the CPU."""
+"""Moves of tensors and modules to a GPU and back: they copy, and what is moved computes on the CPU."""
 
 from __future__ import annotations
 
 import functools
 from typing import TYPE_CHECKING, Any
 
-from .devices import MARK, mark_all, marked
+from .memory import NOT_READABLE
 from .places import places
 
 if TYPE_CHECKING:
     from types import ModuleType
 
     from .devices import Devices
+    from .memory import Memory
 
 
 class Moves:
     """The replacements of what moves."""
 
-    def __init__(self, torch: ModuleType, devices: Devices) -> None:
+    def __init__(self, torch: ModuleType, devices: Devices, memory: Memory) -> None:
         self._torch: Any = torch
         self._devices = devices
+        self._memory = memory
 
     def patch(self) -> None:
-        """`to`, `cuda` and `pin_memory` of tensors and modules, and `cuda` of storages."""
+        """`to`, `cuda` and `cpu` of tensors and modules, what reads tensors as arrays, and `cuda` of storages."""
         torch = self._torch
         self._patch_tensors()
+        self._patch_arrays()
         self._patch_modules()
         torch.Tensor.pin_memory = lambda tensor, *_, **__: tensor
         for storage in (torch.UntypedStorage, torch.TypedStorage):
             storage.cuda = lambda stored, *_, **__: stored
 
     def _patch_tensors(self) -> None:
-        torch, on_cpu, tell = self._torch, self._devices.on_cpu, self._devices.tell
-        tensor_to = torch.Tensor.to
+        torch, devices, memory = self._torch, self._devices, self._memory
+        tensor_to, tensor_cpu = torch.Tensor.to, torch.Tensor.cpu
 
         @functools.wraps(tensor_to)
         def to(tensor: Any, *arguments: Any, **keywords: Any) -> Any:
             first = arguments[0] if arguments else keywords.get("device")
-            device = on_cpu(first)
+            device = devices.on_cpu(first)
             if device is first:
-                return tensor_to(tensor, *arguments, **keywords)
+                result = tensor_to(tensor, *arguments, **keywords)
+                return memory.fetched(tensor, result, surely=first == "cpu") if devices.is_cpu(first) else result
             if arguments:
                 arguments = (device, *arguments[1:])
             else:
                 keywords["device"] = device
             with places.sleeping():
                 result = tensor_to(tensor, *arguments, **keywords)
-            if places.active:
-                return places.put(tensor, result)
-            return moved(tensor) if result is tensor else marked(result)
+            return self._put(tensor, result)
 
-        def moved(tensor: Any) -> Any:
-            if places.active:
-                return places.put(tensor, tensor)
-            if MARK in tensor.__dict__:
-                return tensor
-            if tensor.requires_grad and tensor.is_leaf and torch.is_grad_enabled():
-                return marked(tensor_to(tensor, "cpu", copy=True))  # on a GPU it would be no leaf either
-            return marked(tensor)
-
+        @functools.wraps(torch.Tensor.cuda)
         def cuda(tensor: Any, *_: Any, **__: Any) -> Any:
-            tell()
-            return moved(tensor)
+            devices.tell()
+            return self._put(tensor, tensor)
 
-        torch.Tensor.to, torch.Tensor.cuda = to, functools.wraps(torch.Tensor.cuda)(cuda)
+        @functools.wraps(tensor_cpu)
+        def cpu(tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+            return memory.fetched(tensor, tensor_cpu(tensor, *arguments, **keywords), surely=True)
+
+        torch.Tensor.to, torch.Tensor.cuda, torch.Tensor.cpu = to, cuda, cpu
+
+    def _put(self, tensor: Any, result: Any) -> Any:
+        """What a move of `tensor` to the GPU gives, of which torch made `result`."""
+        if places.active:
+            return self._memory.settle(places.put(tensor, result))
+        return self._memory.put(tensor, result)
+
+    def _patch_arrays(self) -> None:
+        """`tensor.numpy()` and `numpy.asarray(tensor)` raise for what lies on the GPU."""
+        memory = self._memory
+
+        def reading(original: Any) -> Any:
+            @functools.wraps(original)
+            def read(tensor: Any, *arguments: Any, **keywords: Any) -> Any:
+                if memory.used and memory.on_gpu(tensor) and not keywords.get("force"):
+                    raise TypeError(NOT_READABLE)
+                return original(tensor, *arguments, **keywords)
+
+            return read
+
+        for name in ("numpy", "__array__"):
+            setattr(self._torch.Tensor, name, reading(getattr(self._torch.Tensor, name)))
 
     def _patch_modules(self) -> None:
-        devices = self._devices
+        devices, memory = self._devices, self._memory
         module = self._torch.nn.Module
-        module_to, module_cuda = module.to, module.cuda
+        module_to, module_cuda, module_cpu = module.to, module.cuda, module.cpu
 
         @functools.wraps(module_to)
         def to_module(moved: Any, *arguments: Any, **keywords: Any) -> Any:
             first = arguments[0] if arguments else keywords.get("device")
             device = devices.on_cpu(first)
             if device is first:
-                return module_to(moved, *arguments, **keywords)
+                result = module_to(moved, *arguments, **keywords)
+                if first == "cpu":
+                    memory.fetch_module(moved)
+                return result
             if arguments:
                 arguments = (device, *arguments[1:])
             else:
@@ -87,12 +110,18 @@ class Moves:
             devices.tell()
             return put(moved, devices.cpu)
 
+        @functools.wraps(module_cpu)
+        def cpu_module(moved: Any) -> Any:
+            result = module_cpu(moved)
+            memory.fetch_module(moved)
+            return result
+
         def put(moved: Any, *arguments: Any, **keywords: Any) -> Any:
-            mark_all(moved)
             with places.sleeping():
                 result = module_to(moved, *arguments, **keywords)
+                memory.put_module(moved)
             if places.active:
                 places.put_all(moved)
             return result
 
-        module.to, module.cuda = to_module, cuda_module
+        module.to, module.cuda, module.cpu = to_module, cuda_module, cpu_module

@@ -9,13 +9,14 @@ from .places import GPU, places
 
 if TYPE_CHECKING:
     from .devices import Devices
+    from .memory import Memory
 
 TYPES = (
     "FloatTensor DoubleTensor HalfTensor BFloat16Tensor ByteTensor CharTensor ShortTensor IntTensor LongTensor BoolTensor"
 ).split()
 
 
-def patch(torch: Any, devices: Devices, *, pretend: bool) -> None:
+def patch(torch: Any, devices: Devices, memory: Memory, *, pretend: bool) -> None:
     """Replaces the types of tensors on a GPU by those on the CPU; with `pretend`, by types that know them apart."""
     for name in TYPES:
         kind = getattr(torch, name)
@@ -30,8 +31,11 @@ def patch(torch: Any, devices: Devices, *, pretend: bool) -> None:
 
     def type_of(tensor: Any, dtype: Any = None, *arguments: Any, **keywords: Any) -> Any:
         kind = plain(dtype)
-        if not places.active or dtype is None or isinstance(dtype, torch.dtype):
+        if dtype is None or isinstance(dtype, torch.dtype):
             return tensor_type(tensor, kind, *arguments, **keywords)
+        if not places.active:
+            result = tensor_type(tensor, kind, *arguments, **keywords)
+            return memory.put(tensor, result) if kind is not dtype else memory.fetched(tensor, result, surely=True)
         with places.sleeping():
             result = tensor_type(tensor, kind, *arguments, **keywords)
         if kind is not dtype:

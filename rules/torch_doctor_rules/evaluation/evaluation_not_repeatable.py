@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import Forward, Reevaluated, Trace
-from torch_doctor_rules.judging.evidence import at, fact, short
+from torch_doctor_rules.judging.evidence import at, fact, two
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.wording import message
 
@@ -109,6 +109,6 @@ class EvaluationNotRepeatable(Rule):
         here = {forward.index: forward for forward in at(trace, finding.site, Forward)}
         for again in trace.of(Reevaluated):
             if again.forward in here and again.difference:
-                text = f"the same batch gave {short(again.first)} and {short(again.second)}"
+                text = f"the same batch gave {two(again.first, again.second)}"
                 yield fact(text, again.difference, "", here[again.forward])
                 return

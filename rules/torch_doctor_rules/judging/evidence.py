@@ -77,6 +77,16 @@ def short(value: float) -> str:
     return f"{value:.3g}" if abs(value) >= THOUSAND or 0 < abs(value) < 1 / THOUSAND else f"{value:.3f}"
 
 
+def two(first: float, second: float) -> str:
+    """Two numbers that differ, in as many digits as show it."""
+    texts = short(first), short(second)
+    for digits in range(4, 17):
+        if texts[0] != texts[1]:
+            break
+        texts = f"{first:.{digits}g}", f"{second:.{digits}g}"
+    return " and ".join(texts)
+
+
 def fact(claim: str, value: float | str | None = None, unit: str = "", event: Event | None = None) -> Evidence:
     """One line of evidence, at the place of an event."""
     return Evidence(claim, value, unit, None if event is None else event.site)

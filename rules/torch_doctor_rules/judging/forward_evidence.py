@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Forward, Reevaluated, Trace
-from torch_doctor_rules.judging.evidence import fact, short
+from torch_doctor_rules.judging.evidence import fact, two
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +28,6 @@ def answers(trace: Trace, forwards: Sequence[Forward], how: str, holds: Callable
     indices = {event.index: event for event in forwards}
     again = [event for event in trace.of(Reevaluated) if event.forward in indices and event.difference]
     for event in again[:1]:
-        text = f"the same batch gave {short(event.first)} and {short(event.second)}"
+        text = f"the same batch gave {two(event.first, event.second)}"
         yield fact(text, event.difference, "", indices[event.forward])
     yield from batches(forwards, f"run {how}", holds)

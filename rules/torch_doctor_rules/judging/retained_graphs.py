@@ -68,7 +68,9 @@ def alive(trace: Trace, finding: Finding) -> Iterator[Evidence]:
         if often:
             yield fact(f"kept {count(often, 'time')}, never with a graph", often, "times")
         elif kept:
-            yield fact(f"of {count(len(kept), 'graph')} kept, none is alive a pass later", 0, "graphs", kept[0])
+            stayed = {index for later in kept for index in later.carries if index != later.index}
+            how = "none is alive" if not stayed else f"{len(stayed)} {'is' if len(stayed) == 1 else 'are'} alive"
+            yield fact(f"of {count(len(kept), 'graph')} kept, {how} a pass later", len(stayed), "graphs", kept[0])
         return
     most, graphs = max(found, key=lambda pair: pair[1])
     loops = {scope.loop for scope in most.scope.iterations()[-1:]}

@@ -102,7 +102,10 @@ class ForwardCalledDirectly(Rule):
         for event in at(trace, finding.site, ForwardByName)[:1]:
             times, hooks = number(trace, claims.FORWARDS_BY_NAME, event), number(trace, claims.HOOKS_SKIPPED, event)
             if times is not None:
-                text = f"called {count(times, 'time')} by name, past {count(hooks or 0, 'hook')}"
+                skipped = f"past {count(hooks, 'hook')}" if hooks else "where no hook would run"
+                if event.within:
+                    skipped = "within the call of a module"
+                text = f"called {count(times, 'time')} by name, {skipped}"
                 yield fact(text, times, "calls", event)
             return
         if often := counted(trace, finding.site, SO_MEANT):

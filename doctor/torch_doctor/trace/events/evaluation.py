@@ -104,8 +104,8 @@ class Averaged(Event, frozen=True, kw_only=True):
 class Reevaluated(Event, frozen=True, kw_only=True):
     """One batch of the `Forward` event `forward` was evaluated a second time, on a copy of the module.
 
-    `first` and `second` are the mean of each answer (the losses, where a loss follows), `difference` is the largest
-    between two numbers of the output. `because` says what differed: "mode" (parts were in training mode), "dropout"
+    `first` and `second` are the number of the output in which both answers are furthest apart, `difference` is how far
+    that is. `because` says what differed: "mode" (parts were in training mode), "dropout"
     (a functional one that ignores the mode), "state" (the same random numbers gave another answer), "noise" (the script
     draws random numbers in the forward); "" where nothing did. Only the probe writes it.
     """

@@ -52,6 +52,13 @@ def test_it_is_told_what_made_the_difference(
     assert (again.difference > 0) == bool(because)
 
 
+def test_the_answers_are_told_where_they_differ_though_their_means_are_the_same(seen: Callable[..., list[Any]]) -> None:
+    script = EVALUATE.format(forward="self.layer(self.dropout(x)).softmax(1)", mode="train").replace("(4, 1)", "(4, 3)")
+    (again,) = seen(script, Reevaluated, "repeat")
+    assert again.first != again.second
+    assert again.difference == pytest.approx(abs(again.second - again.first))
+
+
 def test_training_is_not_repeated(seen: Callable[..., list[Any]]) -> None:
     script = EVALUATE.format(forward="self.layer(x)", mode="train").replace("no_grad", "enable_grad")
     assert seen(script, Reevaluated, "repeat") == []

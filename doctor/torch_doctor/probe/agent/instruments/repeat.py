@@ -55,7 +55,7 @@ class Instrument(Base):
             dropped, second = self._run(again, given)
             if second is None or second.shape != first.shape:
                 return
-            difference = float((second.double() - first.double()).abs().max()) if first.numel() else 0.0
+            one, other = self._furthest(first, second)
             because = ""
             if not self._same(first, second):
                 self.watch.torch.manual_seed(1)
@@ -69,9 +69,9 @@ class Instrument(Base):
             forward=event,
             module=self.watch.recorder.references.number(module),
             name=self.watch.recorder.caller(here.site),
-            first=float(first.double().mean()),
-            second=float(second.double().mean()),
-            difference=difference if because else 0.0,
+            first=one,
+            second=other if because else one,
+            difference=abs(other - one) if because else 0.0,
             because=because,
         )
 
@@ -106,6 +106,13 @@ class Instrument(Base):
             if tensor.is_floating_point() and not tensor.is_sparse:
                 return tensor.detach()
         return None
+
+    def _furthest(self, first: Any, second: Any) -> tuple[float, float]:
+        """The two answers where they are furthest apart: means of probabilities, say, are always the same."""
+        if not first.numel():
+            return 0.0, 0.0
+        at = int((second.double() - first.double()).abs().nan_to_num(nan=0.0).argmax())
+        return float(first.flatten()[at]), float(second.flatten()[at])
 
     def _same(self, one: Any, other: Any) -> bool:
         return bool(self.watch.torch.allclose(one.double(), other.double(), rtol=1e-4, atol=1e-6, equal_nan=True))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from torch_doctor.scan import Options, traces
-from torch_doctor.trace import Forward, Kind, LossCalled, ModuleBuilt
+from torch_doctor.trace import Forward, Kind, Loaded, LossCalled, ModuleBuilt, OptimizerBuilt
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,11 +19,13 @@ import argparse
 import dgl.nn.pytorch as dglnn
 import monai.networks.nets as nets
 import pretrainedmodels
+import segmentation_models_pytorch as smp
 import timm
 import torch
 import torch_geometric.nn as gnn
 from torch import nn
 from torchvision import models
+from transformers import AutoModel, BertForSequenceClassification
 
 class Net(nn.Module):
     def __init__(self, *layers):
@@ -125,3 +127,100 @@ def test_where_a_part_is_unfrozen_the_model_may_train(tmp_path: Path) -> None:
     unfreezing = "for p in resnet.layer4.parameters():\n    p.requires_grad = True"
     frozen, partly = (traced(text, tmp_path) for text in (freezing, f"{freezing}\n{unfreezing}"))
     assert [event.trainable for trace in (frozen, partly) for event in trace.of(Forward)] == [False, None]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "models.resnet18(True)",
+        "models.resnet18(pretrained=True)",
+        "models.resnet18(weights='DEFAULT')",
+        "models.resnet18(weights=models.ResNet18_Weights.DEFAULT)",
+        "models.get_model('resnet18', weights='DEFAULT')",
+        "getattr(models, args.arch)(pretrained=True)",
+        "timm.create_model('resnet50', True)",
+        "timm.models.resnet50(pretrained=True)",
+        "AutoModel.from_pretrained('bert-base-uncased')",
+    ],
+)
+def test_a_model_that_a_library_builds_with_trained_weights_is_loaded(model: str, tmp_path: Path) -> None:
+    assert [event.pretrained for event in traced(f"model = {model}", tmp_path).of(Loaded)] == [True]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        "models.resnet18()",
+        "models.resnet18(pretrained=False)",
+        "models.resnet18(weights=None)",
+        "models.resnet18(weights=unknown)",
+        "models.resnet18(**unknown)",
+        "models.get_model('resnet18')",
+        "timm.create_model('resnet50')",
+        "AutoModel.from_config(unknown)",
+        "smp.Unet('resnet34', encoder_weights='imagenet')",
+    ],
+)
+def test_a_model_that_may_be_built_without_them_is_not(model: str, tmp_path: Path) -> None:
+    assert not traced(f"model = {model}", tmp_path).of(Loaded)
+
+
+@pytest.mark.parametrize(
+    ("part", "known"),
+    [
+        ("bert.encoder", True),
+        ("bert.embeddings", True),
+        ("bert.encoder.layer[0]", None),
+        ("bert.pooler", False),
+        ("classifier", None),
+    ],
+)
+def test_a_part_of_a_transformer_cares_where_the_whole_does(part: str, known: Tri, tmp_path: Path) -> None:
+    model = f"model = BertForSequenceClassification.from_pretrained('bert').{part}"
+    assert next(event.sensitive for event in traced(model, tmp_path).of(Forward)) is known
+
+
+@pytest.mark.parametrize(
+    ("model", "part"),
+    [
+        ("BertForSequenceClassification.from_pretrained('bert')", "bert"),
+        ("BertForSequenceClassification.from_pretrained('bert')", "bert.encoder.layer[0]"),
+        ("smp.Unet('resnet34')", "encoder"),
+        ("timm.create_model('resnet50')", "get_classifier()"),
+    ],
+)
+def test_parts_that_are_frozen_and_the_rest_are_told_apart(model: str, part: str, tmp_path: Path) -> None:
+    freezing = f"for p in model.{part}.parameters():\n    p.requires_grad = False"
+    optimizer = f"optimizer = torch.optim.SGD(model.{part}.parameters(), lr=0.1)"
+    trace = traced(f"model = {model}\n{freezing}\n{optimizer}", tmp_path)
+    assert next(event.trainable for event in trace.of(Forward)) is True
+    assert [event.whole for event in trace.of(OptimizerBuilt)] == [True]
+
+
+@pytest.mark.parametrize(
+    ("model", "head"),
+    [
+        ("timm.create_model('resnet50')", "fc"),
+        ("timm.create_model('vit_base_patch16_224')", "head"),
+        ("timm.create_model('efficientnet_b0')", "classifier"),
+        ("smp.Unet('resnet34')", "segmentation_head"),
+    ],
+)
+def test_a_new_last_layer_decides_what_a_model_gives(model: str, head: str, tmp_path: Path) -> None:
+    (loss,) = traced(f"model = {model}\nmodel.{head} = nn.Softmax(dim=1)", tmp_path).of(LossCalled)
+    assert loss.input.kind is Kind.PROBABILITIES
+
+
+@pytest.mark.parametrize("settings", ["num_classes=0", "features_only=True", "**unknown"])
+def test_a_model_that_gives_features_gives_no_scores(settings: str, tmp_path: Path) -> None:
+    (loss,) = traced(f"model = timm.create_model('resnet50', {settings})", tmp_path).of(LossCalled)
+    assert loss.input.kind is Kind.UNKNOWN
+
+
+def test_a_classifier_that_is_reset_has_other_parameters(tmp_path: Path) -> None:
+    source = (
+        "model = timm.create_model('resnet50')\nbefore = torch.optim.SGD(model.parameters())\nmodel.reset_classifier(2)"
+    )
+    trace = traced(f"{source}\nafter = torch.optim.SGD(model.parameters())", tmp_path)
+    before, after = (event.modules for event in trace.of(OptimizerBuilt))
+    assert len(after - before) == 1

@@ -67,6 +67,7 @@ class Imports:
     def begin(self) -> None:
         """A run begins: what it asks of the project from here on is its own question."""
         self._asked = set()
+        self.installed.begin()
 
     def dependencies(self, path: Path) -> Dependencies:
         """What a run of the file at `path`, the last that began, depends on."""
@@ -75,7 +76,7 @@ class Imports:
         reached.lookups = len(self._lookups)
         if lookups:
             self._reach(reached, lookups)
-        return Dependencies(*reached.listed, frozenset(self._asked))
+        return Dependencies(*reached.listed, frozenset(self._asked), self.installed.asked())
 
     def _reach(self, reached: _Reached, lookups: list[tuple[Path, str]]) -> None:
         """Follow new imports of the files that a script reads."""

@@ -32,12 +32,15 @@ class Dependencies(Struct, frozen=True):
 
     `read` are the paths of the project's files that it, or what it imports, imports, itself among them. `absent` are the
     paths where such files were looked for and are not: one that appears there changes what the script imports. `asked` are
-    the identifiers of which it was asked whether, and where, other files of the project have them.
+    the identifiers of which it was asked whether, and where, other files of the project have them. `installed` are the
+    packages whose sources were asked about what the script builds, each with its version: "" where its files may change
+    without one, "absent" where it is not there.
     """
 
     read: frozenset[str]
     absent: frozenset[str]
     asked: frozenset[str]
+    installed: frozenset[tuple[str, str]] = frozenset()
 
 
 @dataclass(slots=True, eq=False)

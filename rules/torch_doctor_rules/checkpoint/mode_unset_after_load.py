@@ -58,7 +58,8 @@ class ModeUnsetAfterLoad(Rule):
 
     ## How the probe confirms it
     The loaded model is called with parts that care about the mode in training mode, and is never trained: the same input
-    given twice, to a copy of the model, gives two answers.
+    given twice, to a copy of the model, gives two answers. Weights that a library loads while it builds a model are loaded by
+    that call.
 
     ## When it stays silent
     When the model is trained, passed to code out of sight or switched by anybody, when its output may go backward, for models

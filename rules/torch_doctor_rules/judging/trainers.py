@@ -16,9 +16,10 @@ def trainer_of(trace: Trace, saved: Saved) -> OptimizerBuilt | None:
     family = trace.view(Family)
     taken = {event.module for event in trace.of(StateTaken) if event.index in saved.states} | set(saved.modules)
     steps = {event.optimizer: event.index for event in trace.of(Stepped)}
-    loads = [event.index for event in trace.of(Loaded) if family.related((event.module,), taken)]
-    if trace.of(Loaded):  # whoever gets the module after that may load it
-        first = trace.of(Loaded)[0].index
+    loading = [event for event in trace.of(Loaded) if not event.pretrained]
+    loads = [event.index for event in loading if family.related((event.module,), taken)]
+    if loading:  # whoever gets the module after that may load it
+        first = loading[0].index
         loads += [
             each.index for each in trace.of(Escaped) if each.index > first and family.related(each.modules, taken)
         ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from torch_doctor.rule import all_rules
-from torch_doctor.scan import Environment, Options, scan
+from torch_doctor.scan import Environment, Options, scan, traces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,3 +104,21 @@ def test_a_class_of_the_project_that_derives_from_an_installed_module_is_one(
     own = "nets_lib.Layer):\n    def __init__(self):\n        self.fc = nn.Linear(8, 2)\n"
     assert codes(f"None\nclass Own({own}\nmodel = Own()") == ["TDR302"]
     assert codes(f"None\nclass Own({own}\nmodel = Own()", installed=False) == []
+
+
+@pytest.mark.parametrize("version", ["2.0", "2.1"])
+def test_a_run_depends_on_the_versions_of_the_libraries_that_it_asked_about(
+    write: Callable[..., Path], environment: Path, install: Callable[..., None], version: str
+) -> None:
+    def depends(model: str) -> set[tuple[str, str]]:
+        path = write("script/train.py", SCRIPT.format(model=model))
+        found, _ = traces(Options(paths=(path,), rules=(), environment=Environment(str(environment))))
+        told = found[0].depends
+        assert told is not None
+        return set(told.installed)
+
+    install("other_lib/__init__.py", LIBRARY.format(ending="self.fc(x)"), version)
+    install("nets_lib/__init__.py", "from other_lib import Net\n", "0.1")
+    assert depends("nets_lib.Net(8)") == {("nets_lib", "0.1"), ("other_lib", version)}
+    assert depends("nn.Linear(8, 2)") == set()
+    assert depends("None\nimport absent_lib\nmodel = absent_lib.Net(8)") == {("absent_lib", "absent")}

@@ -41,6 +41,18 @@ class Installed:
         self._environment = environment
         self._project = project
         self._answers: dict[str, Answer] = {}
+        self._asked: set[str] = set()
+
+    def begin(self) -> None:
+        """A run begins: which packages it asks about is counted from here on."""
+        self._asked = set()
+
+    def asked(self) -> frozenset[tuple[str, str]]:
+        """The packages that were asked since the run began, and those that they led to, with their versions."""
+        packages: set[str] = set()
+        for name in self._asked:
+            packages |= {name.partition(".")[0], *self._answers.get(name, _NOTHING).asked}
+        return frozenset((package, self._version(package)) for package in packages)
 
     @cached_property
     def _folders(self) -> tuple[Path, ...]:
@@ -77,11 +89,13 @@ class Installed:
     def _of(self, name: str) -> Answer:
         if self._environment is None or "." not in name:
             return _NOTHING
+        first = name.partition(".")[0]
+        if first in ("torch", "builtins") or first in sys.stdlib_module_names:
+            return _NOTHING
+        self._asked.add(name)
         if name not in self._answers:
-            first = name.partition(".")[0]
-            known = first in ("torch", "builtins") or first in sys.stdlib_module_names
             with uncounted():
-                self._answers[name] = _NOTHING if known else self._answer(name)
+                self._answers[name] = self._answer(name)
         return self._answers[name]
 
     def _answer(self, name: str) -> Answer:

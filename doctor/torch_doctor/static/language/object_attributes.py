@@ -180,9 +180,12 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
 def _part(run: Run, value: Module, name: str) -> Value:
     """A part of a module that was not built in sight."""
     head = library_models.head_of(run, value.layer) if value.cls is None else None
-    parts = models.parts(value.layer) if value.cls is None and value.layer else {}
+    if head is not None and name in models.HEAD_METHODS:
+        return Method(value, name)
+    parts = models.parts(value.layer or value.fact(Fact.PART_OF)) if value.cls is None else {}
     if value.cls is None and (not value.layer or (head is not None and head[0] == name) or name in parts):
-        return registering.part_of(run, value, name, cares=parts.get(name))
+        cares = parts.get(name)
+        return registering.part_of(run, value, name, cares=value.sensitive if cares else cares)
     if value.cls is not None and (value.cls.libraries() or value.cls.opaque_base()):
         return Method(value, name)
     return Unknown(Flow(graph=None), held((value,)), (".", ("object", value.id), name))

@@ -184,7 +184,9 @@ class Library(NamedTuple):
         named: functions that build the model that their first argument names, and the package that has it.
         activated: models whose `activation` says what they give.
         heads: prefixes of classifiers, the attribute with their last layers, and the place of the very last one in it.
+        head_methods: methods of classifiers about their last layers: whether they build them anew, or return them.
         parts: prefixes of models, the attributes that are parts of them, and whether these care about the mode.
+        pretrained: prefixes of models, the parameters that ask for trained weights, and their positions (-1: by name only).
         wrappers: calls that return the module at this position, wrapped or changed in place.
         compilers: those of the wrappers whose module runs compiled code.
         averaged: averaged copies of the model at this position.
@@ -268,7 +270,9 @@ class Library(NamedTuple):
     named: Table[str] = _EMPTY
     activated: Names = ()
     heads: Table[tuple[str, int]] = _EMPTY
+    head_methods: Table[bool] = _EMPTY
     parts: Table[Table[Tri]] = _EMPTY
+    pretrained: Table[Table[Position]] = _EMPTY
     wrappers: Table[Position] = _EMPTY
     compilers: Names = ()
     averaged: Table[Position] = _EMPTY

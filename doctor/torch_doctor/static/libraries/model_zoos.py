@@ -22,5 +22,9 @@ LIBRARY = Library(
     builders={"pretrainedmodels": _built, "efficientnet_pytorch": _built},
     wrappers={"torch2trt.torch2trt": 0},
     compilers=("torch2trt.torch2trt",),
+    pretrained={
+        "facenet_pytorch.InceptionResnetV1": {"pretrained": 0},
+        "resnest.torch.resnest50": {"pretrained": 0},
+    },
     averaged={"ema_pytorch.EMA": 0},
 )

@@ -11,11 +11,12 @@ _MODELS = frozenset(
 
 
 def _built(rest: str) -> LibraryModel | None:
-    return SENSITIVE if rest.rpartition(".")[2] in _MODELS else None
+    return SENSITIVE._replace(head=("segmentation_head", -1)) if rest.rpartition(".")[2] in _MODELS else None
 
 
 LIBRARY = Library(
     packages={"segmentation_models_pytorch": Package(frozenset({"losses", "utils", "metrics", "encoders"}))},
     builders={"segmentation_models_pytorch": _built},
     activated=("segmentation_models_pytorch",),
+    parts={"segmentation_models_pytorch.": {"encoder": True, "decoder": True, "classification_head": None}},
 )

@@ -18,6 +18,12 @@ _WITH_BATCH_NORM = words(
     ese_vovnet cspresnet cspdarknet darknet legacy_seresnet legacy_senet vgg11_bn vgg13_bn vgg16_bn vgg19_bn
     """
 )
+# `get_classifier()` of the families: these call their last linear layer so.
+_WITH_FC = "resnet resnext wide_resnet seresnet seresnext skresnet ecaresnet res2net resnest"
+_WITH_CLASSIFIER = """
+efficientnet tf_efficientnet mobilenet tf_mobilenet mnasnet semnasnet mixnet tf_mixnet fbnet spnasnet tinynet lcnet
+hardcorenas ghostnet densenet
+"""
 _OTHER_NORMS = ("resnetv2", "_gn", "_evos", "_frn")
 
 
@@ -77,6 +83,13 @@ LIBRARY = Library(
     models={"timm.create_model": UNSURE},
     builders={"timm": _built},
     named={"timm.create_model": "timm.models"},
+    pretrained={"timm.create_model": {"pretrained": 1}, "timm.models.": {"pretrained": 0}},
+    heads={
+        **dict.fromkeys(members("timm.models", _WITH_FC), ("fc", -1)),
+        **dict.fromkeys(members("timm.models", _WITH_CLASSIFIER), ("classifier", -1)),
+        **dict.fromkeys(members("timm.models", "vit_ deit_ beit_ mixer_"), ("head", -1)),
+    },
+    head_methods={"get_classifier": False, "reset_classifier": True},
     averaged={
         f"timm.utils.{module}{name}": 0
         for module in ("", "model_ema.")

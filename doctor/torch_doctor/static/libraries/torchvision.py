@@ -150,6 +150,11 @@ LIBRARY = Library(
     },
     builders={"torchvision": _built},
     named={"torchvision.models.get_model": "torchvision.models"},
+    # Positional until torchvision 0.13, which warns of it: https://pytorch.org/vision/stable/models.html
+    pretrained={
+        "torchvision.models.": {"pretrained": 0, "weights": -1},
+        "torchvision.models.get_model": {"weights": -1},
+    },
     # What googlenet and inception_v3 return depends on the mode, squeezenet ends in a pooling layer.
     heads={
         **dict.fromkeys(members("torchvision.models", "resnet resnext wide_resnet shufflenet regnet"), ("fc", -1)),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from torch_doctor.static.libraries.library import (
     EVALUATING,
     EVALUATING_UNSURE,
@@ -14,6 +16,9 @@ from torch_doctor.static.libraries.library import (
 )
 from torch_doctor.static.tables import words
 from torch_doctor.static.tables.framework import LOOP, Framework, trainers
+
+if TYPE_CHECKING:
+    from torch_doctor.trace.words import Tri
 
 # https://huggingface.co/docs/transformers/main_classes/trainer
 TRANSFORMERS = Framework(
@@ -82,7 +87,25 @@ def _built_before(rest: str) -> LibraryModel | None:
     return LibraryModel(sensitive=True, training=None)
 
 
+# The attributes of models, as in https://huggingface.co/docs/transformers/model_doc/bert: the body with its dropout or
+# without, by the model, and heads that are one layer.
+_PARTS: dict[str, Tri] = {
+    **dict.fromkeys(
+        words(
+            """
+            bert roberta distilbert albert electra deberta xlnet bart t5 transformer model base_model encoder decoder
+            embeddings encoder_decoder vit deit swin beit dinov2 convnext wav2vec2 hubert whisper clip text_model
+            vision_model longformer funnel mpnet camembert layer layers h block blocks shared wte wpe attention
+            """
+        ),
+        True,
+    ),
+    **dict.fromkeys(words("lm_head qa_outputs score pooler visual_projection text_projection"), False),
+    "classifier": None,
+}
+
 LIBRARY = Library(
+    parts={"transformers.": _PARTS},
     packages={"transformers": Package(functions_of=frozenset({"optimization", "trainer_utils"}))},
     harmless=members(
         "transformers",
@@ -105,6 +128,7 @@ LIBRARY = Library(
     scheduler_functions=("transformers", "pytorch_transformers"),
     schedules=("pytorch_transformers.optimization", "pytorch_pretrained_bert.optimization"),
     models={"sentence_transformers.SentenceTransformer": LibraryModel(sensitive=True, training=None)},
+    pretrained={"sentence_transformers.SentenceTransformer": {"model_name_or_path": 0}},
     builders={
         "transformers": _built,
         "pytorch_transformers": _built_before,

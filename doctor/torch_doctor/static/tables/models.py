@@ -26,7 +26,10 @@ MODEL_FACTORIES: dict[str, LibraryModel] = {
 _BUILDERS = libraries.table(lambda library: library.builders)
 _HEADS = libraries.table(lambda library: library.heads)
 _PARTS = libraries.table(lambda library: library.parts)
+_PRETRAINED = libraries.table(lambda library: library.pretrained)
 _NAMED = libraries.table(lambda library: library.named)
+HEAD_METHODS = libraries.table(lambda library: library.head_methods)
+"""Methods of classifiers about their last layers, and whether they build them anew."""
 ANY = "*"
 """Stands for the name of a builder that nobody knows: `getattr(models, args.arch)`."""
 
@@ -63,6 +66,15 @@ def segments(name: str) -> bool:
 def parts(name: str) -> Mapping[str, Tri]:
     """The parts of a library's model that are known by name, and whether they care about the mode."""
     return next((table for start, table in _PARTS.items() if name.startswith(start)), {})
+
+
+@functools.lru_cache(maxsize=4096)
+def pretrained(name: str) -> Mapping[str, int] | None:
+    """The parameters that ask a builder for trained weights, with their positions; None: it always loads some."""
+    if name.endswith(".from_pretrained"):
+        return None
+    asking = [start for start in _PRETRAINED if name.startswith(start)]
+    return _PRETRAINED[max(asking, key=len)] if asking else {}
 
 
 def member(package: str, key: object) -> str | None:

@@ -30,6 +30,7 @@ from torch_doctor.static.values import (
     held,
 )
 from torch_doctor.trace import (
+    Loaded,
     ModuleBuilt,
     OptimizerBuilt,
     ScalerBuilt,
@@ -140,7 +141,7 @@ def library_module(run: Run, name: str, call: Call) -> Module:
     named = models.named(name, constant(call.argument(0, "model_name") or Unknown()))
     model = library_models.library_model(run, named, call)
     assert model is not None
-    return _of_library(run, name, model, call)
+    return _of_library(run, named, model, call, by=name)
 
 
 @library_family(
@@ -154,10 +155,11 @@ def installed_module(run: Run, name: str, call: Call) -> Module | None:
     if held(call.values):
         return None
     model = library_models.library_model(run, name, call)
-    return None if model is None else _of_library(run, name, model, call)
+    return None if model is None else _of_library(run, name, model, call, by=name)
 
 
-def _of_library(run: Run, name: str, model: LibraryModel, call: Call) -> Module:
+def _of_library(run: Run, name: str, model: LibraryModel, call: Call, by: str) -> Module:
+    """A module of a library, under its own name; `by` is what the script calls."""
     settings = dict(call.keywords)
     made: Module = run.own(
         Module(run.site(call.node), layer=name, sensitive=model.sensitive, name=name, settings=settings)
@@ -167,6 +169,8 @@ def _of_library(run: Run, name: str, model: LibraryModel, call: Call) -> Module:
     made.facts[Fact.INITIALISED] = True
     if not (model.layer and (run.building or run.modules_called)):
         run.emit(ModuleBuilt, call.node, module=made.id, class_name=name, sensitive=model.sensitive, parameters=True)
+    if library_models.pretrained(by, call) is True:
+        run.emit(Loaded, call.node, module=made.id, name="", pretrained=True)
     return made
 
 

@@ -223,7 +223,7 @@ def _output(run: Run, module: Module, call: Call) -> Value:
     if module.table is not None:
         return layer_outputs.layer_output(run, module, module.table, call)
     values = call.values
-    pixels.met(run, module.layer, values[0] if values else None)
+    pixels.met(run, module, values[0] if values else None)
     flow = blend(value.flow for value in values)
     passed = Flow(None if run.grad is not False else False, flow.forwards, source=flow.source, loader=flow.loader)
     return library_outputs.library_output(run, module, passed, call.node) if module.cls is None else Unknown(passed)

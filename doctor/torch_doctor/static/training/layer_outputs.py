@@ -54,7 +54,7 @@ def layer_output(run: Run, module: Module, table: Layer, call: Call) -> Value:
         cross_device.into_layer(run, module, first, call.node)
         own = module.fact(Fact.ORIGIN)
         place = own if places.is_away(run, own) or own is NOWHERE else place  # who moved it may have moved its input
-        pixels.met(run, module.layer, first)
+        pixels.met(run, module, first)
     else:
         place = plain_tensors.combined(run, "", values, call.node) or place
     if table.kind is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static.installed.answers import Answer, Care
 from torch_doctor.static.libraries.library import LibraryModel
 from torch_doctor.static.tables import models
-from torch_doctor.static.values import Call, Default, Spread, Value, constant
+from torch_doctor.static.values import Call, Const, Default, Lib, Spread, Value, constant
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -36,6 +36,23 @@ def _with_rates(known: LibraryModel | None, call: Call | None) -> LibraryModel |
         return known
     care = [Care(cares=known.sensitive, leans=(rate,), rate=True) for rate in known.rates]
     return known._replace(sensitive=cares(Answer(cares=tuple(care)), call))
+
+
+def pretrained(name: str, call: Call) -> Tri:
+    """Whether a builder of a library loads weights that were trained before."""
+    asking = models.pretrained(name)
+    if asking is None:
+        return True
+    given = [value for key, position in asking.items() if (value := _given(call, key, position)) is not None]
+    if not given:
+        return None if asking and "**" in call.keywords else False
+    told = [True if isinstance(value, Lib) else None if (known := _known(value)) is None else known for value in given]
+    return True if True in told else None if None in told else False
+
+
+def _known(value: Value) -> Tri:
+    """Whether an argument that asks for weights does; None where nobody knows."""
+    return bool(value.value) if isinstance(value, Const) else None
 
 
 def head_of(run: Run, name: str) -> tuple[str, int] | None:

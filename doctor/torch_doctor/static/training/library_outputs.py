@@ -14,23 +14,35 @@ if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
 
+_FEATURES = frozenset(("features_only", "aux_params", "**"))
+"""Settings that make a model of pictures return features, or something beside its scores."""
+
 
 def library_output(run: Run, module: Module, flow: Flow, node: p.Node) -> Value:
     """What a call of a library's model gives, whose input and parameters have this flow."""
     model = library_models.library_model(run, module.layer)
     told = model.kind if model is not None else None
     head = library_models.head_of(run, module.layer)
+    if _gives_features(module):
+        return Unknown(flow)
+    if models.segments(module.layer):
+        activation = module.settings.get("activation", Const(None))
+        told = models.ACTIVATIONS.get(activation.value) if isinstance(activation, Const) else None
+        if told is None:
+            return Unknown(flow)
     if head is not None and "forward" not in module.fields:
         return _of_classifier(run, module, head, told or Kind.LOGITS, flow, node)
     given = {name or "**" for name, _ in node.keywords} if isinstance(node, p.Call) else set()
     if told is not None and not module.fields and not any(name.startswith(("return_", "**")) for name in given):
         return Tensor(flow, told, NOWHERE.by(module.layer, None if told is Kind.LOGITS else module.born))
-    if models.segments(module.layer) and not {"aux_params", "**"} & set(module.settings):
-        activation = module.settings.get("activation", Const(None))
-        kind = models.ACTIVATIONS.get(activation.value) if isinstance(activation, Const) else None
-        if kind is not None:
-            return Tensor(flow, kind, NOWHERE.by(module.layer, None if kind is Kind.LOGITS else module.born))
     return Unknown(flow)
+
+
+def _gives_features(module: Module) -> bool:
+    """Whether a model is built to give something else than scores, or may be."""
+    given = module.settings
+    classes = given.get("num_classes")
+    return bool(_FEATURES & set(given)) or (isinstance(classes, Const) and not classes.value)
 
 
 def _of_classifier(  # noqa: PLR0913 - and what its own last layer gives

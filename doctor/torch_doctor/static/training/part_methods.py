@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from torch_doctor.static.dispatch import handles
 from torch_doctor.static.iteration import WALKED
 from torch_doctor.static.language import containers, opaque_calls
+from torch_doctor.static.tables import models
 from torch_doctor.static.training import (
     library_models,
     module_parts,
@@ -19,6 +20,7 @@ from torch_doctor.static.values import (
     Call,
     Const,
     Content,
+    Lib,
     Mapping,
     Module,
     Plain,
@@ -119,6 +121,21 @@ def _applied(run: Run, of: Module, function: Value, node: p.Node) -> None:
         return
     for part in inside.parts:
         run.call(function, Call((part,), {}, node))
+
+
+@handles(METHODS, *models.HEAD_METHODS)
+def _head(run: Run, of: Module, name: str, call: Call) -> Value | None:
+    """The last layers of a library's classifier are asked for, or built anew."""
+    head = library_models.head_of(run, of.layer) if of.cls is None else None
+    if head is None:
+        return None
+    if not models.HEAD_METHODS[name]:
+        return run.attribute(of, head[0], call.node)
+    classes = call.argument(0, "num_classes") or Plain()
+    layer = "torch.nn.Identity" if isinstance(classes, Const) and not classes.value else "torch.nn.Linear"
+    new = run.call(Lib(layer), Call((Plain(), classes), {}, call.node))
+    registering.set_module_attribute(run, of, head[0], new, call.node)
+    return NOTHING
 
 
 @handles(METHODS, "children", "modules", "named_children", "named_modules", "items", "values", "keys")

@@ -17,6 +17,7 @@ from torch_doctor.static.values import (
     NOWHERE,
     Call,
     Const,
+    Fact,
     Lib,
     Meta,
     Module,
@@ -156,8 +157,9 @@ def _leaves_range(step: Value) -> bool:
     return name in table.SPATIAL
 
 
-def met(run: Run, layer: str, given: Value | None) -> None:
-    """A layer, or a model of a library, gets its input: noted where that is a picture as it was stored."""
+def met(run: Run, module: Module, given: Value | None) -> None:
+    """A layer, or a model of a library or a part of it, gets its input: noted where that is a picture as it was stored."""
+    layer = module.layer or module.fact(Fact.PART_OF)
     if (
         run.of(Pictures).read_at is None
         and isinstance(given, Tensor)

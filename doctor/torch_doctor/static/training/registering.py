@@ -136,6 +136,7 @@ def part_of(run: Run, module: Module, name: str, *, cares: Tri = None) -> Value:
     part: Module = run.own(Module(module.born, name=name, sensitive=cares))
     part.facts[Fact.MODE] = module.fact(Fact.MODE)
     part.facts[Fact.FROZEN] = module.fact(Fact.FROZEN)
+    part.facts[Fact.PART_OF] = module.layer or module.fact(Fact.PART_OF)
     part.facts[Fact.REGISTERED] = part.facts[Fact.BY_NAME] = True
     module.fields[name] = part  # not logged: it has always been there
     run.heap.restructure()

@@ -83,6 +83,8 @@ class Fact(Enum):
     """Whether it may be registered in a module."""
     BY_NAME = "by name", False, _either
     """Whether it is an attribute of a module whose class is out of sight: a part, or a method."""
+    PART_OF = "part of", "", _first
+    """The name that a library gives the model of which it is a part, where its own class is out of sight."""
     INITIALISED = "initialised", False, _agreed
     """Whether the base class's constructor ran; None where that is not known."""
     CONSTRUCTOR = "constructor", None, _first

@@ -64,6 +64,7 @@ class Loaded(Event, frozen=True, kw_only=True):
     that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`, `told` whether the
     user says the whole path: an option, a setting, an argument. `states` are the `StateTaken` events whose tensors may be
     what is loaded; `only` tells that it is nothing else. `whole`: what the file holds is used as a module or an optimizer.
+    `pretrained`: a library that builds the module loads the weights, which others have trained.
     """
 
     module: int
@@ -77,8 +78,11 @@ class Loaded(Event, frozen=True, kw_only=True):
     states: frozenset[int] = NO_EVENTS
     only: bool = False
     whole: bool = False
+    pretrained: bool = False
 
-    def words(self, _: Names, /) -> str:
+    def words(self, names: Names, /) -> str:
+        if self.pretrained:
+            return f"load trained weights into {names.thing(self.module)}"
         return f"load weights into {quoted(self.name)}" if self.module else f"load {quoted(self.name)} from a file"
 
 

@@ -19,6 +19,7 @@ HOOKS: Final = {
     "read": "(run, value, name, node): an attribute of a value is taken",
     "named": "(run, value, node): something of a library is named",
     "computed": "(run, op, operands, node): an operator is applied, one that compares too",
+    "operated": "(run, op, operands, result, node): and has given this, where it is a tensor",
     "lossed": "(run, values, node): a loss gets its input and its target",
     "backward": "(run, loss, call): gradients are computed",
     "tested": "(run, value): something decides a branch",
@@ -80,6 +81,7 @@ class Hooks:
     read: tuple[Callable[..., None], ...]
     named: tuple[Callable[..., None], ...]
     computed: tuple[Callable[..., None], ...]
+    operated: tuple[Callable[..., None], ...]
     lossed: tuple[Callable[..., None], ...]
     backward: tuple[Callable[..., None], ...]
     tested: tuple[Callable[..., None], ...]

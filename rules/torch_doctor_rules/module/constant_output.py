@@ -84,7 +84,7 @@ class ConstantOutput(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"units"})
-    explained_by = frozenset({"TDR104", "TDR105", "TDR120", "TDR213", "TDR312"})
+    explained_by = frozenset({"TDR104", "TDR105", "TDR120", "TDR213", "TDR309", "TDR312"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every model that answered alike to all that it was asked."""

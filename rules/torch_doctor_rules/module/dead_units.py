@@ -71,7 +71,7 @@ class DeadUnits(Rule):
     witness = "P"
     needs = frozenset({"units"})
     voided_by = frozenset({"values", "weights", "files"})
-    explained_by = frozenset({"TDR101", "TDR120"})
+    explained_by = frozenset({"TDR101", "TDR120", "TDR309"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every activation that is nearly dead."""

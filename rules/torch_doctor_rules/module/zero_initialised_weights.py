@@ -20,7 +20,7 @@ LEAST = 2
 
 
 class ZeroInitialisedWeights(Rule):
-    """The weights of a hidden layer, and of the one after it, all start at one number.
+    """The weights of a hidden layer, and of the one after it, all start at one number, or at 0 before a ReLU.
 
     ## Why is this bad?
     Units that compute the same and count the same get the same gradient, so they stay the same: a layer of 512 units is one
@@ -63,14 +63,16 @@ class ZeroInitialisedWeights(Rule):
     ```
 
     ## How the probe confirms it
-    After some updates the rows of the layer's weight are still equal to each other.
+    After some updates the rows of the layer's weight are still equal to each other. A parameter that a module multiplies with
+    is looked at by columns, too.
 
     ## When it stays silent
     For biases, norms and embeddings, for layers of one unit and frozen ones, and where only one of two layers in a row is
     constant: last layers, residual branches, LoRA and zero convolutions that start at zero come apart with the first update.
-    In a row are linear and convolutional layers with nothing but functions, norms and layers without weights between them;
-    dropout tells units apart. Also where weights are loaded or changed after it, where it is not known which layers a loop
-    sets, and in scripts and tests that never train the layer.
+    In a row are linear and convolutional layers, and products with parameters, with nothing but functions, norms and layers
+    without weights between them; dropout tells units apart. Also for a parameter at zero to whose product something else is
+    added before the ReLU, where weights are loaded or changed after it, where it is not known which layers a loop sets, and in
+    scripts and tests that never train the layer.
 
     ## References
     - https://docs.pytorch.org/docs/stable/nn.init.html
@@ -89,13 +91,16 @@ class ZeroInitialisedWeights(Rule):
         wrong = [event for event in trace.of(ConstantWeights) if event.identical and not in_a_test(event)]
         for event in first_per_site(event for event in wrong if _is_trained(trace, event)):
             value = "the same number" if event.value is None else f"{event.value:g}"
-            trail = [] if event.built_at is None else [Step(event.built_at, "a hidden layer, followed by another such")]
+            role = "a hidden layer, before a ReLU" if event.closed else "a hidden layer, followed by another such"
+            trail = [] if event.built_at is None else [Step(event.built_at, role)]
+            what = "no gradient comes back through the ReLU" if event.closed else "its units stay identical"
             yield self.finding(
                 event.site,
                 message(
-                    "all weights of `{name}` start at {value}: its units stay identical",
+                    "all weights of `{name}` start at {value}: {what}",
                     name=event.class_name.rpartition(".")[2],
                     value=value,
+                    what=what,
                 ),
                 help="leave torch's own initialisation, or draw the weights at random",
                 trail=trail,
@@ -122,7 +127,8 @@ class ZeroInitialisedWeights(Rule):
 
     def _seen(self, trace: Trace, finding: Finding) -> list[ConstantWeights]:
         places = [finding.site, *(step.site for step in finding.trail)]
-        return [event for event in trace.of(ConstantWeights) if any(same_place(place, event.site) for place in places)]
+        seen = [event for event in trace.of(ConstantWeights) if any(same_place(place, event.site) for place in places)]
+        return [event for event in seen if f"`{event.class_name.rpartition('.')[2]}`" in finding.message]
 
 
 def _is_trained(trace: Trace, weights: ConstantWeights) -> bool:

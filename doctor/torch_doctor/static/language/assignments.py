@@ -25,6 +25,8 @@ from torch_doctor.static.values import (
     Content,
     Number,
     Optimizer,
+    ParameterValue,
+    Params,
     Plain,
     Sequence,
     Tensor,
@@ -92,10 +94,10 @@ def _augment(run: Run, node: p.Augment) -> bool:
             return True
         targets.bind(run, node.target, old, node)
         return True
+    for observe in () if node.rebinds and not isinstance(old, (Params, ParameterValue)) else run.observers.changed:
+        observe(run, old, Call((value,), {}, node, f"{run.text(node.target)}.__iadd__"))
     if parameters.updates_by_hand(run, node, old, value):
         return True
-    for observe in () if node.rebinds else run.observers.changed:
-        observe(run, old, Call((value,), {}, node, f"{run.text(node.target)}.__iadd__"))
     result = operators.operate(run, node.op, (old, value), node)
     if not node.rebinds and isinstance(old, Plain) and isinstance(result, Plain):
         result = _still(old, result)

@@ -142,7 +142,9 @@ def _of_parameter(run: Run, value: ParameterValue, name: str, node: p.Node) -> V
         return Grads(frozenset((value.id,)))
     if name == "data":
         return Params(frozenset((value.id,)), single=True, cut=True)
-    return _of_tensor(run, Tensor(value.flow), name, node) if name in functions.ATTRIBUTES else Method(value, name)
+    if name not in functions.ATTRIBUTES:
+        return Method(value, name)
+    return _of_tensor(run, Tensor(value.flow, meta=making("parameter", (value,))), name, node)
 
 
 def _of_params(run: Run, value: Params, name: str, node: p.Node) -> Value:

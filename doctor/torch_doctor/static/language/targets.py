@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import item_targets, settings, unpacking
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.training import (
     cuts,
     emptying,
@@ -213,7 +214,7 @@ def make_leaf(run: Run, value: Value, where: p.Expr) -> Value:
     """`x.requires_grad = True`: gradients flow to this tensor from now on."""
     if value.flow.graph is True:
         return value
-    leaf = cuts.leaf(run, value.flow, value, where, made=False)
+    leaf = cuts.leaf(run, value.flow, value, where, made=False, meta=value.meta if isinstance(value, Tensor) else None)
     bind(run, where, leaf, where)
     return leaf
 
@@ -242,6 +243,8 @@ def _set_on_parameters(
     elif name == "data":
         for observe in run.observers.changed:
             observe(run, value, Call((new,), {}, node, f"{run.text(target)}.__set__"))
+        if isinstance(value, ParameterValue):
+            run.heap.set(value.facts, Fact.MADE, measured(new))
         _now_where(run, modules, new)
         parameters.update_by_hand(run, modules, new, node)
 

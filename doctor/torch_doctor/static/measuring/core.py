@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from msgspec.structs import replace
 
 from torch_doctor.static.tables import shapes as table
-from torch_doctor.static.values import Const, Either, Plain, Sequence, Tensor, Value, number_dtype, shapes
+from torch_doctor.static.values import (
+    Const,
+    Either,
+    Fact,
+    ParameterValue,
+    Plain,
+    Sequence,
+    Tensor,
+    Value,
+    number_dtype,
+    shapes,
+)
 from torch_doctor.static.values.shapes import LONGEST, UNKNOWN_META, Making, Meta, Size
 
 if TYPE_CHECKING:
@@ -47,6 +58,9 @@ def measured(value: Value) -> Meta:
                 meta.answer = EFFECTS.get(meta.name, first_of)(meta)
             meta = meta.answer
         return meta or UNKNOWN_META
+    if isinstance(value, ParameterValue):
+        meta = measured(Tensor(meta=value.fact(Fact.MADE)))
+        return Meta("floating" if shapes.is_floating(meta.dtype) else "", meta.shape)  # a module may convert it
     if isinstance(value, Const):
         return Meta(number_dtype(value), () if isinstance(value.value, (int, float)) else None)
     if isinstance(value, Plain):

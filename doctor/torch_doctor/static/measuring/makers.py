@@ -143,4 +143,5 @@ EFFECTS: Final[dict[str, Effect]] = {
     **dict.fromkeys(("as_tensor", "asarray", "from_numpy"), _literal),
     "one_hot": _one_hot,
     "batch": _batched,
+    "parameter": first_of,
 }

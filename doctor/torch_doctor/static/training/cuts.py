@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.static.values import NOWHERE, ParameterValue, Tensor
+from torch_doctor.static.values import NOWHERE, Fact, ParameterValue, Tensor
 from torch_doctor.trace import GraphCut, LeafMade
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.flow import Flow
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Origin, Value
+    from torch_doctor.static.values.shapes import Making, Meta
 
 
 def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
@@ -26,16 +27,25 @@ def cut(run: Run, flow: Flow, of: Value | None, how: str, node: p.Node) -> Flow:
 
 
 def leaf(
-    run: Run, flow: Flow, of: Value | None, where: p.Node, *, made: bool = True, origin: Origin = NOWHERE
+    run: Run,
+    flow: Flow,
+    of: Value | None,
+    where: p.Node,
+    *,
+    made: bool = True,
+    origin: Origin = NOWHERE,
+    meta: Meta | Making | None = None,
 ) -> ParameterValue:
     """A tensor with the data of `flow` that requires gradients; `made`: it is new, and not one that was there before.
 
-    `origin` is where its data comes from.
+    `origin` is where its data comes from, and `meta` how it was made.
     """
     behind = [event for event in run.trace.at(*flow.cuts) if isinstance(event, GraphCut)]
     flow = replace(flow, forwards=flow.forwards.union(*(event.value.forwards for event in behind))) if behind else flow
     born = run.site(where) if made else None
     new: ParameterValue = run.own(ParameterValue(born, declared=False, flow=flow, origin=origin))
+    if meta is not None:
+        run.heap.set(new.facts, Fact.MADE, meta)
     if behind:
         fact = run.fact(of.with_flow(flow) if isinstance(of, Tensor) else Tensor(flow))
         run.emit(LeafMade, where, leaf=new.id, value=fact)

@@ -74,6 +74,9 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
     modes.lost_sight(run, whole)
+    for thing in filter(None, map(run.objects.get, whole)):
+        if thing.fact(Fact.CONSTANT) is not None:
+            run.heap.set(thing.facts, Fact.CONSTANT, None)
     modes.met_whole(run, [each for each in map(run.objects.get, whole) if isinstance(each, Module)])
     for module in run.building:
         opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()

@@ -76,7 +76,13 @@ def parameters_in(run: Run, values: Any) -> tuple[frozenset[int], bool]:  # noqa
 @library("torch.nn.Parameter")
 def parameter(run: Run, _: str, call: Call) -> Value:
     """A parameter that is built by hand."""
-    return run.own(ParameterValue(run.site(call.node), declared=True))
+    made: ParameterValue = run.own(ParameterValue(run.site(call.node), declared=True))
+    data, wanted = call.argument(0, "data"), call.argument(1, "requires_grad")
+    if isinstance(data, Tensor):
+        run.heap.set(made.facts, Fact.MADE, data.meta)
+    if wanted is not None:
+        set_trainable(run, frozenset((made.id,)), wanted, whole=True)
+    return made
 
 
 def set_trainable(run: Run, modules: frozenset[int], flag: Value, *, whole: bool) -> None:

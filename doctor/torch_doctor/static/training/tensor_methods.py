@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.methods import MOVES
 from torch_doctor.static.training import (
@@ -38,15 +39,17 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
             parameters.set_trainable(run, frozenset((of.id,)), on or Const(value=True), whole=True)
         gathers = not (isinstance(on, Const) and not on.value)
         if name == "requires_grad_" and gathers and isinstance(of, Tensor) and of.flow.graph is False:
-            return cuts.leaf(run, of.flow, of, call.node, origin=of.origin)
+            return cuts.leaf(run, of.flow, of, call.node, origin=of.origin, meta=of.meta)
         return of
     if isinstance(of, ParameterValue):
         if name.endswith("_") and not name.startswith("_"):
+            for observe in run.observers.changed:
+                observe(run, of, call.renamed(f"{call.receiver}.{name}"))
             parameters.changed_by_hand(run, frozenset((of.id,)), call.args, call.node)
             return of
         if name in MOVES:
             return parameters.moved(of, name, call)
-        of = Tensor(of.flow, origin=NOWHERE if of.declared else of.origin)
+        of = Tensor(of.flow, origin=NOWHERE if of.declared else of.origin, meta=making("parameter", (of,)))
     known = functions.METHODS.get(name)
     assert isinstance(of, (Tensor, Unknown))
     if known is None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from torch_doctor.static.flow import blend
 from torch_doctor.static.library import library_family
+from torch_doctor.static.measuring import making
 from torch_doctor.static.tables import functions, placing, torch_functions
 from torch_doctor.static.training import (
     arrays,
@@ -62,7 +63,9 @@ def call_function(run: Run, name: str, known: Function, call: Call) -> Value:
         flow = cuts.cut(run, blend(value.flow for value in call.args[:1]), leading, name, call.node)
         if flow.source is Source.UNKNOWN and known.source is not None:
             flow = replace(flow, source=known.source)
-        return cuts.leaf(run, flow, leading, call.node, origin=plain_tensors.of_factory(run, name, call) or NOWHERE)
+        place = plain_tensors.of_factory(run, name, call) or NOWHERE
+        meta = making(name.rpartition(".")[2], call.args, call.keywords)
+        return cuts.leaf(run, flow, leading, call.node, origin=place, meta=meta)
     made = plain_tensors.of_factory(run, name, call) if known.source is not None else None
     short = name.rpartition(".")[2]
     dims = len(call.args) + len(call.keywords) - 1

@@ -179,5 +179,7 @@ class Fact(Enum):
 
     FILLED = "filled", (), _in_order
     """Where something was put into a container after it was made."""
+    MADE = "made", None, _agreed
+    """How the numbers of a parameter were made, from which its shape follows."""
     ATTRIBUTE = "attribute", None, _first
     """The plain attribute of a module that a leaf tensor lies in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from ..watching.naming import class_name
+from ..watching.naming import class_name, is_project
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..watching.watch import Watch
 
 SIZES = range(2, 4_000_000)  # elements of a weight that is looked at
+MATRIX = 2  # dimensions of a weight, where a layer is written by hand: its units may lie along the first or the last
 ROUNDING = 16  # units in the last place of the largest weight that an update may round by
 SHARE = 1e-4  # of the largest update: gradients are rounded, too
 
@@ -23,7 +24,7 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._constant: list[tuple[weakref.ref[Any], float]] = []
+        self._constant: list[tuple[weakref.ref[Any], str, float]] = []
         self._steps: dict[int, int] = {}
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
@@ -34,14 +35,16 @@ class Instrument(Base):
         nn = self.watch.torch.nn
         with self.watch.unwatched():
             for part in module.modules():
-                if not isinstance(part, (nn.Linear, nn.modules.conv._ConvNd)):
-                    continue
-                weight = part._parameters.get("weight")
-                if weight is None or not weight.requires_grad or len(weight) == 1 or weight.numel() not in SIZES:
-                    continue
-                first = weight.detach().flatten()[0]
-                if bool((weight.detach() == first).all()):
-                    self._constant.append((weakref.ref(part), float(first)))
+                if isinstance(part, (nn.Linear, nn.modules.conv._ConvNd)):
+                    weights = {"weight": part._parameters.get("weight")}
+                else:
+                    weights = part._parameters if is_project(type(part), self.watch.recorder) else {}
+                for name, weight in weights.items():
+                    if weight is None or not weight.requires_grad or weight.numel() not in SIZES:
+                        continue
+                    first = weight.detach().flatten()[0]
+                    if weight.dim() >= MATRIX and len(weight) > 1 and bool((weight.detach() == first).all()):
+                        self._constant.append((weakref.ref(part), name, float(first)))
 
     def before_step(self, optimizer: Any, here: Here) -> None:
         """Counts the updates of each parameter that has a gradient."""
@@ -55,23 +58,26 @@ class Instrument(Base):
         """Writes what became of them."""
         recorder, modules = self.watch.recorder, self.watch.modules
         here = recorder.here()
-        for reference, value in self._constant:
+        for reference, name, value in self._constant:
             layer = reference()
             site = modules.birthplace(layer) if layer is not None else None
-            if layer is None or site is None:
+            parameter = layer._parameters.get(name) if layer is not None else None
+            if layer is None or site is None or parameter is None:
                 continue
-            weight = layer.weight.detach()
+            weight = parameter.detach()
+            of_torch = not is_project(type(layer), recorder)
             recorder.event(
                 "ConstantWeights",
                 here,
                 site=site,
                 module=recorder.references.number(layer),
-                class_name=class_name(type(layer), recorder),
+                class_name=class_name(type(layer), recorder) if of_torch else name,
                 value=value,
-                identical=self._identical(weight, value),
+                identical=self._identical(weight, value)
+                or (not of_torch and self._identical(weight.transpose(0, -1), value)),
                 built_at=site,
                 units=len(weight),
-                steps=self._steps.get(id(layer.weight), 0),
+                steps=self._steps.get(id(parameter), 0),
             )
 
     def _identical(self, weight: Any, value: float) -> bool:

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.measuring import measured
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables import words
-from torch_doctor.static.training import module_parts
-from torch_doctor.static.values import Call, Const, Fact, Module, Params, Value
+from torch_doctor.static.training import constants, module_parts
+from torch_doctor.static.values import Const, Fact, Making, Module, ParameterValue, Params, Plain, Tensor, Value
 from torch_doctor.trace import ConstantWeights
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
+    from torch_doctor.static.values import Args, Call
     from torch_doctor.trace import Site
 
 
 INIT = "torch.nn.init."
-_FILLS = {"zeros_": 0.0, "ones_": 1.0, "zero_": 0.0}
-_CONSTANTS = frozenset((*_FILLS, "constant_", "constant", "fill_"))
-
-
-_EVEN = frozenset(
+_CONSTANTS = frozenset((*constants.FILLED, "constant_", "constant", "fill_"))
+_MATRIX = 2
+"""Dimensions of a weight: a parameter that has fewer is a bias, a gate or a scale."""
+_PRODUCTS = frozenset(words("matmul mm bmm addmm baddbmm addbmm einsum tensordot spmm linear conv1d conv2d conv3d"))
+_SUMS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_CLOSED = frozenset(words("relu relu6"))
+"""Functions that pass nothing back where what they get is 0."""
+_THROUGH_ZERO = frozenset(
     words(
         """
-        relu relu6 leaky_relu elu selu celu gelu silu mish tanh sigmoid softplus softsign hardtanh hardswish hardsigmoid
-        flatten view reshape squeeze contiguous max_pool avg_pool adaptive_avg_pool adaptive_max_pool
+        relu relu6 leakyrelu elu selu celu gelu silu mish tanh softsign hardtanh hardswish dropout
+        flatten view reshape squeeze contiguous maxpool avgpool adaptiveavgpool adaptivemaxpool
         """
     )
 )
-"""Functions that treat all units alike, without the number of their dimensions."""
+"""Functions that give 0 for 0."""
+_EVEN = _THROUGH_ZERO - {"dropout"} | frozenset(words("sigmoid softplus hardsigmoid"))
+"""Functions that treat all units alike."""
 
 
 class Constant:
@@ -41,6 +48,18 @@ class Constant:
         self.value = value
 
 
+class Units(NamedTuple):
+    """What a tensor was computed by: a layer, or a parameter, all of whose weights are one number.
+
+    `alike`: all units are still the same number. `zero`: all of it is 0.
+    """
+
+    source: Module | ParameterValue
+    made: Constant
+    alike: bool
+    zero: bool
+
+
 class ConstantLayers(Observer):
     """Layers whose weights are all one number, and what two of them compute, one after the other."""
 
@@ -48,9 +67,20 @@ class ConstantLayers(Observer):
 
     def __init__(self) -> None:
         self._any = False  # whether any weights were set to a constant
-        self._straight: dict[
-            int, tuple[Value, Module]
-        ] = {}  # tensors, by id, and the constant layer that they came from
+        self._units: dict[int, tuple[Value, Units]] = {}  # what tensors were computed by, by their id
+        self._touched: dict[int, Making] = {}  # of tensors whose numbers changed after they were made so
+
+    # --- what weights are set to ---
+
+    def called(self, run: Run, func: Value, call: Call, result: Value) -> None:
+        """A parameter is made, of numbers that may all be the same."""
+        if not isinstance(result, ParameterValue) or result.born != run.site(call.node):
+            return
+        data = call.argument(0, "data") if result.declared else Tensor(meta=result.fact(Fact.MADE))
+        number = constants.constant(data, self._is_touched)
+        if number is not None and not isinstance(data, Const):
+            self._any = True
+            run.heap.set(result.facts, Fact.CONSTANT, Constant(run.site(call.node), number))
 
     def initialised(self, run: Run, how: str, call: Call) -> None:
         """One of the functions of `torch.nn.init` is called."""
@@ -60,31 +90,48 @@ class ConstantLayers(Observer):
     def changed(self, run: Run, value: Value, call: Call) -> None:
         """Weights are changed in place, or others are loaded: then they are no longer what they were set to."""
         node = call.node
-        if isinstance(value, Params):
-            shown = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
-            self._set(run, value, shown, call.method, call.argument(0), node)
-        elif isinstance(value, Module) and self._any:
+        if isinstance(value, Module) and self._any:
             for part in module_parts.parts_of(run, value).parts:
                 run.heap.set(part.facts, Fact.CONSTANT, None)
+        else:
+            shown = node.func.value if isinstance(node, p.Call) and isinstance(node.func, p.Attribute) else None
+            self._set(run, value, shown, call.method, call.argument(0), node)
 
     def _set(
         self, run: Run, given: Value | None, shown: p.Expr | None, how: str, value: Value | None, node: p.Node
     ) -> None:
-        if not isinstance(given, Params) or given.bias:
+        if isinstance(given, Tensor):
+            self._touch(given)
+            of = constants.parameter_of(given)
+            given = of if of is not None else given
+        if not isinstance(given, (Params, ParameterValue)) or (isinstance(given, Params) and given.bias):
             return
         while isinstance(shown, p.Attribute) and shown.name == "data":
             shown = shown.value
-        if isinstance(shown, p.Attribute) and shown.name != "weight":
-            return  # a bias, which may be constant
-        number = _FILLS.get(how)
-        if number is None and isinstance(value, Const) and isinstance(value.value, (int, float)):
+        of_layers = (
+            not isinstance(shown, p.Attribute) or shown.name == "weight"
+        )  # else of a bias, which may be constant
+        number = constants.FILLED.get(how)
+        if how == "__set__":
+            number = constants.constant(value, self._is_touched)
+        elif number is None and isinstance(value, Const) and isinstance(value.value, (int, float)):
             number = float(value.value)
-        made = Constant(run.site(node), number) if how in _CONSTANTS else None
+        fills = how in _CONSTANTS or (how == "__set__" and number is not None)
+        made = Constant(run.site(node), number) if fills else None
         self._any = self._any or made is not None
-        for each in given.modules:
+        for each in given.modules if isinstance(given, Params) else (given.id,):
             thing = run.objects.get(each)
-            if isinstance(thing, Module) and self._any:
+            if self._any and (isinstance(thing, ParameterValue) or (isinstance(thing, Module) and of_layers)):
                 run.heap.set(thing.facts, Fact.CONSTANT, made)
+
+    def _touch(self, value: Value) -> None:
+        if isinstance(value, Tensor) and isinstance(value.meta, Making):
+            self._touched[id(value.meta)] = value.meta
+
+    def _is_touched(self, value: Tensor) -> bool:
+        return id(value.meta) in self._touched
+
+    # --- what is computed with them ---
 
     def left(self, run: Run, module: Module, call: Call, output: Value) -> None:
         """A layer was called: one that is constant, straight after one that is, leaves the units of both identical.
@@ -94,36 +141,110 @@ class ConstantLayers(Observer):
         """
         if not self._any or module.cls is not None:
             return
-        before = self._before(call)
+        before = self._of(call.args)
         constant = module.fact(Fact.CONSTANT)
         if not _has_units(module):
-            if before is not None and (_is_norm(module) or _is_even(module)):
-                self._straight[id(output)] = (output, before)
+            if before is not None and _is_norm(module):
+                self._units[id(output)] = (output, before._replace(zero=False))
+            elif before is not None and (_is_even(module) or "Dropout" in module.layer):
+                self._passed(run, module.layer.rpartition(".")[2], before, output)
             return
-        if not isinstance(constant, Constant):
+        if isinstance(constant, Constant):
+            self._meets(run, before, module)
+            self._units[id(output)] = (output, Units(module, constant, alike=True, zero=False))
+
+    def made(self, run: Run, name: str, call: Call, result: Value) -> None:
+        """A function of torch was called: it multiplies with weights, or what it gets was computed with them."""
+        short = name.rpartition(".")[2]
+        if short.endswith("_") and call.args:
+            self._touch(call.args[0])
+        if not self._any:
             return
-        made = before.fact(Fact.CONSTANT) if before is not None and before is not module else None
-        if before is not None and isinstance(made, Constant):
-            run.emit(
-                ConstantWeights,
-                made.site,
-                module=before.id,
-                class_name=before.layer,
-                value=made.value,
-                identical=before.fact(Fact.FROZEN) is False and not _is_narrow(before),
-                built_at=before.born,
-            )
-        self._straight[id(output)] = (output, module)
+        if short in _PRODUCTS:
+            self._multiplied(run, call.values, result)
+        elif short.rstrip("_") in _SUMS:
+            self.operated(run, _SUMS[short.rstrip("_")], call.args, result, call.node)
+        elif (before := self._of(call.args[:1])) is not None:
+            self._passed(run, short, before, result)
 
-    def made(self, _: Run, name: str, call: Call, result: Value) -> None:
-        """A function of torch was called on what a layer gave: one that treats all units alike changes nothing."""
-        before = self._before(call) if self._straight else None
-        if before is not None and name.rpartition(".")[2].rstrip("123d_") in _EVEN:
-            self._straight[id(result)] = (result, before)
+    def operated(self, run: Run, op: str, operands: tuple[Value, ...], result: Value, _: p.Node) -> None:
+        """An operator was applied: a product with weights, or a sum, which may leave nothing of what they have in common."""
+        if not self._any:
+            return
+        if op == "@":
+            self._multiplied(run, operands, result)
+            return
+        units = [self._of((operand,)) for operand in operands]
+        before = units[0] or units[-1]
+        if before is None or op not in "+-*/" or (op == "/" and units[0] is None):
+            return
+        others = [operand for operand, found in zip(operands, units, strict=True) if found is None]
+        numbers = [self._number(operand) for operand in others]
+        even = len(others) < len(operands) == len(others) + 1 and None not in numbers
+        zero = before.zero and (op in "*/" or all(number == 0 for number in numbers))
+        zero = zero and (op in "*/" or all(found.zero for found in units if found is not None))
+        if even or zero:
+            self._units[id(result)] = (result, before._replace(alike=before.alike and even, zero=zero))
 
-    def _before(self, call: Call) -> Module | None:
-        """The constant layer that the first argument came from."""
-        return self._straight.get(id(call.args[0]), (None, None))[1] if call.args else None
+    def _multiplied(self, run: Run, operands: Args, result: Value) -> None:
+        """Something is multiplied with a weight that is a parameter: it is a layer's work, done by hand."""
+        before = self._of(operands)
+        for operand in operands:
+            weight = constants.parameter_of(operand)
+            made = weight.fact(Fact.CONSTANT) if weight is not None else None
+            shape = measured(weight).shape if weight is not None else None
+            if weight is None or not isinstance(made, Constant) or len(shape or ()) < _MATRIX:
+                continue
+            self._meets(run, before, weight)
+            added = [self._number(each) for each in operands if _is_bias(each)]
+            units = Units(weight, made, alike=None not in added, zero=made.value == 0 and not any(added))
+            if None in added:
+                units = units._replace(zero=False)
+            self._units[id(result)] = (result, units)
+            return
+        if before is not None and before.zero and not any(_is_bias(each) for each in operands):
+            self._units[id(result)] = (result, before._replace(alike=False))
+
+    def _passed(self, run: Run, name: str, before: Units, result: Value) -> None:
+        """What weights computed goes through a function."""
+        name = name.replace("_", "").lower().removesuffix("1d").removesuffix("2d").removesuffix("3d")
+        if before.zero and name in _CLOSED:
+            self._tell(run, before, closed=True)
+        if name in _THROUGH_ZERO or name in _EVEN:
+            zero = before.zero and name in _THROUGH_ZERO
+            self._units[id(result)] = (result, before._replace(alike=before.alike and name in _EVEN, zero=zero))
+
+    def _meets(self, run: Run, before: Units | None, layer: Module | ParameterValue) -> None:
+        """A layer with constant weights gets what another such has computed."""
+        if before is not None and before.alike and before.source is not layer:
+            self._tell(run, before)
+
+    def _tell(self, run: Run, units: Units, *, closed: bool = False) -> None:
+        source = units.source
+        owner = source.fact(Fact.OWNER) if isinstance(source, ParameterValue) else None
+        run.emit(
+            ConstantWeights,
+            units.made.site,
+            module=source.id,
+            class_name=source.layer if isinstance(source, Module) else _name(source, owner),
+            value=units.made.value,
+            identical=source.fact(Fact.FROZEN) is False and not _is_narrow(source),
+            built_at=owner.born if isinstance(owner, Module) else source.born,
+            closed=closed,
+        )
+
+    def _number(self, value: Value) -> float | None:
+        """The number that all numbers of an operand are."""
+        parameter = constants.parameter_of(value)
+        if parameter is None:
+            return 1.0 if isinstance(value, Plain) else constants.constant(value, self._is_touched)
+        made = parameter.fact(Fact.CONSTANT)
+        return made.value if isinstance(made, Constant) else None
+
+    def _of(self, values: Args) -> Units | None:
+        """What the first of these values that constant weights computed was computed by."""
+        found = (self._units.get(id(value), (None, None))[1] for value in values)
+        return next((units for units in found if units is not None), None)
 
 
 @library_family(lambda name: name.startswith(INIT), stage=Stage.NOTE)
@@ -138,10 +259,24 @@ def _has_units(module: Module) -> bool:
     return module.cls is None and (name == "Linear" or name.startswith("Conv"))
 
 
-def _is_narrow(module: Module) -> bool:
+def _is_narrow(layer: Module | ParameterValue) -> bool:
     """Whether a layer has only one unit."""
-    width = module.given[1] if len(module.given) > 1 else module.settings.get("out_features")
+    if isinstance(layer, ParameterValue):
+        return 1 in (measured(layer).shape or ())[-_MATRIX:]
+    width = layer.given[1] if len(layer.given) > 1 else layer.settings.get("out_features")
     return isinstance(width, Const) and width.value == 1
+
+
+def _is_bias(value: Value) -> bool:
+    """Whether something that is given to a product is added to it: it has one dimension."""
+    parameter = constants.parameter_of(value)
+    return parameter is not None and len(measured(parameter).shape or ()) == 1
+
+
+def _name(parameter: ParameterValue, owner: Value | None) -> str:
+    """What a parameter is called: the attribute that it is."""
+    fields = owner.fields.items() if isinstance(owner, Module) else ()
+    return next((str(name) for name, value in fields if value is parameter), "the tensor")
 
 
 def _is_norm(module: Module) -> bool:

@@ -95,8 +95,8 @@ class ConstantWeights(Event, frozen=True, kw_only=True):
     """All weights of a layer were set to one number, `value` (None: not known which).
 
     `site` is the initialisation, for the probe the layer's construction, which is `built_at`. `identical`: its units get
-    the same gradients and stay the same, since what follows it is constant too; for the probe, they were after `steps`
-    updates.
+    the same gradients and stay the same, since what follows it is constant too, or they get none, since all that it gives is
+    0 and a ReLU follows that is `closed` there; for the probe, they were after `steps` updates.
     """
 
     module: int
@@ -104,6 +104,7 @@ class ConstantWeights(Event, frozen=True, kw_only=True):
     value: float | None
     identical: bool
     built_at: Site | None = None
+    closed: bool = False
     units: int = 0
     steps: int = 0
 

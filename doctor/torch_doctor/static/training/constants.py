@@ -1,0 +1,56 @@
+"""Tensors all of whose numbers are the same, as far as it shows how they were made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from torch_doctor.static.tables import words
+from torch_doctor.static.values import Const, Making, ParameterValue, Tensor, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FILLED: Final = dict.fromkeys(words("zeros zeros_like new_zeros zero_ zeros_"), 0.0) | dict.fromkeys(
+    words("ones ones_like new_ones ones_"), 1.0
+)
+"""Functions and methods that fill a tensor with a number of their own."""
+_GIVEN: Final = {"full": 1, "full_like": 1, "new_full": 2, "fill_": 1, "constant_": 1, "constant": 1}
+"""Those that fill it with an argument, and where that is."""
+_NAMES: Final = ("fill_value", "value", "val")
+_VIEWS: Final = frozenset(
+    words(
+        """
+        T mT data t transpose permute unsqueeze squeeze view reshape expand expand_as repeat flatten contiguous clone detach
+        requires_grad_ to type type_as float double half bfloat16 cuda cpu parameter
+        """
+    )
+)
+"""What gives the numbers of its tensor again, in another order, dtype or place."""
+
+
+def constant(value: Value | None, touched: Callable[[Tensor], bool]) -> float | None:
+    """The number that all numbers of a value are; `touched` tells which tensors changed after they were made."""
+    if isinstance(value, Const):
+        return float(value.value) if isinstance(value.value, (int, float)) else None
+    if value is None or not isinstance(value, Tensor) or not isinstance(value.meta, Making) or touched(value):
+        return None
+    made = value.meta
+    if made.name in FILLED:
+        return FILLED[made.name]
+    if made.name in _GIVEN:
+        place = _GIVEN[made.name]
+        named = next((made.keywords[name] for name in _NAMES if name in made.keywords), None)
+        return constant(made.args[place] if place < len(made.args) else named, touched)
+    if made.name in _VIEWS:
+        return constant(made.args[0], touched)
+    if made.name == "*":
+        factors = [constant(factor, touched) for factor in made.args]
+        return None if None in factors else factors[0] * factors[1]  # type: ignore[operator]  # just checked
+    return None
+
+
+def parameter_of(value: Value) -> ParameterValue | None:
+    """The parameter whose numbers a value has, transposed or in another shape."""
+    while isinstance(value, Tensor) and isinstance(value.meta, Making) and value.meta.name in _VIEWS:
+        value = value.meta.args[0]
+    return value if isinstance(value, ParameterValue) else None

@@ -215,10 +215,12 @@ class Gradients:
         """Whether the module's gradients are gone with those that were cleared.
 
         They are when it only holds others, and when it never appears without a cleared module that is called as a whole
-        and of which it seems to be a part.
+        and of which it seems to be a part. A tensor that no module has is cleared by whoever got it out of sight, perhaps.
         """
         if not cleared or module in self._shells:
             return bool(cleared)
+        if any(module in step.leaves for step in self.trace.of(Stepped)):
+            return any(module in escaped.modules for escaped in self.trace.of(Escaped))
         updates: list[Backward | Stepped] = [*self.trace.of(Backward), *self.trace.of(Stepped)]
         groups = [event.modules for event in updates if module in event.modules]
         return module not in self._called and any(

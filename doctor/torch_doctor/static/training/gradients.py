@@ -21,6 +21,7 @@ from torch_doctor.static.values import (
     Module,
     Optimizer,
     Origin,
+    ParameterValue,
     Sequence,
     Stream,
     Tensor,
@@ -209,4 +210,11 @@ def fill(run: Run, node: p.Node) -> None:
 def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> None:
     """Write that an optimizer stepped."""
     fill(run, node)
-    run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, **more)
+    leaves = frozenset(number for number in of.modules if _is_alone(run, number))
+    run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, leaves=leaves, **more)
+
+
+def _is_alone(run: Run, number: int) -> bool:
+    """Whether it is a tensor that is trained beside the modules, and surely part of none."""
+    thing = run.objects.get(number)
+    return isinstance(thing, ParameterValue) and not thing.fact(Fact.REGISTERED)

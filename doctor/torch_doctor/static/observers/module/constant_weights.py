@@ -207,7 +207,7 @@ class ConstantLayers(Observer):
 
     def _passed(self, run: Run, name: str, before: Units, result: Value) -> None:
         """What weights computed goes through a function."""
-        name = name.replace("_", "").lower().removesuffix("1d").removesuffix("2d").removesuffix("3d")
+        name = "".join(name.lower().split("_")).removesuffix("1d").removesuffix("2d").removesuffix("3d")
         if before.zero and name in _CLOSED:
             self._tell(run, before, closed=True)
         if name in _THROUGH_ZERO or name in _EVEN:

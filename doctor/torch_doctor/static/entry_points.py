@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.budget import STEPS_SCRIPT, STEPS_TRAINING, steps_for
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
@@ -35,12 +36,13 @@ from torch_doctor.trace import (
     Registered,
     ScalerBuilt,
     SchedulerBuilt,
+    Trace,
 )
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Event
 
 
 def construct(executor: Run, cls: ClassValue) -> Value:
@@ -162,6 +164,17 @@ def _returned(executor: Run, value: Value, function: p.Function, *owner: Value) 
 _BUILT = (LoaderBuilt, LossBuilt, ModuleBuilt, OptimizerBuilt, Registered, ScalerBuilt, SchedulerBuilt)
 
 
+def built(executor: Run) -> Trace:
+    """What the file itself built, as if all that it imports had been executed before."""
+    trace = executor.trace
+    own: list[Event] = [
+        event
+        for event in trace.events
+        if isinstance(event, _BUILT) and not any(event.index in brought for brought in executor.brought)
+    ]
+    return Trace(trace.path, own, trace.branches, begins_outside=True)
+
+
 def begun(trace: Trace, top: Trace) -> Trace:
     """The trace of what is run on its own, with what the file's top level built before it."""
     trace.branches.extend(top.branches)
@@ -188,6 +201,15 @@ def in_order(unit: Unit) -> list[tuple[str, p.Class | None]]:
     ]
 
 
+def left_alone(unit: Unit, entered: set[p.Function]) -> list[str]:
+    """The names of the functions that no run has entered, and of the classes that have such methods."""
+    functions, classes = unit.program.functions.values(), unit.program.classes.values()
+    return [
+        *(function.name for function in functions if function not in entered),
+        *(cls.name for cls in classes if not entered.issuperset(methods(cls))),
+    ]
+
+
 def methods(cls: p.Class) -> list[p.Function]:
     """The functions that a class defines."""
     return [statement.function for statement in cls.body if isinstance(statement, p.Define)]
@@ -206,6 +228,12 @@ def of_object(cls: ClassValue) -> list[p.Function]:
 
 TRAINS = frozenset({"backward", "step", "zero_grad", "eval", "train", "save"})
 """Methods that tell a training loop; they decide how much is looked at, never what is found."""
+
+
+def steps_of(unit: Unit, *, outside: bool) -> int:
+    """The steps that a run of a file may take; outside: that something of it is run on its own afterwards."""
+    trains = any(f".{name}(" in unit.source.text for name in TRAINS)
+    return steps_for(len(unit.source.lines), STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
 
 
 def may_train(function: p.Function) -> bool:

@@ -6,15 +6,13 @@ import functools
 import sys
 from collections import defaultdict
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torch_doctor.static import again, callers, entry_points, giving_up, saves, unreached
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import (
     LEAST_STEPS,
     SECONDS,
-    STEPS_SCRIPT,
-    STEPS_TRAINING,
     STEPS_UNCALLED,
     OutOfBudget,
     OutOfTime,
@@ -22,11 +20,13 @@ from torch_doctor.static.budget import (
     now,
     steps_for,
 )
+from torch_doctor.static.giving_up import Failure
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language import files
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
+from torch_doctor.static.tops import Tops
 from torch_doctor.static.training.mending import Mending
 from torch_doctor.static.values import ClassValue, FunctionValue, Namespace, Value
 from torch_doctor.trace import Loaded, Trace
@@ -42,13 +42,6 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Broken, Event, Site
 
 _RECURSION = 12_000
-
-
-class Failure(NamedTuple):
-    """An error of the witness itself, and the name of the file whose run it ended."""
-
-    path: str
-    error: Exception
 
 
 def witness(
@@ -86,6 +79,7 @@ class _Witness:
         self._last = Trace("")  # the newest
         self._top = self._last  # of the current file's top level
         self._left = 0.0  # of STEPS_UNCALLED, in the current file
+        self._tops = Tops()
         self._watchdog = Watchdog()
         self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
         self._failures: list[Failure] = []
@@ -98,9 +92,8 @@ class _Witness:
     ) -> Iterator[Trace | Failure]:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION))
-        phases = (self._script, self._uncalled, self._unreached)
         try:
-            for phase in phases:
+            for phase in (self._script, self._uncalled, self._unreached):
                 for file in files:
                     if on_file is not None and phase == self._script:
                         on_file(file)
@@ -138,7 +131,10 @@ class _Witness:
 
     def _whole(self, unit: Unit, meant: frozenset[Broken]) -> Iterator[Trace]:
         with self._executing(unit, meant) as executor:
-            self._guarded(executor, functools.partial(files.execute_main, executor))
+            before = executor.steps_left
+            ended = self._guarded(executor, functools.partial(files.execute_main, executor))
+            if ended and not meant and (entry_points.left_alone(unit, self._entered) or unreached.reads(unit)):
+                self._tops.keep(executor, before - executor.steps_left)
         yield executor.trace
 
     def _imported(self, path: Path) -> Namespace | None:
@@ -150,8 +146,7 @@ class _Witness:
         """An execution of the file; what it changes is undone at its end, however it ends."""
         trace = self._trace(unit, outside=outside)
         home = self._imported(unit.source.path) if outside and not meant else None
-        trains = any(f".{name}(" in unit.source.text for name in entry_points.TRAINS)
-        steps = steps_for(len(unit.source.lines), STEPS_TRAINING if trains and not outside else STEPS_SCRIPT)
+        steps = entry_points.steps_of(unit, outside=outside)
         executor = Run(trace, unit, self._imports, steps, self._shared, Registry(self._objects), home, self._wanted)
         executor.of(Mending).mend(meant)
         try:
@@ -172,12 +167,14 @@ class _Witness:
         )
         return self._last
 
-    def _guarded(self, executor: Run, run: Callable[[], object]) -> None:
-        """Run, and say where the run was given up: what is unknown then is everything."""
+    def _guarded(self, executor: Run, run: Callable[[], object]) -> bool:
+        """Run, and say where the run was given up: what is unknown then is everything; True where it was not."""
         before, start, unit = executor.steps_left, now(), executor.main
+        ended = False
         try:
             with self._watchdog.watching(SECONDS - self._seconds[unit]):
                 run()
+            ended = True
         except OutOfBudget:
             giving_up.lose(executor, "the file takes too many steps")
             executor.entered -= entry_points.cut_off(executor)
@@ -191,32 +188,38 @@ class _Witness:
         self._seconds[unit] += now() - start
         self._left -= before - max(executor.steps_left, 0)
         self._entered |= executor.entered
+        return ended
+
+    @contextmanager
+    def _after_top(self, unit: Unit) -> Iterator[Run]:
+        """An execution of the file that has its top level behind it; what it changes is undone at its end."""
+        kept = self._tops.has(unit) and not self._imported(unit.source.path)
+        with self._tops.gone_on_with(unit) if kept else self._executing(unit, outside=True) as executor:
+            if not kept:
+                self._guarded(executor, executor.run)
+                executor.settle()
+            self._top = executor.trace
+            yield executor
 
     # --- what no script called ---
 
     def _uncalled(self, unit: Unit) -> Iterator[Trace]:
-        uncalled = [f.name for f in unit.program.functions.values() if f not in self._entered]
-        uncalled += [c.name for c in unit.program.classes.values() if self._unentered(c)]
-        if uncalled:
+        if uncalled := entry_points.left_alone(unit, self._entered):
             yield from self._callers(unit, uncalled)
-        names = unit.program.functions
-        waiting = [(name, cls) for name, cls in entry_points.in_order(unit) if cls is None or self._unentered(cls)]
-        if not any(cls is not None or names[name] not in self._entered for name, cls in waiting):
+        if not entry_points.left_alone(unit, self._entered):
             return
-        with self._executing(unit, outside=True) as executor:
-            self._guarded(executor, executor.run)
-            executor.settle()
-            self._top = executor.trace
+        waiting = [(name, cls) for name, cls in entry_points.in_order(unit) if cls is None or self._unentered(cls)]
+        with self._after_top(unit) as executor:
             begin = executor.heap.mark()
             self._left = steps_for(len(unit.source.lines), STEPS_UNCALLED)
             made = executor.objects.save()
             passed_over = []
             for name, cls in waiting:
                 executor.objects.restore(made)
-                functions = [names[name]] if cls is None else self._unentered(cls)
+                functions = [unit.program.functions[name]] if cls is None else self._unentered(cls)
                 if self._left <= 0 and not any(map(entry_points.may_train, functions)):
                     passed_over.append(name)
-                elif cls is None and names[name] not in self._entered:
+                elif cls is None and functions[0] not in self._entered:
                     yield from self._also_as_meant(unit, executor, functools.partial(self._alone, unit, name))
                 elif cls is not None and self._unentered(cls):
                     run = functools.partial(self._class_alone, unit, name, cls)
@@ -229,10 +232,7 @@ class _Witness:
         """What no run came to, behind a switch that is off, say."""
         calls = [call for call in unreached.reads(unit) if unit.site(call.at) not in self._read]
         if calls:
-            with self._executing(unit, outside=True) as executor:
-                self._guarded(executor, executor.run)
-                executor.settle()
-                self._top = executor.trace
+            with self._after_top(unit) as executor:
                 trace = self._restarted(unit, executor)
                 self._guarded(executor, lambda: unreached.read(executor, calls))
             yield trace

@@ -68,7 +68,7 @@ def _execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
     grad, log = run.grad, run.heap.aside()
     steps = run.steps_left
     own = run.objects.begin_import()
-    position = run.position
+    position, first = run.position, run.trace.next
     try:
         execute_top(run, unit, namespace)
         run.objects.share()
@@ -77,6 +77,7 @@ def _execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
         run.heap.undo(0)
         raise
     finally:
+        run.brought.append(range(first, run.trace.next))
         run.position = position
         run.objects.end_import(own)
         run.steps_left = steps

@@ -100,6 +100,7 @@ class MissingNoGrad(Rule):
             for forward in passes.evaluations()
             if forward.grad is True
             and forward.trainable is not False
+            and not forward.may_be_frozen
             and forward.used
             and self._is_pass(forward, passes, modes)
         ]

@@ -83,6 +83,7 @@ def call_module(run: Run, module: Module, call: Call) -> Value:
         training=mode,
         grad=None if any(isinstance(v, Tensor) and v.origin.operation == VOLATILE for v in values) else run.grad,
         trainable=trainable,
+        may_be_frozen=trainable is None and module_parts.may_be_frozen(run, module),
         inputs=_input_fact(run, values),
         output=TensorFact(),
         given=passed.surely_forwards if run.grad is not False else frozenset(),

@@ -20,6 +20,7 @@ from torch_doctor.static.training import (
     loss_building,
     modes,
     module_parts,
+    parameters,
     part_methods,
     places,
     registering,
@@ -103,11 +104,8 @@ def _zero_grad(run: Run, of: Module, _: str, call: Call) -> Value:
 
 @handles(_METHODS, "requires_grad_")
 def _freeze(run: Run, of: Module, _: str, call: Call) -> Value:
-    frozen = isinstance(call.args[0], Const) and not call.args[0].value if call.args else False
-    for number in module_parts.parts_of(run, of).owners:
-        thing = run.objects.get(number)
-        if thing is not None:
-            run.heap.set(thing.facts, Fact.FROZEN, frozen)
+    wanted = call.argument(0, "requires_grad") or Const(value=True)
+    parameters.set_trainable(run, module_parts.parts_of(run, of).owners, wanted, whole=True)
     return of
 
 

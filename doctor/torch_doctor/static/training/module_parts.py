@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from torch_doctor.static.flow import NONE
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.tables import layers, losses
 from torch_doctor.static.values import (
@@ -121,6 +122,13 @@ def trainable(run: Run, module: Module) -> Tri:
     if found:
         return some(found)
     return None if inside.opaque and module.fact(Fact.FROZEN) is not True else False
+
+
+def may_be_frozen(run: Run, module: Module) -> bool:
+    """Whether the script said of all its parameters that they require no gradients, whatever became of them out of sight."""
+    inside = parts_of(run, module)
+    owners = [run.objects.get(number) for number in inside.owners | ({module.id} if inside.opaque else NONE)]
+    return bool(owners) and all(owner is not None and owner.fact(Fact.MAY_BE_FROZEN) for owner in owners)
 
 
 def trains(run: Run, module: Module) -> Tri:

@@ -85,13 +85,18 @@ def parameter(run: Run, _: str, call: Call) -> Value:
     return made
 
 
-def set_trainable(run: Run, modules: frozenset[int], flag: Value, *, whole: bool) -> None:
-    """`requires_grad` of parameters is set; `whole` tells whether these are all parameters of their modules."""
-    frozen = not flag.value if isinstance(flag, Const) and whole else None
+def set_trainable(run: Run, modules: frozenset[int], flag: Value, *, whole: bool, perhaps: bool = False) -> None:
+    """`requires_grad` of parameters is set.
+
+    `whole` tells whether these are all parameters of their modules, `perhaps` that nobody knows which of them they are.
+    """
+    on = bool(flag.value) if isinstance(flag, Const) else None
     for number in modules:
         thing = run.objects.get(number)
         if thing is not None:
-            run.heap.set(thing.facts, Fact.FROZEN, frozen)
+            run.heap.set(thing.facts, Fact.FROZEN, None if on is None or not whole else not on)
+            if whole or perhaps:
+                run.heap.set(thing.facts, Fact.MAY_BE_FROZEN, on is not True)
 
 
 def changed_by_hand(run: Run, modules: frozenset[int], values: Any, node: p.Node) -> None:  # noqa: ANN401 - any iterable of values

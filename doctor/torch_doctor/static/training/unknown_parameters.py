@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.training import escaping, module_parts
-from torch_doctor.static.values import Fact, Module, ParameterValue, Unknown
+from torch_doctor.static.training import escaping, module_parts, parameters
+from torch_doctor.static.values import Module, ParameterValue, Unknown
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -16,14 +16,13 @@ STATE = frozenset(("data", "grad", "_grad", "requires_grad"))
 """The attributes of a tensor that scripts set."""
 
 
-def set_on(run: Run, value: Value, name: str, node: p.Node) -> None:
+def set_on(run: Run, value: Value, name: str, new: Value, node: p.Node) -> None:
     """One of these attributes of a value is set: any parameter that it may be has another one from here on."""
     if not isinstance(value, Unknown) or not value.holds or name not in STATE:
         return
     if name == "requires_grad":
-        for number in module_parts.with_parts(run, value.holds):
-            thing = run.objects.get(number)
-            if isinstance(thing, (Module, ParameterValue)):
-                run.heap.set(thing.facts, Fact.FROZEN, None)
+        found = module_parts.with_parts(run, value.holds)
+        found = frozenset(number for number in found if isinstance(run.objects.get(number), (Module, ParameterValue)))
+        parameters.set_trainable(run, found, new, whole=False, perhaps=True)
     else:
         escaping.hand_over(run, run.text(node), (value,), (), node)

@@ -105,6 +105,8 @@ class Fact(Enum):
     """Whether it may be compiled."""
     FROZEN = "frozen", False, _agreed
     """Whether a module's own parameters, or a parameter, require no gradients; None where that is not known."""
+    MAY_BE_FROZEN = "may be frozen", False, _both
+    """Whether the script said, and did not take back, that a module's own parameters, or a parameter, require no gradients."""
     TRAINED = "trained", False, _either
     """Whether gradients were computed through a module of which nothing else is known."""
     CONSTANT = "constant", None, _agreed

@@ -18,7 +18,8 @@ class Forward(Event, frozen=True, kw_only=True):
     """A whole module was called (calls inside its `forward` are not events of their own).
 
     `sensitive` and `training`: whether parts of it care about the mode, and whether any of them is in training mode now.
-    `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `inputs` describes the first
+    `grad`: whether autograd records. `trainable`: it has parameters that require gradients. `may_be_frozen`: where that
+    is not known, the script itself said of all of them that they do not. `inputs` describes the first
     tensor argument, `output` the result. `given` are the `Forward` events whose graph came in with any argument, as far as the
     static witness knows. `used` is False when the result is dropped: the call was made for what it does on
     the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
@@ -34,6 +35,7 @@ class Forward(Event, frozen=True, kw_only=True):
     training: Tri
     grad: Tri
     trainable: Tri
+    may_be_frozen: bool = False
     inputs: TensorFact
     output: TensorFact
     used: bool = True

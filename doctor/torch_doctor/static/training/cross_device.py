@@ -232,13 +232,18 @@ def _asks_for_a_gpu(run: Run) -> bool:
 def _trains_on_the_cpu(run: Run, root: Module, beside: Value) -> bool:
     """Whether a script that trains has on the CPU what its forward meets: another class, or another section, is for the GPU.
 
-    That is the module itself, or for one without parameters the one whose output it gets.
+    That is the module itself, or for one without parameters the one whose output it gets. Where code out of sight got it, it
+    may be anywhere, and what it is called with tells.
     """
     if run.trace.begins_outside or not run.imports.mentioned_by(run.main.source.path, *placing.TRAINING):
         return False
     parts = module_parts.parts_of(run, root).parts
     own = frozenset(part.id for part in parts if module_parts.has_parameters(run, part) is not False)
-    return places.stay(run, own or beside.flow.modules)
+    modules = own or beside.flow.modules
+    if places.stay(run, modules):
+        return True
+    given = run.of(Meetings).outer_arguments
+    return places.unmoved(run, modules) and not any(places.is_away(run, places.of(value)) for value in given)
 
 
 def _input_of(run: Run, site: Site) -> str:

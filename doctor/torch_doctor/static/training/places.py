@@ -123,18 +123,28 @@ def is_away(run: Run, place: Origin) -> bool:
 
 def stay(run: Run, modules: Iterable[int]) -> bool:
     """Whether the parameters of these are on the CPU on the current path, as far as it is known; they move together."""
-    found = _devices(run, modules)
-    return CPU in found and found.isdisjoint(AWAY)
+    return _here(run, _origins(run, modules))
+
+
+def unmoved(run: Run, modules: Iterable[int]) -> bool:
+    """Whether the parameters of these were on the CPU when they were last seen, before code out of sight got them."""
+    things = [thing for thing in map(run.objects.get, modules) if isinstance(thing, Module)]
+    return bool(things) and all(thing.fact(Fact.UNMOVED) for thing in things)
 
 
 def went(run: Run, modules: Iterable[int]) -> bool:
     """Whether the parameters of these may be on another device than the CPU on the current path."""
-    return not _devices(run, modules).isdisjoint(AWAY)
+    return any(is_away(run, origin) for origin in _origins(run, modules))
 
 
-def _devices(run: Run, modules: Iterable[int]) -> set[str]:
-    things = [run.objects.get(number) for number in modules]
-    return {each.device for it in things if isinstance(it, Module) for _, each in options(run, it.fact(Fact.ORIGIN))}
+def _here(run: Run, origins: Iterable[Origin]) -> bool:
+    found = {option.device for origin in origins for _, option in options(run, origin)}
+    return CPU in found and found.isdisjoint(AWAY)
+
+
+def _origins(run: Run, modules: Iterable[int]) -> Iterator[Origin]:
+    things = (run.objects.get(number) for number in modules)
+    return (thing.fact(Fact.ORIGIN) for thing in things if isinstance(thing, Module))
 
 
 def part(place: Origin) -> Origin:
@@ -206,6 +216,7 @@ def module_moved(run: Run, module: Module, method: str, call: Call) -> None:
         lost_sight(run, [each.id for each in run.objects.of(Module)], ())
     for each in inside.parts:
         run.heap.set(each.facts, Fact.ORIGIN, place)
+        run.heap.set(each.facts, Fact.UNMOVED, value=False)
 
 
 def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None:
@@ -213,6 +224,8 @@ def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None
     for number in modules:
         thing = run.objects.get(number)
         if isinstance(thing, Module):
+            if not thing.fact(Fact.UNMOVED) and _here(run, [thing.fact(Fact.ORIGIN)]):
+                run.heap.set(thing.facts, Fact.UNMOVED, value=True)
             run.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)
     for number in loaders:
         thing = run.objects.get(number)

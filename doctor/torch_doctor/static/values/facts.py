@@ -101,6 +101,8 @@ class Fact(Enum):
     """Whether the class asks for its own `training`."""
     CARED = "cared", frozenset[Any](), _perhaps
     """For a call that is being followed: whether what was called in it cares about the mode, and which mode that was."""
+    UNMOVED = "unmoved", False, _both
+    """Whether it was on the CPU when code out of sight got it, and nobody in sight moves it since."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
     FROZEN = "frozen", False, _agreed

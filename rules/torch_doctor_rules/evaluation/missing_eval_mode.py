@@ -180,6 +180,9 @@ def _scores(modes: Modes, forward: Forward) -> bool:
         and iterations[-1].loop_kind is LoopKind.BATCHES
         and (
             is_scored(modes.trace, forward)
-            or any(forward.index in event.value.forwards for event in modes.trace.of(Retained))
+            or any(
+                event.value.graph is True and forward.index in event.value.forwards
+                for event in modes.trace.of(Retained)
+            )
         )
     )

@@ -9,6 +9,7 @@ from torch_doctor.trace import (
     Escaped,
     Forward,
     GaveUp,
+    LossCalled,
     OptimizerBuilt,
     Registered,
     Stepped,
@@ -139,7 +140,9 @@ def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int
     filling = phase.filling
     if not all(event.whole and event.modules for event in filling):
         return None
-    if any(gradients.may_concern(event, built.modules) for event in filling):
+    if any(
+        gradients.may_concern(event, built.modules) or _has_unknown_parts(gradients.trace, event) for event in filling
+    ):
         return None
     beside = (
         event
@@ -148,6 +151,15 @@ def _of_another(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int
     )
     first = next(beside, None)
     return None if first is None else _called(gradients.trace, first)
+
+
+def _has_unknown_parts(trace: Trace, backward: Backward) -> bool:
+    """Whether something in the loss is computed by who knows what, which may be a part of what the optimizer has."""
+    behind = trace.at(*sorted(backward.loss.graph_forwards))
+    return any(isinstance(event, Forward) and event.named for event in behind) or any(
+        event.input.graph is None and not event.input.forwards and trace.same_iteration(event, backward)
+        for event in trace.of(LossCalled)
+    )
 
 
 def _called(trace: Trace, backward: Backward) -> Site:

@@ -265,8 +265,8 @@ def _fill_list(run: Run, module: Module, call: Call) -> None:
             content = content or containers.content_of(run, value)
             items += content.items
             rest += [] if content.rest is None else [content.rest]
-        elif isinstance(value, Unknown):
-            rest.append(value)
+        elif isinstance(value, Unknown) and len(values) == 1:
+            rest.append(value)  # perhaps a dictionary of its layers
         else:
             items.append(value)
     module.facts[Fact.LISTED] = Content(tuple(items), summary(rest) if rest else None)  # not logged: it is new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.flow import UNSEEN, Flow, blend
 from torch_doctor.static.language import counters
 from torch_doctor.static.values import (
     Content,
@@ -113,11 +114,22 @@ def _note(run: Run, place: tuple[int, object]) -> None:
         run.heap.set(run.state.facts, Fact.EMPTIED, known | found)
 
 
-def open_table(run: Run, table: Value, *, empty: bool = False) -> None:
-    """Let a dict or list hold what nobody knows, too; with `empty`, only one that holds nothing."""
-    if isinstance(table, Mapping):
+def open_table(run: Run, table: Value, *, empty: bool = False, beside: Flow = UNSEEN) -> None:
+    """Let a dict or list hold what nobody knows, too; with `empty`, only one that holds nothing.
+
+    It may be computed of something with the history `beside`, which whoever changed the table got, too.
+    """
+    if isinstance(table, Mapping) and not (empty and table.fields):
         rest = table.fields.get("rest")
-        if (not empty or not table.fields) and (rest is None or type(rest) is not Unknown):
-            run.heap.set(table.fields, "rest", Unknown() if rest is None else join(rest, Unknown()))
-    elif isinstance(table, Sequence) and table.content.rest is None and not (empty and table.content.items):
-        run.heap.set(table.fields, "items", Content(table.content.items, Unknown()))
+        if type(rest) is not Unknown or not beside.forwards <= rest.flow.forwards:
+            run.heap.set(table.fields, "rest", _and_unknown(rest, beside))
+    elif isinstance(table, Sequence) and not (empty and table.content.items):
+        content = table.content
+        if content.rest is None or not beside.forwards <= content.rest.flow.forwards:
+            run.heap.set(table.fields, "items", Content(content.items, _and_unknown(content.rest, beside)))
+
+
+def _and_unknown(rest: Value | None, beside: Flow) -> Value:
+    if type(rest) is Unknown:
+        return Unknown(blend((rest.flow, beside)), rest.holds)
+    return Unknown(beside) if rest is None else join(rest, Unknown(beside))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.flow import NONE
+from torch_doctor.static.flow import NONE, UNSEEN, blend
 from torch_doctor.static.language import command_lines
 from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
@@ -58,12 +58,13 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     outputs = frozenset[int]().union(*(value.flow.forwards for value in values if value.flow.graph is not False))
     retained = frozenset[int]().union(*(value.flow.retained for value in values))
     states = frozenset[int]().union(*(snapshots.states_in(run, value).taken for value in values))
+    beside = blend(value.flow for value in values if not isinstance(value, (Mapping, Sequence))).part(node)
     for value in values:
         keeping.stored(run, value, node)
         pixels.disturbed(run, places.disturbed(run, value))
         command_lines.escaped(run, value)
         if isinstance(value, (Mapping, Sequence)):
-            emptying.open_table(run, value)
+            emptying.open_table(run, value, beside=beside if beside.forwards else UNSEEN)
     emptying.escaped(run, holders)
     if any(isinstance(value, Context) for value in values):
         run.set_grad(to, None, node)  # it may be entered there

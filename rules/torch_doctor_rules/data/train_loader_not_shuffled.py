@@ -67,8 +67,8 @@ class TrainLoaderNotShuffled(Rule):
     ## When it stays silent
     With a sampler, an iterable dataset, an order that a variable decides, rows that are or may be in random order already,
     one batch for all rows, one row, in a test, beside another loader in its stored order, whose rows may belong to these, or
-    beside what may be one, for rows that code out of sight made, and where `shuffle=False` is written beside a model that is
-    or may be recurrent, whose rows may follow each other.
+    beside what may be one, for rows that code out of sight made, where such code decides whether it trains, and where
+    `shuffle=False` is written beside a model that is or may be recurrent, whose rows may follow each other.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#data-loading-order-and-sampler
@@ -89,6 +89,8 @@ class TrainLoaderNotShuffled(Rule):
         for loader, backward in loaders.training():
             series = recurrent or _may_be_recurrent(trace, backward)
             meant = (series and loader.explicit) or in_a_test(loader)
+            if not loaders.surely_trains(loader.loader):
+                continue
             if _keeps_order(loaders, loader) and not meant and not _paired(loaders, loader):
                 yield self.finding(
                     loader.site,
@@ -123,7 +125,7 @@ class TrainLoaderNotShuffled(Rule):
 def _may_be_recurrent(trace: Trace, backward: Backward) -> bool:
     """Whether parts of what is trained are out of sight."""
     forwards = (event for event in trace.at(*backward.forwards) if isinstance(event, Forward))
-    return not backward.whole or any(event.sensitive is None for event in forwards)
+    return not backward.whole or any(event.sensitive is None or event.unseen for event in forwards)
 
 
 def _keeps_order(loaders: Loaders, loader: LoaderBuilt) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from torch_doctor.trace import (
     Backward,
     BatchTaken,
+    BranchKind,
     DatasetBuilt,
     Escaped,
     Forward,
@@ -56,6 +57,16 @@ class Loaders:
         """The loaders whose batches are trained on, each place once, with the first backward pass of a batch."""
         backwards = {number: found[0] for number, found in self._trained.items()}
         yield from self._each_place_once(backwards, set())
+
+    def surely_trains(self, loader: int) -> bool:
+        """Whether gradients are computed from its batches whatever code out of sight decides."""
+        branches = self.trace.branches
+        asked = [
+            {guard for guard in backward.guards if branches[guard[0]].kind is BranchKind.ASKED}
+            for backward in self._trained.get(loader, ())
+        ]
+        decided = set[tuple[int, bool]]().union(*asked)
+        return not all(asked) or any((branch, not arm) in decided for branch, arm in decided)
 
     def trains(self, loader: int) -> bool:
         """Whether gradients are computed from batches of the loader."""

@@ -22,6 +22,7 @@ from torch_doctor.static.values import (
     Bound,
     Call,
     Either,
+    Fact,
     FunctionValue,
     Lib,
     Module,
@@ -56,6 +57,9 @@ def opaque(run: Run, func: Value, call: Call) -> Value:
         flows = replace(flows, means=NONE)
     if isinstance(func, Unknown):
         modes.met_whole(run, run.modules_called[-1:])  # it may be any part
+    if isinstance(func, Unknown) or (library and not libraries.heard_of(library)):
+        for module in run.modules_called[:1]:
+            run.heap.set(module.facts, Fact.CALLS_UNSEEN, value=True)
     if not harmless:
         escaping.hand_over(run, call.name or library, holders, values, call.node)
         for value in values:

@@ -103,6 +103,8 @@ class Fact(Enum):
     """For a call that is being followed: whether what was called in it cares about the mode, and which mode that was."""
     UNMOVED = "unmoved", False, _both
     """Whether it was on the CPU when code out of sight got it, and nobody in sight moves it since."""
+    CALLS_UNSEEN = "calls unseen", False, _either
+    """Whether its forward calls code out of sight, which may be a layer of any sort."""
     COMPILED = "compiled", False, _either
     """Whether it may be compiled."""
     FROZEN = "frozen", False, _agreed

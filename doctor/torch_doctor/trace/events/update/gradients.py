@@ -25,7 +25,8 @@ class Forward(Event, frozen=True, kw_only=True):
     the way. `autocast` is the number of the `AutocastEntered` that holds, None outside of any.
     `wrapped`: the call went through `DataParallel`, `DistributedDataParallel` or FSDP. `unrecorded`: where autograd is off, the
     module and all in it that owns parameters, where the static witness sees all of it. `named`: nothing is known of the module
-    but that it is called as an attribute of another, so that it may as well be a method, and no forward at all.
+    but that it is called as an attribute of another, so that it may as well be a method, and no forward at all. `unseen`: its
+    forward calls code out of sight, which may be a layer of any sort.
     """
 
     module: int
@@ -44,6 +45,7 @@ class Forward(Event, frozen=True, kw_only=True):
     autocast: int | None = None
     unrecorded: frozenset[int] = NO_EVENTS
     named: bool = False
+    unseen: bool = False
 
     def introduce(self, names: Names) -> None:
         names.spelled(self.module, self.name, self.scope)

@@ -175,14 +175,7 @@ def _trains_on_purpose(modes: Modes, forward: Forward) -> bool:
 def _scores(modes: Modes, forward: Forward) -> bool:
     """Whether every batch is used once and its result goes into a score."""
     iterations = forward.scope.iterations()
-    return (
-        bool(iterations)
-        and iterations[-1].loop_kind is LoopKind.BATCHES
-        and (
-            is_scored(modes.trace, forward)
-            or any(
-                event.value.graph is True and forward.index in event.value.forwards
-                for event in modes.trace.of(Retained)
-            )
-        )
-    )
+    if not iterations or iterations[-1].loop_kind is not LoopKind.BATCHES:
+        return False
+    kept = (event.value for event in modes.trace.of(Retained) if event.value.graph is True)
+    return is_scored(modes.trace, forward) or any(forward.index in value.forwards for value in kept)

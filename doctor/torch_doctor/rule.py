@@ -138,6 +138,13 @@ class Rule(abc.ABC):
         """The numbers behind what the probe's `trace` says of a finding, which is one of `check` for it or refuted."""
         return ()
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - as for `reached`
+        """Whether a finding in the probe's trace is reported where the source says nothing of it.
+
+        A rule with `only_confirms` may say so of what nothing in the source could excuse.
+        """
+        return not self.only_confirms
+
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether a static finding and one of the probe's trace, both of this rule, speak of one bug.
 

@@ -163,6 +163,34 @@ def test_a_script_that_does_not_come_to_torch_could_not_be_run(
     assert "error: the probe could not run train.py: train.py fails by itself: " in outcome.err
 
 
+REFUSED = """import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    optimizer.zero_grad()
+    loss = nn.functional.binary_cross_entropy(model(torch.randn(32, 4)), torch.ones(32, 1))
+    loss.backward()
+    optimizer.step()
+"""
+
+
+@pytest.mark.parametrize(("option", "status", "word"), [("--probe", 1, "warning"), ("--probe=require", 2, "error")])
+def test_a_script_that_fails_at_a_confirmed_line_is_told_with_its_finding(
+    run: Run, write: Callable[..., Path], option: str, status: int, word: str
+) -> None:
+    write("train.py", REFUSED)
+    outcome = run("scan", "train.py", option, "--output-format", "concise")
+    assert outcome.status == status
+    assert (
+        f"{word}: train.py fails by itself: RuntimeError: all elements of input should be between 0 and 1"
+        in outcome.err
+    )
+    assert outcome.err.count("TDR205 bce-on-logits is confirmed there") == 1
+
+
 def test_a_gpu_that_is_not_there_is_one_clear_line(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", BAD)
     outcome = run("scan", "train.py", "--probe=require", "--device", "cuda")

@@ -13,6 +13,7 @@ from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
+from torch_doctor.probe.remarks import explained, unsaid
 from torch_doctor.probe.verdicts import Judgement, judge, merged
 from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved, RowMoved
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Rule
     from torch_doctor.trace import Site, Trace
 
-__all__ = ["Judgement", "Names", "Outcome", "Request", "judge", "merged", "probe"]
+__all__ = ["Judgement", "Names", "Outcome", "Request", "explained", "judge", "merged", "probe", "unsaid"]
 
 GPU = b"cuda"
 
@@ -43,6 +44,11 @@ class Outcome:
     output: str = ""
     seconds: float = 0.0
     peak: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the script ended with an exception."""
+        return self.trace is not None and self.trace.run is not None and self.trace.run.end.how == "exception"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import signal
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.rule import Verdict, same_place
 from torch_doctor.trace import Run, Stepped
 
 if TYPE_CHECKING:
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
     from torch_doctor.probe.interpreter import Interpreter
     from torch_doctor.probe.launch import Launched, Limits
+    from torch_doctor.probe.verdicts import Judgement
+    from torch_doctor.rule import Finding
     from torch_doctor.trace import StandIn, Trace
 
 LONGEST_WORDS = 300
@@ -93,6 +96,23 @@ def _failure(name: str, run: Run) -> str:
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
         lines.append(f"the probe left loops early ({loops}): if it needs all their passes, that is why")
     return "\n    ".join(lines)
+
+
+def explained(ending: str, findings: Sequence[Finding], trace: Trace) -> str:
+    """What is said of a script's failure, with the findings that were confirmed at the line where it failed."""
+    if trace.run is None or not trace.run.end.frames or not ending.startswith(f"{trace.path} fails"):
+        return ending
+    place = trace.run.end.frames[-1].site
+    confirmed = [each for each in findings if each.verdict is Verdict.CONFIRMED and same_place(each.site, place)]
+    return "\n    ".join([ending, *(f"{each.site}: {each.code} {each.name} is confirmed there" for each in confirmed)])
+
+
+def unsaid(trace: Trace, judgement: Judgement) -> Iterator[str]:
+    """A line for each stand-in that keeps a run from saying anything of some rules."""
+    void: dict[str, list[str]] = defaultdict(list)
+    for code, stand_in in judgement.void:
+        void[str(stand_in)].append(code)
+    yield from (f"{trace.path}: nothing can be said of {', '.join(codes)}: {why}" for why, codes in void.items())
 
 
 def _status(status: int) -> str:

@@ -91,7 +91,7 @@ def _judged_by(rule: Rule, findings: Sequence[Finding], trace: Trace) -> tuple[l
     new = [
         replace(finding, witness=WITNESS).with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, finding)))
         for number, finding in enumerate(seen)
-        if number not in used and not rule.only_confirms
+        if number not in used and rule.speaks_alone(trace, finding)
         if not finding.cause or (finding.site.path, finding.cause) not in known
     ]
     return judged, new

@@ -250,7 +250,8 @@ class Scan:
         self.report.remarks += outcome.remarks
         self.report.outputs[name] = outcome.output
         if outcome.trace is not None:
-            self.report.warnings += [outcome.ending] if outcome.ending else []
+            told = self.report.errors if how.required and outcome.failed else self.report.warnings
+            told += [outcome.ending] if outcome.ending else []
         elif how.required:
             self.report.errors.append(f"the probe could not run {name}: {outcome.ending}")
         else:
@@ -260,7 +261,7 @@ class Scan:
 
     def _probe(self, project: Project, traces: Sequence[Trace], how: Probing) -> None:
         """Give the findings so far their verdicts, and add those of the runs alone."""
-        from torch_doctor.probe import judge, merged  # noqa: PLC0415 - only where it is asked for
+        from torch_doctor.probe import explained, judge, merged, unsaid  # noqa: PLC0415 - only where it is asked for
 
         report = self.report
         for trace in self.observed(project, traces, how):
@@ -268,11 +269,9 @@ class Scan:
             report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
             for finding in filter(self._causes.is_new, judgement.new):
                 self._take(finding, project)
-            void: dict[str, list[str]] = {}
-            for code, stand_in in judgement.void:
-                void.setdefault(str(stand_in), []).append(code)
-            for reason, codes in void.items():
-                report.remarks.append(f"{trace.path}: nothing can be said of {', '.join(codes)}: {reason}")
+            for lines in (report.errors, report.warnings):
+                lines[-1:] = [explained(line, report.findings, trace) for line in lines[-1:]]
+            report.remarks += unsaid(trace, judgement)
             undecided = {finding.code for finding in judgement.judged if finding.verdict is Verdict.UNDECIDED}
             if how.processes == 1 and (
                 codes := [each.code for each in self._compares_ranks() if each.code in undecided]

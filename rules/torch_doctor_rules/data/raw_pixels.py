@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, PixelsGiven, claims
-from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.causes import models, place
 from torch_doctor_rules.judging.evidence import at, counted, fact, short
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -96,12 +96,17 @@ class RawPixels(Rule):
                 ),
                 help="divide by 255, or let `torchvision.transforms.v2.ToDtype(torch.float32, scale=True)` do it",
                 trail=[Step(read, "the pictures are read here, and nothing scales them")] if read is not None else [],
-                cause=place(read),
+                cause=models(trace, [event.module], event) if trace.observed else place(read),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the model was called there, and its first layer got other numbers."""
         return bool(counted(trace, finding.site, SCALED))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Real pictures, as they are stored, in front of a convolution: whatever read them, nothing has scaled them."""
+        real = trace.run is not None and trace.run.voids("values") is None
+        return real and any(event.shown for event in at(trace, finding.site, PixelsGiven))
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How large the inputs are."""

@@ -31,11 +31,17 @@ def first_unrecorded(trace: Trace, backward: Backward) -> Forward | None:
 
 
 def unrecorded_parts(trace: Trace) -> Iterator[tuple[Backward, Forward | PartUnrecorded]]:
-    """Calls before a recorded one of what an optimizer was given, steps, and never has gradients for."""
+    """Calls before a recorded one of what an optimizer was given, steps, and never has gradients for.
+
+    In a run each of them is beside the first backward pass: what the run cannot tell is whether that is meant.
+    """
+    if trace.observed:
+        yield from ((event, part) for event in islice(trace.of(Backward), 1) for part in trace.of(PartUnrecorded))
+        return
     passes = [event for event in trace.of(Backward) if fills(event)]
     steps = [event for event in trace.of(Stepped) if event.optimizer]
     whole = all(event.whole for event in passes) and all(event.whole for event in steps)
-    if trace.observed or not whole or not all(event.whole for event in trace.of(OptimizerBuilt)):
+    if not whole or not all(event.whole for event in trace.of(OptimizerBuilt)):
         return
     gradients = trace.view(Gradients)
     given = frozenset[int]().union(

@@ -95,6 +95,10 @@ class ParameterNotALeaf(Rule):
         ran = counted(trace, finding.site, claims.KEPT_WITHOUT_GRAPH)
         return "on the CPU the move does nothing, and the attribute is a parameter" if ran else False
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """A constructor that keeps a copy, and the parameter nowhere, has lost it."""
+        return any(event.owner for event in at(trace, finding.site, ParameterMoved))
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many numbers nobody trains."""
         for event in at(trace, finding.site, ParameterMoved)[:1]:

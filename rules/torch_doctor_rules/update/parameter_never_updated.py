@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
@@ -13,6 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ENOUGH = 2  # steps
+WHY = {
+    "rate": "its learning rate is 0, and nothing raises it",
+    "frozen": "all of it is frozen, and nothing unfreezes it",
+}
+"""Why a whole group stays what it was, by `ParameterSeen.still`."""
+HELP = {
+    "rate": "give the group the learning rate that was meant, or leave its parameters out of the optimizer",
+    "frozen": "let the parameters want gradients before training, or leave them out of the optimizer",
+}
 
 
 class ParameterNeverUpdated(Rule):
@@ -57,8 +67,9 @@ class ParameterNeverUpdated(Rule):
     It keeps the values before the first step and compares them, bit for bit, when the script has ended.
 
     ## When it stays silent
-    While a scheduler keeps the learning rate at zero, where a gradient scaler skipped the steps, for single frozen
-    parameters of an optimizer that moves others, before the second step, and where another finding explains it.
+    While a scheduler keeps the learning rate at zero and raises it in the next 50,000 steps, where the script sets
+    rates itself, where a gradient scaler skipped the steps, for single frozen parameters in a group that moves, for frozen
+    groups of a script that unfreezes anything, before the second step, and where another finding explains it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it
@@ -90,15 +101,17 @@ class ParameterNeverUpdated(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""
         for optimizer in trace.of(OptimizerBuilt):
+            name = named(optimizer.name, "the optimizer")
             if still := _still(trace, optimizer):
                 text = "`{name}` steps and moves nothing: the parameters it was given stay what they were"
                 if len(still) < len(_own(trace, optimizer)):
                     text = f"`{{name}}` steps and does not move {count(len(still), 'parameter')} that have gradients"
-                yield self.finding(
-                    optimizer.site,
-                    message(text, name=named(optimizer.name, "the optimizer")),
-                    help="give it the parameters of the model that trains, after that is built, loaded and moved",
-                )
+                help_ = "give it the parameters of the model that trains, after that is built, loaded and moved"
+                yield self.finding(optimizer.site, message(text, name=name), help=help_)
+                continue
+            for number, group in _dead_groups(trace, optimizer):
+                text = f"`{{name}}` never moves its parameter group {number}: {WHY[group[0].still]}"
+                yield self.finding(optimizer.site, message(text, name=name), help=HELP[group[0].still])
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of its parameters moved in how many steps."""
@@ -119,5 +132,17 @@ def _still(trace: Trace, optimizer: OptimizerBuilt) -> list[ParameterSeen]:
     own = [seen for seen in _own(trace, optimizer) if seen.steps >= ENOUGH]
     if own and not any(seen.moved for seen in own):
         waits = any(seen.scheduled for seen in own) and not any(seen.live_steps for seen in own)
-        return [] if waits else own
+        waits |= any(seen.still == "waits" for seen in own)
+        return [] if waits and not any(seen.still == "rate" for seen in own) else own
     return [seen for seen in own if seen.visible_steps >= ENOUGH and not seen.moved]
+
+
+def _dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int, list[ParameterSeen]]]:
+    """The groups, beside others, none of whose parameters moved, with one reason why none ever will."""
+    groups: dict[int, list[ParameterSeen]] = defaultdict(list)
+    for seen in _own(trace, optimizer):
+        groups[seen.group].append(seen)
+    for number, group in groups.items():
+        idle = not any(seen.moved for seen in group) and all(seen.steps >= ENOUGH for seen in group)
+        if len(groups) > 1 and idle and len({seen.still for seen in group}) == 1 and group[0].still in WHY:
+            yield number, group

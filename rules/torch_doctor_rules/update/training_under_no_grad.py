@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, GradModeEntered, GradModeExited, PartUnrecorded, Trace
-from torch_doctor_rules.judging.evidence import at
+from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.forward_evidence import batches
 from torch_doctor_rules.judging.graph_cuts import last_trainable, refused
 from torch_doctor_rules.judging.sites import first_per_site
@@ -79,6 +79,7 @@ class TrainingUnderNoGrad(Rule):
     name = "training-under-no-grad"
     level = Level.ERROR
     witness = "SP"
+    needs = frozenset({"parameters"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first forward of every loss that goes backward without a graph, because none was recorded."""
@@ -108,10 +109,20 @@ class TrainingUnderNoGrad(Rule):
             return "autograd is off there, but perhaps on purpose"
         return bool(forwards)
 
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Whether the whole forward was not recorded: a part may be frozen on purpose."""
+        return not at(trace, finding.site, PartUnrecorded)
+
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many forwards were not recorded."""
+        parts = at(trace, finding.site, PartUnrecorded)
+        for part in parts[:1]:
+            calls, steps = count(part.calls, "call"), count(part.steps, "step")
+            yield fact(f"{calls} with autograd off, and {steps} without a gradient", part.calls, "calls", part)
+        if parts:
+            return
         forwards = at(trace, finding.site, Forward)
-        return batches(forwards, "run with autograd off", lambda event: event.grad is False, "training batches")
+        yield from batches(forwards, "run with autograd off", lambda event: event.grad is False, "training batches")
 
     def _report(self, trace: Trace, forward: Forward | PartUnrecorded, backward: Site) -> Finding:
         modes = [*trace.of(GradModeEntered), *trace.of(GradModeExited)]

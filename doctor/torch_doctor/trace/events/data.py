@@ -228,7 +228,8 @@ class PixelsGiven(Event, frozen=True, kw_only=True):
     """The model `module`, `name`, was called with pictures in numbers from 0 to 255, and its first layer got them so.
 
     `documented`: it comes from a library that says that it takes other numbers. `read_at` is where the pictures were read,
-    None where that is not known. `largest` is the largest number of the batch (0: not known).
+    None where that is not known. `largest` is the largest number of the batch (0: not known). `shown`: its shape and its
+    numbers show by themselves that the batch is pictures.
     """
 
     module: int
@@ -236,6 +237,7 @@ class PixelsGiven(Event, frozen=True, kw_only=True):
     documented: bool = False
     read_at: Site | None = None
     largest: float = 0.0
+    shown: bool = False
 
     def words(self, _: Names, /) -> str:
         return f"give {quoted(self.name)} pictures in numbers from 0 to 255"

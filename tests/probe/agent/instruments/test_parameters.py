@@ -105,3 +105,20 @@ def test_a_step_that_rounding_takes_back_is_live_and_not_visible(
     told = fates(optimizer="torch.optim.SGD(model.parameters(), lr=1e-12)")
     for event in told.values():
         assert (event.live_steps, event.visible_steps, event.moved) == (3, 0, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "rate", "why"),
+    [
+        ("", "0.0", "rate"),
+        ("", "0.1", ""),
+        ("def later(optimizer): optimizer.param_groups[0]['lr'] = 0.1", "0.0", "waits"),
+        ("model[0].requires_grad_(False)", "0.1", "frozen"),
+        ("model[0].requires_grad_(False)\ndef thaw(): model[0].requires_grad_(True)", "0.1", ""),
+    ],
+)
+def test_what_never_moves_says_why(
+    fates: Callable[..., dict[str, ParameterSeen]], before: str, rate: str, why: str
+) -> None:
+    told = fates(before=before, optimizer=f"torch.optim.SGD(model.parameters(), lr={rate})")
+    assert {event.still for event in told.values()} - {""} == {why} - {""}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..watching.naming import class_name, is_project
 from .instrument import Instrument as Base
+from .rates import may_rise, may_thaw
 
 if TYPE_CHECKING:
     from ..scopes import Here
@@ -24,14 +25,17 @@ class Fate:
     __slots__ = (
         "backwards",
         "gradients",
+        "group",
         "live_steps",
         "name",
         "nonzero",
         "optimizer",
         "owner",
+        "rated",
         "ref",
         "root",
         "steps",
+        "trained",
         "visible_steps",
         "was",
     )
@@ -43,7 +47,19 @@ class Fate:
         self.name = name
         self.backwards = self.gradients = self.nonzero = self.steps = self.live_steps = self.visible_steps = 0
         self.optimizer: weakref.ref[Any] | None = None
+        self.group = 0
+        self.rated = self.trained = False
         self.was: Any = None
+
+
+class Unrecorded:
+    """The calls of a module with autograd off: where the first of them is, and how many there were."""
+
+    __slots__ = ("calls", "site")
+
+    def __init__(self, site: int) -> None:
+        self.site = site
+        self.calls = 0
 
 
 class Instrument(Base):
@@ -54,15 +70,27 @@ class Instrument(Base):
         self._fates: dict[int, Fate] = {}
         self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
         self._ran: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._unrecorded: weakref.WeakKeyDictionary[Any, Unrecorded] = weakref.WeakKeyDictionary()
         self._steps = 0
         self._muted = False
+        self._rising: dict[tuple[int, int], bool] = {}
+        self._thawing: bool | None = None
         hooks = watch.torch.nn.modules.module
         self._hook = hooks.register_module_forward_pre_hook(self._runs)
 
     def _runs(self, module: Any, _: Any) -> None:
         """A module, or a part of one, runs: what its gradients are depends on autograd being on."""
-        if not self.watch.recorder.quiet and self.watch.torch.is_grad_enabled():
+        if self.watch.recorder.quiet:
+            return
+        if self.watch.torch.is_grad_enabled():
             self._ran.add(module)
+        elif module not in self._ran and any(
+            each.requires_grad for each in module._parameters.values() if each is not None
+        ):
+            seen = self._unrecorded.get(module)
+            if seen is None:
+                seen = self._unrecorded[module] = Unrecorded(self.watch.recorder.here().site)
+            seen.calls += 1
 
     def before_forward(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], here: Here) -> None:
         """A module that is called for the first time: its trainable parameters are noted."""
@@ -106,11 +134,13 @@ class Instrument(Base):
         """The values before an optimizer's first step are kept, and each step's conditions."""
         if self._steps > MOST:
             return
-        for group in optimizer.param_groups:
+        for number, group in enumerate(optimizer.param_groups):
             rate = float(group.get("lr", 1.0))
             for parameter in group["params"]:
                 fate = self._fate_of(parameter)
-                fate.optimizer = weakref.ref(optimizer)
+                fate.optimizer, fate.group = weakref.ref(optimizer), number
+                fate.rated |= bool(rate)
+                fate.trained |= parameter.requires_grad
                 if fate.was is None and parameter.numel() <= LARGEST:
                     fate.was = parameter.detach().clone()
                 fate.steps += 1
@@ -138,6 +168,7 @@ class Instrument(Base):
         recorder, modules = self.watch.recorder, self.watch.modules
         numbers = recorder.references.number
         here = recorder.here()
+        self._tell_unrecorded(here)
         for fate in self._fates.values():
             parameter, root, owner = fate.ref(), fate.root(), fate.owner()
             if parameter is None or root is None or owner is None:
@@ -167,7 +198,46 @@ class Instrument(Base):
                 visible_steps=fate.visible_steps,
                 moved=fate.was is None or not self.watch.torch.equal(parameter.detach(), fate.was),
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
+                group=fate.group,
+                still=self._still(fate, optimizer),
             )
+
+    def _tell_unrecorded(self, here: Here) -> None:
+        """Writes which parts that an optimizer has ran with autograd off, and never otherwise."""
+        recorder = self.watch.recorder
+        steps: dict[Any, int] = {}
+        for fate in self._fates.values():
+            parameter, owner = fate.ref(), fate.owner()
+            if parameter is not None and fate.steps and fate.trained and parameter.grad is None:
+                steps[owner] = max(steps.get(owner, 0), fate.steps)
+        for module, seen in self._unrecorded.items():
+            if module in steps and module not in self._ran:
+                recorder.event(
+                    "PartUnrecorded",
+                    here,
+                    site=seen.site,
+                    name=recorder.caller(seen.site),
+                    modules=[recorder.references.number(module)],
+                    calls=seen.calls,
+                    steps=steps[module],
+                )
+
+    def _still(self, fate: Fate, optimizer: Any) -> str:
+        """Why a parameter of an optimizer has not moved; see `ParameterSeen`."""
+        if optimizer is None or not fate.steps:
+            return ""
+        with self.watch.unwatched():
+            if not fate.trained:
+                return "" if self._thaws() else "frozen"
+            key = id(optimizer), fate.group
+            if not fate.rated and key not in self._rising:
+                self._rising[key] = may_rise(self.watch, optimizer, fate.group)
+            return "" if fate.rated else "waits" if self._rising[key] else "rate"
+
+    def _thaws(self) -> bool:
+        if self._thawing is None:
+            self._thawing = may_thaw(self.watch)
+        return self._thawing
 
     def _highest(self, owner: Any, root: Any) -> Any:
         """The biggest part of a module around the owner of which nothing got a gradient; the owner, where it got some."""

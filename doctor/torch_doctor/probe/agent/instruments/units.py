@@ -78,7 +78,9 @@ class Instrument(Base):
             return
         answer = next(iter(self.watch.marks.tensors(output)), None)
         given = next(iter(self.watch.marks.tensors([*arguments, *keywords.values()])), None)
-        if answer is None or given is None or not answer.is_floating_point() or answer.dim() < 2:  # noqa: PLR2004
+        if answer is None or given is None or not answer.is_floating_point() or not answer.dim() or not given.dim():
+            return
+        if not self.watch.modules.family(module).parameters:
             return
         with self.watch.unwatched(), self.watch.torch.no_grad():
             rows = answer.detach().reshape(answer.shape[0], -1)

@@ -144,13 +144,11 @@ def _way(node: Any) -> frozenset[str]:
 
 
 def _is_wide(node: Any) -> bool:
-    """Whether bounds leave numbers on both sides of the range of a probability, or far above it."""
+    """Whether bounds leave numbers outside of the range of a probability: far above it, or all on one side."""
     low, high = getattr(node, "_saved_min", None), getattr(node, "_saved_max", None)
-    if node.name().startswith("ClampMax"):
-        low = None
     if any(hasattr(bound, "dim") for bound in (low, high)):
         return False
-    return high > 1 if high is not None else low is not None and low < 0
+    return low is None or high is None or high > 1
 
 
 def _is_small(node: Any) -> bool:

@@ -61,10 +61,14 @@ class PartUnrecorded(Event, frozen=True, kw_only=True):
     """A part of a module that is trained was called in its forward with autograd off, and never otherwise before the backward pass.
 
     `name` is how it is called there, `modules` what owns parameters in it, all with the weights that they were built with.
+    The probe writes it for what an optimizer has and that never ran otherwise; there `calls` counts these calls, and
+    `steps` the steps of the optimizer, none of which found a gradient.
     """
 
     name: str
     modules: frozenset[int]
+    calls: int = 0
+    steps: int = 0
 
     def words(self, _: Names, /) -> str:
         return f"call {quoted(self.name)} with autograd off, a part of what is trained"

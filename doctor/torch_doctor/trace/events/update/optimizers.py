@@ -216,8 +216,10 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     `nonzero` those that left it one that is not all zero. `optimizer` is the one that has it (0: none); `steps` counts
     that one's steps, `live_steps` those with a learning rate that is not 0, a gradient that is not zero and no scaler that
     skipped them, `visible_steps` those of them that are larger than what its values are rounded to. `moved` tells whether
-    its values are other than they were before the first. `scheduled`: a scheduler sets its learning rate. Only the probe
-    writes it.
+    its values are other than they were before the first. `scheduled`: a scheduler sets its learning rate. `group` is the
+    number of its parameter group. `still` says why it did not move: "rate" where its rate is 0 and neither a schedule nor
+    the script raises it, "waits" where it is 0 so far, "frozen" where nothing lets it want gradients, else "". Only the
+    probe writes it.
     """
 
     module: int
@@ -236,6 +238,8 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     visible_steps: int
     moved: bool
     scheduled: bool
+    group: int
+    still: str
 
     def words(self, _: Names, /) -> str:
         fate = "moved" if self.moved else "never moved"

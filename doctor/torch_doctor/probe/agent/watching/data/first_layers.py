@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 CALLS = 2  # of a model at one place that are looked at
 LARGE = 16.0  # whole numbers up to no more than that need be no bytes
 BYTE = 255.0
+BRIGHT = 127.0  # what pictures exceed, and maps of labels hardly ever
+PICTURES = 4  # dimensions of a batch of pictures
+CHANNELS = (1, 3, 4)  # of pictures: grey, colours, colours with transparency
 
 
 class Watcher:
@@ -35,19 +38,19 @@ class Watcher:
         self._looks[here.site] = self._looks.get(here.site, 0) + 1
         handles: list[Any] = []
 
-        def look(_: Any, given: tuple[Any, ...]) -> None:
+        def look(layer: Any, given: tuple[Any, ...]) -> None:
             for handle in handles:
                 handle.remove()
             if handles and given and isinstance(given[0], self._torch.Tensor):
                 handles.clear()
-                self._recorder.safely(self._look, module, given[0], here)
+                self._recorder.safely(self._look, module, layer, given[0], here)
 
         handles.extend(
             layer.register_forward_pre_hook(look) for layer in module.modules() if isinstance(layer, self._layers)
         )
         return handles
 
-    def _look(self, module: Any, given: Any, here: Here) -> None:
+    def _look(self, module: Any, layer: Any, given: Any, here: Here) -> None:
         if not given.numel() or not (given.is_floating_point() or given.dtype is self._torch.uint8):
             return
         with self._torch.no_grad():
@@ -57,6 +60,8 @@ class Watcher:
         if whole:
             name = self._recorder.caller(here.site)
             number = self._recorder.references.number(module)
-            self._recorder.event("PixelsGiven", here, module=number, name=name, largest=largest)
+            conv = isinstance(layer, self._torch.nn.modules.conv._ConvNd)
+            shown = conv and given.dim() == PICTURES and given.shape[1] in CHANNELS and largest > BRIGHT
+            self._recorder.event("PixelsGiven", here, module=number, name=name, largest=largest, shown=shown)
         else:
             self._recorder.measured(claims.INPUTS_NO_BYTES, 1, "calls", site=here.site)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from ..naming import class_name, is_project
 from .modules import first_argument
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
 
     from ..watch import Watch
@@ -51,14 +53,15 @@ class Watcher:
         behind = [each for each, _ in tensor.grad_fn.next_functions] if node.name and node.how == "stored" else []
         leaf = getattr(behind[0], "variable", None) if len(behind) == 1 else None
         copies = tensor.grad_fn.name() in COPIES and isinstance(leaf, self._torch.nn.Parameter)
-        if copies:
+        module = _under_construction() if copies else None
+        if copies and not _is_kept(leaf):
             self._told.add(key)
             self._recorder.event(
                 "ParameterMoved",
                 self._recorder.here(),
                 site=self._recorder.index.site(key),
-                owner=0,
-                owner_class="",
+                owner=self._recorder.references.number(module),
+                owner_class="" if module is None else class_name(type(module), self._recorder),
                 name=node.name,
                 elements=tensor.numel(),
             )
@@ -195,9 +198,28 @@ def _mode(torch: Any, followed: _Followed) -> Any:
 
 def _in_constructor() -> bool:
     """Whether the user's code that runs is a module's constructor, or called by one."""
-    frame: FrameType | None = sys._getframe(3)
+    return _under_construction() is not None
+
+
+def _under_construction() -> Any:
+    """The module whose constructor is, or has called, the user's code that runs; None where there is none."""
+    for frame in _frames():
+        module = first_argument(frame) if frame.f_code.co_name == "__init__" else None
+        if hasattr(module, "_modules"):
+            return module
+    return None
+
+
+def _is_kept(parameter: Any) -> bool:
+    """Whether a module or a container still has a parameter: then a copy of it beside it takes nothing away."""
+    variables = {id(frame.f_locals) for frame in _frames()}
+    referrers = gc.get_referrers(parameter)
+    return any(isinstance(each, (dict, list)) and id(each) not in variables for each in referrers)
+
+
+def _frames() -> Iterator[FrameType]:
+    """The functions that run, the innermost first."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code.co_name == "__init__" and hasattr(first_argument(frame), "_modules"):
-            return True
+        yield frame
         frame = frame.f_back
-    return False

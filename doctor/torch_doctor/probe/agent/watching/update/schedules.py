@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..naming import class_name
@@ -17,6 +18,11 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._deep = 0
+        self._of: weakref.WeakKeyDictionary[Any, list[weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+
+    def of(self, optimizer: Any) -> list[Any]:
+        """The schedulers that set the rates of an optimizer."""
+        return [scheduler for each in self._of.get(optimizer, ()) if (scheduler := each()) is not None]
 
     def install(self) -> None:
         """Puts the wrappers in place, in the classes that are there and in those that will be made from them."""
@@ -48,6 +54,8 @@ class Watcher:
         if here.frame is None:
             return
         optimizer = getattr(scheduler, "optimizer", None)
+        if optimizer is not None:
+            self._of.setdefault(optimizer, []).append(weakref.ref(scheduler))
         recorder.event(
             "SchedulerBuilt",
             here,

@@ -107,7 +107,9 @@ ENDS_EARLY = {
     "TDR402/ok_collected_out_of_sight.py": "No module named 'lab_tools'",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
     "TDR402/ok_frozen_before_it_is_handed_on.py": "No module named 'lab_tools'",
+    "TDR402/ok_inputs_require_gradients.py": "No module named 'lab_data'",
     "TDR402/ok_search_trains_on_validation.py": "No module named 'lab_data'",
+    "TDR403/ok_head_trains_alone.py": "No module named 'transformers'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
     "TDR701/ok_order_of_a_phase_out_of_sight.py": "No module named 'lab_tools'",
     "TDR701/ok_series_of_a_layer_out_of_sight.py": "No module named 'lab_layers'",

@@ -35,7 +35,7 @@ def counted_to(symbol: Symbol, counter: Symbol, start: int, arm: bool) -> Every 
     op, left, right = symbol
     if right == counter:
         op, left, right = _MIRRORED.get(op, op), right, left
-    if left != counter or _counts(right) or (op in ("<", "<=")) is arm:
+    if left != counter or counts(right) or (op in ("<", "<=")) is arm:
         return None
     limit = _number(right)
     length = 0 if limit is None else limit - start + (op in (">", "<="))
@@ -50,7 +50,7 @@ def _remainder(divided: Symbol, rest: Symbol, *, holds: bool) -> Every | None:
     if divided[0] != "%" or len(divided) != 3:  # noqa: PLR2004 - the operator and its sides
         return None
     ahead = _ahead(divided[1])
-    if ahead is None or _counts(divided[2]) or _counts(rest):
+    if ahead is None or counts(divided[2]) or counts(rest):
         return None
     length, left = _number(divided[2]), _number(rest)
     if length is None or left is None:
@@ -96,8 +96,8 @@ def _number(symbol: Symbol) -> int | None:
     return symbol[1] if symbol[0] == "const" and type(symbol[1]) is int else None
 
 
-def _counts(symbol: Symbol) -> bool:
+def counts(symbol: Symbol) -> bool:
     """Whether a value may change from one pass of a loop to the next."""
     if symbol[0] in (COUNTER, ORDINAL, "turn"):
         return True
-    return any(_counts(part) for part in symbol if isinstance(part, tuple) and part)
+    return any(counts(part) for part in symbol if isinstance(part, tuple) and part)

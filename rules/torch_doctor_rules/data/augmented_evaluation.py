@@ -77,8 +77,9 @@ class AugmentedEvaluation(Rule):
 
     ## When it stays silent
     For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
-    with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), and where nothing shows that
-    the batches are evaluated: one that is taken now and then is there to be looked at.
+    with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), for a data set that draws its
+    rows whatever the index is, and where nothing shows that the batches are evaluated: one that is taken now and then is
+    there to be looked at.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -106,7 +107,7 @@ class AugmentedEvaluation(Rule):
         found: dict[Site, list[tuple[LoaderBuilt, DatasetBuilt, Forward]]] = {}
         for loader, forward in loaders.evaluating():
             dataset = loaders.dataset(loader)
-            if dataset is None or _repeats(loaders, forward, dataset):
+            if dataset is None or dataset.drawn or _repeats(loaders, forward, dataset):
                 continue
             augments = _augments(loaders, dataset)
             if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in _whole(loaders, dataset)):

@@ -67,7 +67,8 @@ class EvalDropsLast(Rule):
 
     ## When it stays silent
     Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that code
-    out of sight decides, where a variable decides on `drop_last`, and where nothing shows what becomes of its batches.
+    out of sight decides, where a variable decides on `drop_last`, for a data set that draws its rows whatever the index is,
+    and where nothing shows what becomes of its batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -95,6 +96,7 @@ class EvalDropsLast(Rule):
             if loader.drop_last is True
             and (loader.batch != 1 or loader.chosen)
             and not (loader.batch is None and loader.unseen)
+            and not loaders.drawn(loader)
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -74,7 +74,7 @@ class MissingNoGrad(Rule):
     What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
     ## When it stays silent
-    When a caller, decorator or context has switched gradients off, when gradients of inputs are taken, when the result
+    When a caller, decorator or context has switched gradients off, when the inputs require gradients, when the result
     goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards, for a script that calls
     the model once to look at the result and scores nothing, and in tests. Passes of one model that follow each other in one
     block, without training between them, are told once.
@@ -101,6 +101,7 @@ class MissingNoGrad(Rule):
             if forward.grad is True
             and forward.trainable is not False
             and not forward.may_be_frozen
+            and forward.inputs.leaf is not True
             and forward.used
             and self._is_pass(forward, passes, modes)
         ]

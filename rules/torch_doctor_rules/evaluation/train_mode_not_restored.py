@@ -76,9 +76,9 @@ class TrainModeNotRestored(Rule):
     second. A run of one epoch does not reach it.
 
     ## When it stays silent
-    For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, for
-    training that is in evaluation mode from the start, and when someone out of sight may switch the mode back, or
-    decides whether it is switched.
+    For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, where
+    a part is put back into training mode by itself, for training that is in evaluation mode from the start, and when
+    someone out of sight may switch the mode back, or decides whether it is switched.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train

@@ -111,6 +111,11 @@ class Loaders:
         """The dataset that a loader reads, where it is known."""
         return self.datasets.get(loader.dataset)
 
+    def drawn(self, loader: LoaderBuilt) -> bool:
+        """Whether the loader's rows are drawn when they are read, so that none of them is the last."""
+        dataset = self.dataset(loader)
+        return dataset is not None and dataset.drawn
+
     def name(self, loader: LoaderBuilt) -> str:
         """What the user calls the loader where it is used, in a loop if there is one: elsewhere an iterator is asked."""
         for event in sorted(self.taken.get(loader.loader, ()), key=_in_no_loop):

@@ -80,7 +80,14 @@ class Modes:
             for event in self.trace.between(mode, forward, Escaped, GaveUp)
             if self.trace.together(event, forward) and self.trace.together(event, mode)
         )
-        return None if any(lost) else mode
+        return None if any(lost) or self._part_trains(mode, forward) else mode
+
+    def _part_trains(self, mode: ModeSet, forward: Forward) -> bool:
+        """Whether a part is put into training mode again between the two: which parts train is chosen one by one."""
+        return any(
+            event.training is True and not event.whole and self.trace.together(event, forward)
+            for event in self.trace.between(mode, forward, ModeSet)
+        )
 
     def _validates(self, forward: Forward) -> bool:
         """Whether it runs without a graph, or on data that its iteration does not train on."""

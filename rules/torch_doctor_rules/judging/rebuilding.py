@@ -18,6 +18,7 @@ from torch_doctor.trace import (
     Stepped,
 )
 from torch_doctor_rules.judging.family import Family
+from torch_doctor_rules.judging.schedules import Schedules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +68,7 @@ class Rebuilding:
         """A scheduler for one step: its optimizer is there before the loop."""
         owner = next((each for each in self.trace.of(OptimizerBuilt) if each.optimizer == made.optimizer), None)
         used = [event for event in self.trace.of(SchedulerStepped) if event.scheduler == made.scheduler]
-        if owner is None or len(used) != 1 or used[0].explicit:
+        if owner is None or len(used) != 1 or used[0].explicit or self.trace.view(Schedules).follows(made):
             return None
         scope = self._one_pass(made, used[0], inner=False)
         again = scope is not None and self._again(made, scope) is not None

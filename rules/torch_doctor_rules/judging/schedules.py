@@ -120,10 +120,10 @@ class Schedules:
     def next_step(self, moved: SchedulerStepped) -> Stepped | None:
         """The optimizer's next step, where both belong together and it never comes without the scheduler's.
 
-        None for a scheduler that gets an epoch or a metric.
+        None for a scheduler that gets an epoch or a metric, or is built in this pass for where training stands.
         """
         trace, built = self.trace, self.built(moved)
-        if moved.explicit or (built is not None and built.class_name == PLATEAU):
+        if moved.explicit or (built is not None and (built.class_name == PLATEAU or self.follows(built))):
             return None
         loops = _innermost(moved)
         chosen = {guard for guard in moved.guards if trace.branches[guard[0]].kind is not BranchKind.FLAG}
@@ -140,6 +140,11 @@ class Schedules:
             ),
             None,
         )
+
+    def follows(self, built: SchedulerBuilt) -> bool:
+        """Whether a scheduler is built anew in each pass of a loop, and told each time where training stands."""
+        same = (each for each in self.trace.of(SchedulerBuilt) if each.site == built.site and each.scope.iterations())
+        return len({each.told for each in same}) > 1
 
     def steps_before(self, moved: SchedulerStepped) -> list[Stepped]:
         """The steps before the scheduler's that may be the optimizer's."""

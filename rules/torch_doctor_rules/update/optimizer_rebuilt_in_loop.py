@@ -72,7 +72,7 @@ class OptimizerRebuiltInLoop(Rule):
     ## When it stays silent
     For SGD without momentum, which has nothing to lose; for a model that is built, copied, reset or loaded in the same
     pass; for stages with epochs of their own; behind a condition that the step does not share; where the state of the
-    one before is passed on with `load_state_dict`.
+    one before is passed on with `load_state_dict`; for a scheduler that is told each time where training stands.
 
     ## References
     - https://docs.pytorch.org/docs/stable/optim.html#constructing-it

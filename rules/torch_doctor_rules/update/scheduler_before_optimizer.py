@@ -68,7 +68,8 @@ class SchedulerBeforeOptimizer(Rule):
     before each of the scheduler's refutes it.
 
     ## When it stays silent
-    For a step that gets its epoch or a metric, and for `ReduceLROnPlateau`; for calls behind a condition that the
+    For a step that gets its epoch or a metric, for `ReduceLROnPlateau`, and for a schedule that is built anew in each pass
+    and told where training stands; for calls behind a condition that the
     optimizer's step does not share (`if epoch > 0: scheduler.step()` at the top of an epoch is right); for loops without
     a step of the optimizer, which replay a schedule or draw it; where the optimizer may have stepped out of sight.
 

@@ -50,6 +50,7 @@ from torch_doctor.static.values import (
     UnknownAttribute,
     Value,
     Zero,
+    compound,
     either,
     fresh_symbol,
     held,
@@ -61,6 +62,7 @@ from torch_doctor.trace import Escaped, Source, ZeroGrad
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values.functions import Frame
+    from torch_doctor.static.values.symbols import Conditions, Symbol
 
 
 def evaluate_call(run: Run, node: p.Call) -> Value:
@@ -226,13 +228,18 @@ def _apply(run: Run, transform: Value) -> None:
         applied[1].append(transform)
 
 
+def _chosen(facts: Conditions) -> Symbol:
+    """The symbol of an option being the right one: where several tests lead to it, the same each time it is asked for."""
+    return compound("option", *sorted(facts, key=repr)) if facts else fresh_symbol("option")
+
+
 def _any_of(run: Run, func: Either, call: Call) -> Value:
     """Call each option on its own path."""
-    (_, option), *others = func.options
+    (facts, option), *others = func.options
     if not others:
         return run.call(option, call)
     results: dict[bool, Value] = {}
-    symbol, arm = run.deciding(func) or (fresh_symbol("option"), True)
+    symbol, arm = run.deciding(func) or (_chosen(facts), True)
 
     def first() -> bool:
         results[arm] = run.call(option, call)

@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.static.library import Stage, library_family
+from torch_doctor.static.periodic import counts
 from torch_doctor.static.tables import libraries, models, training, wrappers
 from torch_doctor.static.training import copies, library_models, module_parts, parameters, places, presence
 from torch_doctor.static.values import (
@@ -20,6 +21,7 @@ from torch_doctor.static.values import (
     Lib,
     Module,
     Optimizer,
+    Plain,
     Sequence,
     Spread,
     Tool,
@@ -105,7 +107,9 @@ def make_scheduler(run: Run, name: str, class_name: str, values: Args, node: p.N
     """Make a learning-rate scheduler that is used as the library's class `name`; `class_name` is what users know it by."""
     made: Tool = run.own(Tool(run.site(node), name, held(values)))
     owner = optimizer_in(run, made.holds)
-    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=class_name, resumes=resumes)
+    counted = [value.symbol for value in values if isinstance(value, (Plain, Unknown)) and counts(value.symbol)]
+    taken: dict[str, Any] = {"resumes": resumes, "told": " ".join(map(repr, counted))}
+    run.emit(SchedulerBuilt, node, scheduler=made.id, optimizer=owner, class_name=class_name, **taken)
     return made
 
 

@@ -78,7 +78,7 @@ def backward(
         name=call.name,
         through=through,
         loss=run.fact(value, call.name),
-        modules=surely,
+        modules=frozenset(number for number in surely if _may_have_gradients(run, number)) or surely,
         whole=not opaque,
         forwards=flow.forwards,
         retained=flow.retained,
@@ -92,6 +92,12 @@ def backward(
         autocast=autocasting.current(run),
         direct=surely - forwards.reached(run, flow.graph_forwards),
     )
+
+
+def _may_have_gradients(run: Run, number: int) -> bool:
+    """Whether a module may own parameters, or hold what does: an activation or a dropout has no gradients."""
+    thing = run.objects.get(number)
+    return not isinstance(thing, Module) or thing.table is None or thing.table.parameters
 
 
 def _reaching(run: Run, loss: Value, node: p.Node) -> Value:

@@ -97,8 +97,9 @@ def _parameters(run: Run, of: Module, name: str, _: Call) -> Value:
 
 @handles(_METHODS, "zero_grad")
 def _zero_grad(run: Run, of: Module, _: str, call: Call) -> Value:
-    owners = module_parts.parts_of(run, of).owners
-    run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=owners, whole=True)
+    inside = module_parts.parts_of(run, of)
+    whole = not inside.opaque  # what is out of sight may be any of those that train
+    run.emit(ZeroGrad, call.node, target=of.id, name=call.receiver, modules=inside.owners, whole=whole)
     return NOTHING
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
-from torch_doctor.static.program.walking import walk
-from torch_doctor.static.tables import data, libraries
+from torch_doctor.static.tables import data
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import augmenting, datasets, elsewhere, stretches
+from torch_doctor.static.training import augmenting, datasets, elsewhere, row_reading, stretches
 from torch_doctor.static.values import (
     Args,
     Bound,
@@ -40,8 +38,8 @@ from torch_doctor.trace import DatasetBuilt, Source, Tri
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Fields
     from torch_doctor.trace import Stretch
     from torch_doctor.trace.events import Trail
 
@@ -109,6 +107,7 @@ def _built(  # noqa: PLR0913 - the fields of an event
     computes: Tri = None,
     changes: Tri = None,
     stretches: tuple[Stretch, ...] = (),
+    drawn: bool = False,
 ) -> DatasetBuilt:
     thing = value if isinstance(value, Object) else Object()
     site = thing.born or run.site(node)
@@ -126,6 +125,7 @@ def _built(  # noqa: PLR0913 - the fields of an event
         changes=changes,
         several=thing.fact(Fact.SEVERAL),
         stretches=stretches,
+        drawn=drawn,
     )
     return event
 
@@ -189,47 +189,19 @@ def _of_project(run: Run, value: Instance, node: p.Node) -> DatasetBuilt | None:
     args, keywords = value.fact(Fact.ARGUMENTS)
     drew = value.fact(Fact.DREW) is not False
     datasets.item_of_project(run, value)
+    drawn = row_reading.draws(value)
     return _built(
         run,
         value,
         node,
         class_name=value.cls.name,
         iterable=True if own_order or any(data.iterable(name) for name in names) else known,
-        shuffled=True if value.fact(Fact.REORDERED) else None,
+        shuffled=True if drawn or value.fact(Fact.REORDERED) else None,
         rows="" if drew else _key(value.cls.name, args, keywords, _state(value)),
         augments=augmenting.augments(run, value),
-        computes=_computes(value),
-        changes=_changes(value),
-    )
-
-
-def _computes(value: Instance) -> Tri:
-    """Whether reading a row calls anything; what code out of sight does may take no time."""
-    found = value.cls.find("__getitem__")
-    if found is None or not isinstance(found[0], FunctionValue):
-        return None
-    names = found[0].closure.globals.fields
-    return any(isinstance(each, p.Call) and not _is_unseen(each.func, names) for each in walk(found[0].node.body))
-
-
-def _is_unseen(func: p.Expr, names: Fields) -> bool:
-    """Whether what is called belongs to a package of which nothing is known."""
-    while isinstance(func, p.Attribute):
-        func = func.value
-    owner = names.get(func.id) if isinstance(func, p.Name) else None
-    return isinstance(owner, Unknown) or (isinstance(owner, Lib) and not libraries.heard_of(canonical(owner.name)))
-
-
-def _changes(value: Instance) -> bool:
-    """Whether what others may call of it sets its attributes."""
-    return any(
-        isinstance(target, p.Attribute)
-        for cls in value.cls.mro()
-        if isinstance(cls, ClassValue)
-        for item in cls.node.body
-        if isinstance(item, p.Define) and not item.function.name.startswith("_")
-        for each in walk(item.function.body)
-        for target in (each.targets if isinstance(each, p.Assign) else (getattr(each, "target", None),))
+        computes=row_reading.computes(value),
+        changes=row_reading.changes(value),
+        drawn=drawn,
     )
 
 

@@ -57,7 +57,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     is False where a row is taken from memory as it lies there: the project's `__getitem__` calls nothing. `changes`: methods of
     the project's class set its attributes, so that it may be another one in the next epoch. `several`: it stands for
     several datasets of which nobody knows how many there are, as a comprehension makes them. `stretches` are the slices of rows
-    that it was given, or of the indices of rows.
+    that it was given, or of the indices of rows. `drawn`: it draws its rows, as its `__getitem__` does not use the index.
     """
 
     dataset: int
@@ -71,6 +71,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     changes: Tri = None
     several: bool = False
     stretches: tuple[Stretch, ...] = ()
+    drawn: bool = False
 
     def words(self, _: Names, /) -> str:
         style = {True: "iterable", False: "map-style", None: ""}[self.iterable]

@@ -151,12 +151,16 @@ class Count(Struct, frozen=True, kw_only=True):
 
 
 class SchedulerBuilt(Event, frozen=True, kw_only=True):
-    """A learning-rate scheduler was constructed on `optimizer`; `resumes`: it was told at which epoch it begins."""
+    """A learning-rate scheduler was constructed on `optimizer`; `resumes`: it was told at which epoch it begins.
+
+    `told` has the numbers that it was given which may change from one pass of a loop to the next.
+    """
 
     scheduler: int
     optimizer: int
     class_name: str
     resumes: bool = False
+    told: str = ""
 
     def introduce(self, names: Names) -> None:
         names.built(self.scheduler, self.class_name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import itertools
 import random
 import sys
@@ -115,12 +116,15 @@ class Watcher:
             parts=[part for part in parts if part],
             computes=_computes(dataset),
             changes=self._changes(dataset),
+            drawn=_drawn(dataset),
         )
         self._watch.tell("on_dataset", dataset, event)
         return number
 
     def _shuffled(self, dataset: Any, indices: Any) -> bool | None:
         """Whether the rows are in random order: in a subset, where an index is followed by a lower one."""
+        if _drawn(dataset):
+            return True
         if indices is not None:
             listed = list(indices[:MOST])
             if any(after < before for before, after in itertools.pairwise(listed)):
@@ -151,6 +155,21 @@ class Watcher:
 def _referable(thing: Any) -> bool:
     """Whether there can be a weak reference to it: not to lists, dicts and the like."""
     return getattr(type(thing), "__weakrefoffset__", 0) > 0
+
+
+def _drawn(dataset: Any) -> bool:
+    """Whether a row does not depend on the index that it is asked by: `__getitem__` does not read it, or sets it first."""
+    code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
+    if code is None or code.co_argcount != len(("self", "index")) or code.co_flags & inspect.CO_VARARGS:
+        return False
+    index = code.co_varnames[1]
+    steps = (each for each in dis.get_instructions(code) if index in _names(each.argval))
+    return all(each.opname.startswith("STORE") for each in itertools.islice(steps, 1))
+
+
+def _names(argument: Any) -> tuple[Any, ...]:
+    """What an instruction is about: newer Pythons load two names at once."""
+    return argument if isinstance(argument, tuple) else (argument,)
 
 
 def _computes(dataset: Any) -> bool | None:

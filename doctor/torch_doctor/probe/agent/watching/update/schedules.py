@@ -63,6 +63,7 @@ class Watcher:
             optimizer=recorder.references.number(optimizer),
             class_name=class_name(type(scheduler), recorder),
             resumes=resumes,
+            told=repr([each for each in vars(scheduler).values() if isinstance(each, (int, float))]),
         )
         length, gamma = _length(scheduler), getattr(scheduler, "gamma", None)
         if length is not None:

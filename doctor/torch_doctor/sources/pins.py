@@ -40,6 +40,8 @@ LATEST = {
 }
 """The last patch of each minor version of torch (https://github.com/pytorch/pytorch/releases); of those to come, the first."""
 CONDA = re.compile(r"^\s*-\s*[\"']?(?:[\w.-]+::)?([\w.-]+)\s*((?:[=<>!~]=?|\s)[^\"'#]*)?[\"']?\s*(?:#.*)?$")
+EXPORTED = re.compile(r"([\w.-]+)(={1,2}[^=\s]+(?:=\S*)?)$")
+"""A line that `conda list --export` writes: `pytorch=1.4.0=py3.7_cuda10.1.243_cudnn7.6.3_0`."""
 LOCAL = re.compile(r"\+[\w.]+")
 """The end of a version that says which build it is: `+cu118`."""
 POSTS = (".post1", ".post2", ".post3", ".post4")
@@ -234,6 +236,9 @@ def _requirement(line: str) -> Iterator[SpecifierSet]:
     try:
         requirement = Requirement(LOCAL.sub("", text.strip("\"'").partition(" --")[0]))
     except InvalidRequirement:
+        exported = EXPORTED.match(text)
+        if exported is not None and exported[1].lower() in NAMES:
+            yield from _specifier(_pip_style(exported[2]))
         return
     if requirement.name.lower() in NAMES:
         wheel = re.search(r"torch-(\d+\.\d+\.\d+)", requirement.url or "")

@@ -78,7 +78,7 @@ class OutdatedNames(Observer):
         if known is None or not isinstance(call.node, p.Index):
             return
         value, key = call.args
-        single = isinstance(value, Tensor) and value.kind is Kind.LOSS and measured(value).shape == ()
+        single = isinstance(value, Tensor) and measured(value).shape == ()
         if single and isinstance(key, Const) and type(key.value) is int and not self._is_tried(run, call.node):
             self.tell(run, known, f"torch.Tensor{name}", call.node)
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from torch_doctor.rule import Rule
 
@@ -94,3 +94,16 @@ def select(rules: Sequence[Rule], layers: Sequence[Layer]) -> tuple[Rule, ...]:
             chosen = chosen - named if is_ignore else chosen | named
         carried = layer.ignore if layer.select is None else ()
     return tuple(rule for rule in rules if rule.code in chosen)
+
+
+def hiding(rules: Iterable[Rule], chosen: Collection[Rule], layers: Iterable[Layer]) -> tuple[Rule, ...]:
+    """The rules that do not speak, and behind whose findings those of others hide; not those that somebody ignores."""
+    ignored = [selector for layer in layers for selector in layer.ignore]
+    return tuple(
+        rule
+        for rule in rules
+        if rule.meant is not None
+        and chosen
+        and rule not in chosen
+        and not any(matches(selector, rule) for selector in ignored)
+    )

@@ -5,8 +5,11 @@ from __future__ import annotations
 import textwrap
 from pathlib import Path
 
+import pytest
+
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, scan
+from torch_doctor.selection import Layer, hiding, select
 from torch_doctor.static.again import ROUNDS, as_meant
 from torch_doctor.trace import Broken, Meant, Site, Trace
 
@@ -85,3 +88,19 @@ def test_nothing_is_executed_more_than_so_often() -> None:
 
 def test_what_is_right_is_executed_once() -> None:
     assert len(list(as_meant(lambda _: iter([Trace("train.py")])))) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        (Layer(select=("TDR1",)), ["TDR101", "TDR111"]),
+        (Layer(select=("TDR101",)), ["TDR101"]),
+        (Layer(select=("TDR101",), ignore=("TDR111",)), []),
+    ],
+)
+def test_what_hides_a_selected_finding_is_looked_for_and_not_reported(asked: Layer, found: list[str]) -> None:
+    source = LOOP.format(model="model", step="optimizer.step()").replace("loss.backward()", "loss.backward")
+    overlay = {SCRIPT: textwrap.dedent(source).encode()}
+    chosen = select(all_rules(), [asked])
+    report = scan(Options(paths=(SCRIPT,), rules=chosen, hiding=hiding(all_rules(), chosen, [asked]), overlay=overlay))
+    assert [finding.code for finding in report.findings] == found

@@ -65,9 +65,11 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         exclude = (_patterns(loaded.base, config.exclude, f"{source}: exclude"),)
     else:
         exclude = None
+    chosen, hiding = _selected(flags, config, rules, source)
     options = Options(
         paths=paths,
-        rules=_selected(flags, config, rules, source),
+        rules=chosen,
+        hiding=hiding,
         known=frozenset(selection.names_of(rules)),
         exclude=exclude,
         extend_exclude=(
@@ -179,12 +181,16 @@ def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
         raise click.UsageError(str(error)) from None
 
 
-def _selected(flags: Flags, config: Config, rules: tuple[Rule, ...], source: str) -> tuple[Rule, ...]:
+def _selected(
+    flags: Flags, config: Config, rules: tuple[Rule, ...], source: str
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """The rules that speak, and those that only say what others hide behind."""
     layers = (config.layer, Layer(flags.select, flags.ignore, flags.extend_select))
     for layer, where in zip(layers, (f"{source}: ", "--"), strict=True):
         for key in ("select", "ignore", "extend_select"):
             _check(getattr(layer, key) or (), rules, f"{where}{key.replace('_', '-')}")
-    return selection.select(rules, layers)
+    chosen = selection.select(rules, layers)
+    return chosen, selection.hiding(rules, chosen, layers)
 
 
 def _check(selectors: Iterable[str], rules: Sequence[Rule], where: str) -> None:

@@ -31,6 +31,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
     paths: tuple[Path, ...]
     rules: tuple[Rule, ...]
+    hiding: tuple[Rule, ...] = ()  # they tell what is broken so that other bugs hide behind it, and report nothing
     known: frozenset[str] = frozenset()  # every code and name, to check what comments say
     exclude: tuple[Patterns, ...] | None = None
     extend_exclude: tuple[Patterns, ...] = ()

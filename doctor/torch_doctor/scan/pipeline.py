@@ -62,7 +62,8 @@ class Scan:
         self, options: Options, on_file: Callable[[int, int, str], None] | None = None, *, everything: bool = False
     ) -> None:
         self.options = options
-        self._wanted = None if everything else frozenset(event for rule in options.rules for event in rule.reads())
+        asked = (*options.rules, *options.hiding)
+        self._wanted = None if everything else frozenset(event for rule in asked for event in rule.reads())
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
         self._on_file = on_file
         self._given: set[Path] = set()
@@ -193,14 +194,16 @@ class Scan:
             self.report.remark(f"{event.site}: gave up: {event.reason}{run}")
         for rule in self.options.rules:
             self._ask(rule, trace, project)
+        for rule in self.options.hiding:
+            self._ask(rule, trace, project, tells=False)
         self.report.seconds["judge"] += time.perf_counter() - start
 
-    def _ask(self, rule: Rule, trace: Trace, project: Project) -> None:
+    def _ask(self, rule: Rule, trace: Trace, project: Project, *, tells: bool = True) -> None:
         try:
             for finding in rule.check(trace):
                 if trace.reports_in is not None and finding.site.path not in trace.reports_in:
                     continue
-                if finding.site not in trace.invented:
+                if tells and finding.site not in trace.invented:
                     behind = tuple(sorted(trace.meant, key=attrgetter("site")))
                     self._causes.add(replace(finding, behind=behind) if behind else finding)
                 broken = rule.broken(finding)

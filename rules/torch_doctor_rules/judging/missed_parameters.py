@@ -10,6 +10,7 @@ from torch_doctor.trace import (
     Forward,
     GaveUp,
     LossCalled,
+    ModuleBuilt,
     OptimizerBuilt,
     Registered,
     Stepped,
@@ -17,12 +18,13 @@ from torch_doctor.trace import (
     WeightsGiven,
     ZeroGrad,
 )
+from torch_doctor_rules.judging.family import Family
 from torch_doctor_rules.judging.gradients import Gradients
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Site, Trace
+    from torch_doctor.trace import Event, Scope, Site, Trace
 
 
 class Missed(NamedTuple):
@@ -43,7 +45,7 @@ def missing(trace: Trace) -> Iterator[Missed]:
         if not own or not built.whole or not built.modules or _may_escape(gradients, built, own[-1]):
             continue
         phase = Phase(gradients, own)
-        left = phase.left - perhaps
+        left = phase.left - perhaps - _handed_in(trace, built, own[0])
         if phase.unknown or not left:
             continue
         site = _joined_later(gradients, built, left) or _of_another(gradients, built, left, phase)
@@ -51,6 +53,22 @@ def missing(trace: Trace) -> Iterator[Missed]:
             yield Missed(built, site)
         elif (part := _forgotten(gradients, built, left, own[0])) is not None:
             yield Missed(built, part.site, part.class_name)
+
+
+def _handed_in(trace: Trace, built: OptimizerBuilt, step: Stepped) -> frozenset[int]:
+    """What callers out of sight hand to a function that steps an optimizer of the file's top level: it may be the same."""
+    before = _outermost(built)
+    if not trace.begins_outside or before is _outermost(step):
+        return frozenset()
+    known = {event.module for event in trace.of(ModuleBuilt) if _outermost(event) is before}
+    known |= trace.view(Family).within(known | built.modules)
+    made = {event.module for event in trace.of(Forward)} - known
+    return trace.view(Family).within(made)
+
+
+def _outermost(event: Event) -> Scope:
+    """The scope in which all of its run lies: what the top level did before has another one."""
+    return event.scope.chain()[0]
 
 
 def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int], step: Stepped) -> WeightsDrawn | None:

@@ -23,7 +23,7 @@ from torch_doctor.static.values import (
     Tensor,
     Value,
 )
-from torch_doctor.trace import Kind, OutdatedUsed
+from torch_doctor.trace import OutdatedUsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -276,3 +276,108 @@ def test_twelve_bugs_of_a_trainer_are_found(form: Callable[[dict[str, str]], str
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__)
 def test_a_right_trainer_is_silent(form: Callable[[dict[str, str]], str]) -> None:
     assert _found(form(RIGHT)) == set()
+
+
+MAKERS = {
+    "a function of a package": ("make_optimizer(self.model, cfg)", "make_scheduler(self.optimizer)"),
+    "settings": ("cfg.optimizer(self.model.parameters())", "cfg.scheduler(self.optimizer)"),
+    "the name of a class": (
+        "getattr(torch.optim, cfg.name)(self.model.parameters(), lr=cfg.lr)",
+        "getattr(torch.optim.lr_scheduler, cfg.schedule)(self.optimizer)",
+    ),
+    "an argument": ("optimizer_fn(self.model.parameters())", "scheduler_fn(self.optimizer)"),
+}
+UPDATE = (
+    "self.optimizer.zero_grad()",
+    "loss = F.cross_entropy(self.model(x), y)",
+    "loss.backward()",
+    "self.optimizer.step()",
+)
+UPDATES = {
+    "right": UPDATE,
+    "TDR101": (UPDATE[1], "loss.backward()  # TDR101", UPDATE[3]),
+    "TDR102": (UPDATE[1], UPDATE[2], "self.optimizer.zero_grad()  # TDR102", UPDATE[3]),
+    "TDR104": (UPDATE[0], UPDATE[1], "loss.backward()  # TDR104"),
+    "TDR113": (
+        UPDATE[0],
+        "with torch.no_grad():",
+        "    scores = self.model(x)  # TDR113",
+        "loss = F.cross_entropy(scores, y).requires_grad_()",
+        *UPDATE[2:],
+    ),
+    "TDR115": (*UPDATE[:2], "loss = torch.tensor(loss.item(), requires_grad=True)  # TDR115", *UPDATE[2:]),
+    "TDR503": (*UPDATE[:2], "loss.backward(retain_graph=True)  # TDR503", UPDATE[3]),
+}
+MODELS = {
+    "a model of its own": "nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))",
+    "any model": "model.cuda()",
+}
+
+
+def _with_made(optimizer: str, scheduler: str, model: str, update: tuple[str, ...], before: str, behind: str) -> str:
+    """A trainer that has its optimizer and its scheduler made; `before` and `behind` are what each epoch begins and ends with."""
+    lines = "\n".join(update)
+    return f"""{HEAD}
+from package import make_optimizer, make_scheduler
+
+class Trainer:
+    def __init__(self, model, loader, cfg, optimizer_fn, scheduler_fn):
+        self.model = {model}
+        self.loader = loader
+        self.optimizer = {optimizer}
+        self.scheduler = {scheduler}
+
+    def fit(self):
+        for epoch in range(10):
+            {before}
+            for x, y in self.loader:
+{_indented(lines, 4)}
+            {behind}
+"""
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+@pytest.mark.parametrize("update", UPDATES.values(), ids=UPDATES)
+@pytest.mark.parametrize("made", MAKERS.values(), ids=MAKERS)
+def test_an_optimizer_that_is_made_out_of_sight_is_one(
+    made: tuple[str, str], update: tuple[str, ...], model: str
+) -> None:
+    source = _with_made(*made, model, update, "print(epoch)", "self.scheduler.step()")
+    assert _found(source) == _marked(source)
+
+
+@pytest.mark.parametrize("made", MAKERS.values(), ids=MAKERS)
+def test_a_schedule_that_is_made_out_of_sight_is_one(made: tuple[str, str]) -> None:
+    source = _with_made(*made, MODELS["any model"], UPDATE, "self.scheduler.step()  # TDR110", "print(epoch)")
+    assert _found(source) == _marked(source)
+
+
+@pytest.mark.parametrize("made", MAKERS.values(), ids=MAKERS)
+def test_who_makes_an_optimizer_does_not_go_backward(made: tuple[str, str]) -> None:
+    update = (*UPDATE[:2], "self.optimizer.step()  # TDR105")
+    source = _with_made(*made, MODELS["a model of its own"], update, "print(epoch)", "self.scheduler.step()")
+    assert _found(source) == _marked(source)
+
+
+ACCUMULATION = """
+def train(model, {loader}, {criterion}, optimizer, accumulate=4):
+    model.train()
+    optimizer.zero_grad()
+    for i, (x, y) in enumerate({loader}):
+        loss = {criterion}(model(x), y){divided}
+        loss.backward(){unscaled}
+        if {last}(i + 1) % accumulate == 0:{dropped}
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize("loader", ["loader", "train_dl", "batches"])
+@pytest.mark.parametrize("criterion", ["criterion", "loss_fn", "objective"])
+def test_windows_of_what_is_handed_in_are_means_of_any_number(criterion: str, loader: str) -> None:
+    names = {"criterion": criterion, "loader": loader}
+    wrong = {"divided": "", "unscaled": "  # TDR106", "last": "", "dropped": "  # TDR107"}
+    right = {"divided": " / accumulate", "unscaled": "", "last": f"i + 1 == len({loader}) or ", "dropped": ""}
+    for way in (wrong, right):
+        source = HEAD + ACCUMULATION.format(**names, **way)
+        assert _found(source) == _marked(source)

@@ -79,10 +79,11 @@ class MissingEvalMode(Rule):
     ## When it stays silent
     For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many
     outputs are returned); where nobody knows whether a model has any, unless training code that takes any model puts it into
-    training mode itself; for calls whose `forward` surely or perhaps passes by them (behind an argument such as
-    `is_training=False`); in a mode that is not known, for Monte-Carlo dropout and recalibration (nobody takes the output),
-    for smoke forwards on random input, for passes that may go backward, and in tests. Passes of one model that follow each
-    other in one block, without training between them, are told once.
+    training mode itself; for functions that score whatever model they get and that nobody in sight calls (half of those
+    that are called get it in evaluation mode); for calls whose `forward` surely or perhaps passes by them (behind an
+    argument such as `is_training=False`); in a mode that is not known, for Monte-Carlo dropout and recalibration (nobody
+    takes the output), for smoke forwards on random input, for passes that may go backward, and in tests. Passes of one
+    model that follow each other in one block, without training between them, are told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval

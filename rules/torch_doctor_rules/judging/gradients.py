@@ -127,7 +127,7 @@ class Gradients:
 
     def may_have_touched(self, event: Event, modules: frozenset[int]) -> bool:
         """Whether these modules, an optimizer or a loss of theirs escape there, or what follows is unresolved."""
-        if not isinstance(event, Escaped):
+        if not isinstance(event, Escaped) or event.builds:
             return isinstance(event, GaveUp)
         return self.family.related(event.modules, modules) or any(
             self.may_own(optimizer, modules) for optimizer in event.optimizers
@@ -145,7 +145,7 @@ class Gradients:
         """
         if isinstance(event, Stepped):
             return self.may_concern(event, modules)
-        if isinstance(event, Escaped):
+        if isinstance(event, Escaped) and not event.builds:
             unresolved = event.to.endswith(".step") and not event.modules
             return unresolved or any(self.may_own(optimizer, modules) for optimizer in event.optimizers)
         return isinstance(event, GaveUp)

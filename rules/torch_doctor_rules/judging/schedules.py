@@ -167,7 +167,7 @@ class Schedules:
     def _may_step(self, event: Escaped | GaveUp, moved: SchedulerStepped) -> bool:
         if isinstance(event, GaveUp):
             return True
-        return moved.optimizer in event.optimizers if moved.optimizer else bool(event.optimizers)
+        return not event.builds and (moved.optimizer in event.optimizers if moved.optimizer else bool(event.optimizers))
 
     def _concerns(self, moved: SchedulerStepped, step: Stepped) -> bool:
         """Whether the step is surely of the scheduler's optimizer."""

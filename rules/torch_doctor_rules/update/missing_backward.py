@@ -64,7 +64,7 @@ class MissingBackward(Rule):
     ## When it stays silent
     When the loop computes no loss of the model (a learning-rate schedule that is only plotted), when the step has a
     closure that goes backward or is not in sight, and when the model, its optimizer or its outputs go to code that cannot
-    be followed and may do it.
+    be followed and may do it; code that makes an optimizer or a scheduler of them does nothing else.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -158,6 +158,7 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
         gradients.may_have_touched(event, modules)
         or (
             isinstance(event, Escaped)
+            and not event.builds
             and (step.optimizer in event.optimizers or (event.forwards | event.outputs) & alike)
         )
         or (isinstance(event, ZeroGrad) and not event.target and gradients.may_concern(event, modules))

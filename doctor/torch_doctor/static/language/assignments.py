@@ -11,6 +11,7 @@ from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import (
     construction,
     container_methods,
+    escaping,
     keeping,
     loading,
     parameters,
@@ -32,6 +33,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     compound,
+    held,
 )
 from torch_doctor.trace.words import Retention
 
@@ -42,7 +44,10 @@ if TYPE_CHECKING:
 
 def _assign(run: Run, node: p.Assign) -> bool:
     before = len(run.trace.events)
+    assigning = run.of(escaping.Assigning)
+    around, assigning.node = assigning.node, node
     value = run.evaluate(node.value)
+    assigning.node = around
     if isinstance(value, Plain):
         value = loading.bound(run, node, value)
     if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
@@ -61,15 +66,29 @@ def _assign(run: Run, node: p.Assign) -> bool:
 
 def _named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
     """The value, or its parts, with the roles that use and names tell."""
-    if not isinstance(target, p.Display) or not isinstance(value, Unknown) or value.holds or value.flow.forwards:
+    if not isinstance(target, p.Display) or not isinstance(value, Unknown) or value.flow.forwards:
         return roles.named(run, value, target, source)
-    if any(isinstance(each, p.Star) for each in target.items):
+    built = bool(value.holds) and roles.builds(run, target, value.holds)
+    if (value.holds and not built) or any(isinstance(each, p.Star) for each in target.items):
         return value
     parts = unpacking.unpack(run, value, target.items, source)
+    if built:
+        return _built_together(run, parts, target.items, source)
     named = tuple(roles.named(run, part, each, source) for part, each in zip(parts, target.items, strict=True))
     if all(part is each for part, each in zip(parts, named, strict=True)):
         return value
     return run.own(Sequence("tuple", Content(named), run.site(source), run.frame.what))
+
+
+def _built_together(run: Run, parts: list[Value], targets: tuple[p.Expr, ...], source: p.Expr) -> Value:
+    """An optimizer and its scheduler, of one call."""
+    named = [roles.named(run, part, each, source) for part, each in zip(parts, targets, strict=True)]
+    optimizers = held(part for part in named if isinstance(part, Optimizer))
+    named = [
+        roles.named(run, Unknown(part.flow, optimizers), each, source) if isinstance(part, Unknown) else part
+        for part, each in zip(named, targets, strict=True)
+    ]
+    return run.own(Sequence("tuple", Content(tuple(named)), run.site(source), run.frame.what))
 
 
 def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node) -> Value:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch, library
 from torch_doctor.static import program as p
-from torch_doctor.static.language import command_lines, containers, defaults, instances, invocation, opaque_calls
+from torch_doctor.static.language import call_arguments, command_lines, defaults, instances, invocation, opaque_calls
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.tables.data import REORDERING_METHODS
 from torch_doctor.static.tables.memory import CHANGING
@@ -35,15 +35,12 @@ from torch_doctor.static.values import (
     Either,
     FunctionValue,
     Instance,
-    Keywords,
     Lib,
-    Mapping,
     Method,
     Module,
     Number,
     Partial,
     Plain,
-    Spread,
     Super,
     Tool,
     Unknown,
@@ -71,7 +68,7 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     if isinstance(node.func, p.Name) and node.func.id == "super" and run.frame.holder("super") is None:
         return _super(run, node)
     func = run.evaluate(node.func)
-    call = _call(run, node)
+    call = call_arguments.call_of(run, node)
     for observe in run.observers.calling:
         observe(run, func, call)
     result = invocation.refused(run) if invocation.refuses(func, call) else run.call(func, call)
@@ -80,35 +77,6 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
     for observe in run.observers.called:
         observe(run, func, call, result)
     return result
-
-
-def _call(run: Run, node: p.Call) -> Call:
-    """The call with its arguments evaluated."""
-    args: list[Value] = []
-    for argument in node.args:
-        if isinstance(argument, p.Star):
-            content = containers.content_of(run, run.evaluate(argument.value))
-            if content.rest is None:
-                args.extend(content.items)
-            else:
-                args.append(Spread(content))
-        else:
-            value = run.evaluate(argument)
-            args.append(run.resolve(value) if isinstance(value, Either) else value)
-    keywords: Keywords = {}
-    for name, expression in node.keywords:
-        value = run.resolve(run.evaluate(expression))
-        if name is not None:
-            keywords[name] = value
-        elif isinstance(value, Mapping):
-            for key, item in value.fields.items():
-                if isinstance(key, tuple) and isinstance(key[1], str):
-                    keywords[key[1]] = run.resolve(item)
-            if "rest" in value.fields:
-                keywords["**"] = value.fields["rest"]
-        else:
-            keywords["**"] = Unknown(value.flow, held((value,)))
-    return Call(tuple(args), keywords, node, run.text(node.func))
 
 
 def _super(run: Run, node: p.Call) -> Value:

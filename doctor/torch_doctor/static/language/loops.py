@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.landing import Landing
-from torch_doctor.static.language import conditions, courses, targets, while_loops
+from torch_doctor.static.language import conditions, courses, generators, targets, while_loops
 from torch_doctor.trace import LoopEntered, LoopExited, LoopIterated, Scope, ScopeKind
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 def _for(run: Run, node: p.For) -> bool:
+    if generators.goes_through(run, node):
+        return run.block(node.other)
     course = courses.course_of(run, node.over, node.body)
 
     def begin(number: int) -> bool:

@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.flow import NONE, UNSEEN, blend
+from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import command_lines
 from torch_doctor.static.tables import frameworks, libraries, training
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import emptying, keeping, modes, module_parts, pixels, places, presence, snapshots
+from torch_doctor.static.training import (
+    emptying,
+    keeping,
+    modes,
+    module_parts,
+    pixels,
+    places,
+    presence,
+    roles,
+    snapshots,
+)
 from torch_doctor.static.values import (
     Args,
     Autocast,
@@ -44,12 +55,21 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
+class Assigning(Knowledge):
+    """The assignment that is being executed."""
+
+    def __init__(self) -> None:
+        self.node: p.Assign | None = None
+
+
 def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> None:
     """Write that what these values hold went out of sight: from here on, all of it may be otherwise.
 
     `holders` are what somebody got or has, `values` those among them that may go backward there.
     """
     reached = held(holders)
+    assigned = run.of(Assigning).node
+    builds = assigned is not None and assigned.value is node and roles.builds(run, assigned.targets[0], reached)
     optimizers = frozenset(number for number in reached if isinstance(run.objects.get(number), Optimizer))
     modules = frozenset(number for number in reached if isinstance(run.objects.get(number), (Module, ParameterValue)))
     losses = [value for value in values if optimizers or _may_go_backward(value)]
@@ -74,7 +94,8 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     reached_loaders |= {each.loader for each in reachable(holders) if isinstance(each, Stream) and each.loader}
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
-    modes.lost_sight(run, whole)
+    if not builds:
+        modes.lost_sight(run, whole)
     for thing in filter(None, map(run.objects.get, whole)):
         if thing.fact(Fact.CONSTANT) is not None:
             run.heap.set(thing.facts, Fact.CONSTANT, None)
@@ -100,6 +121,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             loaders=reached_loaders,
             outputs=outputs,
             states=states,
+            builds=builds,
         )
 
 

@@ -59,8 +59,8 @@ def optimizer_method(run: Run, of: Optimizer, name: str, call: Call) -> Value:
         given = isinstance(closure, (FunctionValue, Bound, Partial))
         if given:
             called = _evaluated_again(run, of, closure, call)
-        elif isinstance(closure, (Unknown, Either)):
-            escaping.hand_over(run, call.receiver, (of,), (), call.node)
+        elif isinstance(closure, (Unknown, Either)) or not (of.class_name or closure is NOTHING):
+            escaping.hand_over(run, call.receiver, (of, *call.values), call.values, call.node)
         gradients.stepped(run, of, call.node, call.receiver, closure=given)
         return called
     if name == "zero_grad":

@@ -118,6 +118,30 @@ def role(run: Run, name: str, value: Unknown, uses: set[str]) -> Value | None:
     return None
 
 
+def builds(run: Run, target: p.Expr, given: frozenset[int]) -> bool:
+    """Whether all that a call makes of these objects is used as optimizers and schedulers.
+
+    An optimizer that is made of an optimizer wraps it, and may step it.
+    """
+    parts = target.items if isinstance(target, p.Display) else (target,)
+    kinds = [_kind_made(run, each) for each in parts]
+    wraps = Optimizer in kinds and any(isinstance(run.objects.get(number), Optimizer) for number in given)
+    return bool(kinds) and None not in kinds and not wraps
+
+
+def _kind_made(run: Run, target: p.Expr) -> type[Optimizer | Tool] | None:
+    """Whether a target is used as an optimizer, or as a scheduler."""
+    if not isinstance(target, (p.Name, p.Attribute)):
+        return None
+    name = run.text(target)
+    uses, last = usage.of_name(run, name), name.rpartition(".")[2]
+    if not uses.isdisjoint(_OF_NO_OPTIMIZER) or uses.isdisjoint(_OF_OPTIMIZER):
+        return None
+    if "zero_grad" in uses or _OPTIMIZER_NAME.search(last):
+        return Optimizer
+    return Tool if _SCHEDULER_NAME.search(last) else None
+
+
 def names_loader(run: Run, name: str) -> bool:
     """Whether something is called a loader, and used as nothing else."""
     return _is_loader(name, usage.of_name(run, name))

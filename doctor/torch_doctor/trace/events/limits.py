@@ -28,7 +28,8 @@ class Escaped(Event, frozen=True, kw_only=True):
     updated. `returned`: it left by being returned from the function that the witness began with. With nothing in it, it
     tells of a `step()` of something unresolved. `loaders` are the data loaders among it. `outputs` are the forwards of which
     something is in it that may have a graph, whether it looks like a loss or not. `states` are the events that took states of
-    modules which are in it.
+    modules which are in it. `builds`: an optimizer or a scheduler is made of it there; that computes no gradients, and neither
+    applies nor clears any.
     """
 
     to: str
@@ -41,6 +42,7 @@ class Escaped(Event, frozen=True, kw_only=True):
     loaders: frozenset[int] = NO_EVENTS
     outputs: frozenset[int] = NO_EVENTS
     states: frozenset[int] = NO_EVENTS
+    builds: bool = False
 
     def words(self, names: Names, /) -> str:
         things = names.things(self.modules | self.optimizers, nothing="values")

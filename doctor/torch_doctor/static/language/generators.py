@@ -1,0 +1,58 @@
+"""Loops over generators that train: what comes before and behind a `yield` runs between the passes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static import program as p
+from torch_doctor.static.landing import Landing
+from torch_doctor.static.language import call_arguments, courses, invocation, targets
+from torch_doctor.static.values import NOTHING, Bound, Call, FunctionValue, Value
+
+if TYPE_CHECKING:
+    from torch_doctor.static.run import Run
+
+_UPDATES = frozenset(("zero_grad", "backward", "step"))
+
+
+def goes_through(run: Run, node: p.For) -> bool:
+    """Execute a loop over a call of a project's generator that takes part in updates, if it is one that always ends with it."""
+    if not isinstance(node.over, p.Call) or not isinstance(node.over.func, (p.Name, p.Attribute)):
+        return False
+    if courses.leaves(node.body) or not _may_be_one(run, node.over.func):
+        return False
+    func = run.resolve(run.evaluate(node.over.func))
+    function = func.function if isinstance(func, Bound) else func
+    if not isinstance(function, FunctionValue) or not _updates(function.node):
+        return False
+    call = call_arguments.call_of(run, node.over)
+    _interleave(run, node, function, call.with_first(func.self) if isinstance(func, Bound) else call)
+    return True
+
+
+def _may_be_one(run: Run, func: p.Name | p.Attribute) -> bool:
+    """Whether a function of the file has this name and is such a generator; what others define is not asked for."""
+    name = func.id if isinstance(func, p.Name) else func.name
+    program = run.frame.unit.program
+    methods = (each.function for cls in program.classes.values() for each in cls.body if isinstance(each, p.Define))
+    return any(each.name == name and _updates(each) for each in (*program.functions.values(), *methods))
+
+
+def _updates(function: p.Function) -> bool:
+    return function.generator and any(not _UPDATES.isdisjoint(attributes) for attributes in function.uses.values())
+
+
+def _interleave(run: Run, node: p.For, function: FunctionValue, call: Call) -> None:
+    """Execute the generator, and the loop's body wherever it yields."""
+    outer = run.frame
+
+    def inside(value: Value) -> Value:
+        inner, run.position.frame = run.frame, outer
+        targets.bind(run, node.target, value, node)
+        around, run.position.iteration = run.position.iteration, Landing(run.heap.mark(), run.fork_depth)
+        run.land(run.position.iteration, alive=run.block(node.body))
+        run.position.iteration = around
+        run.position.frame = inner
+        return NOTHING
+
+    invocation.enter(run, function, call, on_yield=inside)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
-from torch_doctor.trace import BatchTaken, Event
-from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor.trace import BatchTaken, DatasetBuilt, Event, LoaderBuilt
+from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.overlaps import Overlaps
 from torch_doctor_rules.judging.wording import message
@@ -14,7 +14,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Backward, Forward, LoaderBuilt, Site, Trace
+    from torch_doctor.trace import Backward, Forward, Site, Trace
 
 
 class TrainDataEvaluated(Rule):
@@ -99,6 +99,13 @@ class TrainDataEvaluated(Rule):
         sites = [loader.site for loader, _ in loaders.evaluating()]
         evaluated = any(same_place(step.site, site) for step in finding.trail for site in sites)
         return "which rows its dataset reads is not known" if evaluated else False
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Whether the same rows are no mere window that reaches back over the bound between two parts."""
+        trained = {loader.dataset for step in finding.trail[:1] for loader in at(trace, step.site, LoaderBuilt)}
+        return not any(
+            trained & set(built.shares) - set(built.mostly) for built in at(trace, finding.site, DatasetBuilt)
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many batches of the same rows were trained on and evaluated."""

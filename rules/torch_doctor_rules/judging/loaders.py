@@ -72,6 +72,11 @@ class Loaders:
         """Whether gradients are computed from batches of the loader."""
         return loader in self._trained
 
+    def last_trained(self, event: Event) -> int | None:
+        """The loader whose batch was trained on last before an event; None where there is none."""
+        before = ((each.index, number) for number, found in self._trained.items() for each in found)
+        return max((pair for pair in before if pair[0] < event.index), default=(0, None))[1]
+
     def evaluating(self) -> Iterator[tuple[LoaderBuilt, Forward]]:
         """The loaders whose batches are only evaluated, each place once, with the first forward that does.
 

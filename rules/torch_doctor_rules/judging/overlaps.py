@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, LoaderBuilt, LossCalled, Trace
 from torch_doctor_rules.judging.loaders import Loaders
+from torch_doctor_rules.judging.scores import is_scored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +43,21 @@ class Overlaps:
 
     def _source(self, loader: LoaderBuilt, forward: Forward) -> tuple[Site, LoaderBuilt] | None:
         for other, backward in self.loaders.training():
-            site = self._overlap(other, loader)
-            if site is not None and backward.index < forward.index and self._scores(forward, backward):
+            site, parted = self._overlap(other, loader)
+            if site is None and self.loaders.last_trained(forward) == other.loader:  # folds have a model each
+                site, parted = self._shared(other, loader), True
+            if site is None or backward.index > forward.index:
+                continue
+            if self._scores(forward, backward) or (parted and is_scored(self.trace, forward)):
                 return site, other
         return None
+
+    def _shared(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
+        """The construction of the later of two datasets that read the same rows in a run; None where they do not."""
+        first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
+        if first is None or second is None:
+            return None
+        return second.site if first.dataset in second.shares else first.site if second.dataset in first.shares else None
 
     def _scores(self, forward: Forward, backward: Backward) -> bool:
         """Whether the evaluation computes a loss that training computes too."""
@@ -59,24 +71,25 @@ class Overlaps:
         if not self.trace.of(GaveUp):
             yield from (event for event in self.loaders.unused() if event.loader not in escaped)
 
-    def _overlap(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> Site | None:
+    def _overlap(self, trained: LoaderBuilt, evaluated: LoaderBuilt) -> tuple[Site | None, bool]:
         """The construction by which a loader reads rows that another one reads too, surely; None where it does not.
 
         That is its dataset's construction, or its own where both read one dataset. A loader over the whole of what the
-        other reads a part of is the one at fault.
+        other reads a part of is the one at fault. Beside it whether rows were set apart for one of them: then it is no
+        score of the training data that is wanted, whatever it is computed by.
         """
         if trained.sampled is not False or evaluated.sampled is not False:
-            return None
+            return None, False
         first, second = self.loaders.dataset(trained), self.loaders.dataset(evaluated)
         if first is None or second is None or first.iterable is not False or first.several or second.several:
-            return None
+            return None, False
         if first.dataset == second.dataset:
-            return evaluated.site
+            return evaluated.site, False
         if first.rows and first.rows == second.rows:
-            return second.site
+            return second.site, False
         if first.parts == second.parts and _meet(first.stretches, second.stretches):
-            return second.site
-        return trained.site if first.dataset in self._read_by(second) else None
+            return second.site, True
+        return (trained.site if first.dataset in self._read_by(second) else None), True
 
     def _read_by(self, dataset: DatasetBuilt) -> set[int]:
         """The datasets that one takes its rows from."""

@@ -58,6 +58,9 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     the project's class set its attributes, so that it may be another one in the next epoch. `several`: it stands for
     several datasets of which nobody knows how many there are, as a comprehension makes them. `stretches` are the slices of rows
     that it was given, or of the indices of rows. `drawn`: it draws its rows, as its `__getitem__` does not use the index.
+    `shares` are those that the probe told of before and that read some of
+    its rows: by the indices of subsets, by the memory of their tensors, or by rows that are equal; `mostly` are those that
+    share at least half of the rows of the smaller one.
     """
 
     dataset: int
@@ -72,6 +75,8 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     several: bool = False
     stretches: tuple[Stretch, ...] = ()
     drawn: bool = False
+    shares: tuple[int, ...] = ()
+    mostly: tuple[int, ...] = ()
 
     def words(self, _: Names, /) -> str:
         style = {True: "iterable", False: "map-style", None: ""}[self.iterable]

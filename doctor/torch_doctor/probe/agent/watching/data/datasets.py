@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hooks import PREFIX
 from ..naming import class_name
+from .shared_rows import SharedRows
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -22,6 +23,7 @@ ELSEWHERE = ("sklearn.model_selection", "sklearn.utils", "pandas")
 """Modules that put rows in random order without being seen."""
 STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
 CALLS = ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
+MOSTLY = 0.5  # of the rows: a window reaches back over the bound between two parts by fewer
 MOST = 1 << 20  # indices that are looked through
 
 
@@ -33,6 +35,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._born: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._told: set[int] = set()
+        self._shared = SharedRows(watch.torch)
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -105,6 +108,7 @@ class Watcher:
         parts = [self.tell(each) for each in inner] if isinstance(inner, (list, tuple)) else []
         born = self._born.get(id(dataset))
         here = recorder.here()
+        shares = recorder.safely(self._shared.of, number, dataset) or {}
         event = recorder.event(
             "DatasetBuilt",
             here,
@@ -117,6 +121,8 @@ class Watcher:
             computes=_computes(dataset),
             changes=self._changes(dataset),
             drawn=_drawn(dataset),
+            shares=list(shares),
+            mostly=[other for other, share in shares.items() if share >= MOSTLY],
         )
         self._watch.tell("on_dataset", dataset, event)
         return number

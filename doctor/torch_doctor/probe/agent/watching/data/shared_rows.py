@@ -1,0 +1,83 @@
+"""Which datasets read the same rows: by the indices of subsets, by the memory of their tensors, or row for row."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+MOST_ROWS = 1 << 18  # of a dataset whose rows are compared
+MOST_NUMBERS = 4_000_000
+FEWEST_NUMBERS = 4  # in a row: shorter rows may well be equal by chance
+ENOUGH = 0.5  # of the rows of the smaller one: some rows are equal by chance
+
+
+class SharedRows:
+    """Remembers the datasets that were told of, and finds those that have rows in common with another one."""
+
+    def __init__(self, torch: Any) -> None:
+        self._torch = torch
+        self._told: list[tuple[int, weakref.ref[Any]]] = []
+
+    def of(self, number: int, dataset: Any) -> dict[int, float]:
+        """The numbers of the datasets before this one that read some of its rows, with the part of the smaller one."""
+        found = {}
+        for other, reference in self._told:
+            known = reference()
+            if known is not None and known is not dataset and (share := self._share(known, dataset)):
+                found[other] = share
+        self._told.append((number, weakref.ref(dataset)))
+        return found
+
+    def _share(self, one: Any, other: Any) -> float:
+        (base, rows), (other_base, other_rows) = self._rooted(one), self._rooted(other)
+        if base is other_base:
+            return 0.0 if rows is None or other_rows is None else _common(rows, other_rows)
+        kind = self._torch.utils.data.TensorDataset
+        if rows is not None or other_rows is not None or type(base) is not kind or type(other_base) is not kind:
+            return 0.0
+        first, second = base.tensors[0], other_base.tensors[0]
+        return _overlap(first, second) or self._equal(first, second)
+
+    def _rooted(self, dataset: Any) -> tuple[Any, set[int] | None]:
+        """The dataset that a subset takes its rows from in the end, and which of them; None for all."""
+        if not isinstance(dataset, self._torch.utils.data.Subset):
+            return dataset, None
+        base, rows = self._rooted(dataset.dataset)
+        indices = [int(each) for each in dataset.indices[:MOST_ROWS]]
+        if rows is None:
+            return base, set(indices)
+        inner = [int(each) for each in dataset.dataset.indices]
+        return base, {inner[each] for each in indices}
+
+    def _equal(self, one: Any, other: Any) -> float:
+        """How many rows of the smaller one are rows of the other, number for number; fewer than half say nothing."""
+        fits = one.dtype == other.dtype and one.shape[1:] == other.shape[1:] and one.is_floating_point()
+        if not fits or max(one.numel(), other.numel()) > MOST_NUMBERS or not min(len(one), len(other)):
+            return 0.0
+        if one[0].numel() < FEWEST_NUMBERS:
+            return 0.0
+        share = _common(_rows(one), _rows(other))
+        return share if share >= ENOUGH else 0.0
+
+
+def _common(one: set[Any], other: set[Any]) -> float:
+    """How much of the smaller of two sets is in the other, from 0 to 1."""
+    return len(one & other) / max(1, min(len(one), len(other)))
+
+
+def _overlap(one: Any, other: Any) -> float:
+    """How much memory of the smaller of two tensors is the other's, too, from 0 to 1."""
+    if not (one.is_contiguous() and other.is_contiguous() and one.numel() and other.numel()):
+        return 0.0
+    sizes = [each.numel() * each.element_size() for each in (one, other)]
+    begins = [each.data_ptr() for each in (one, other)]
+    common = min(begins[0] + sizes[0], begins[1] + sizes[1]) - max(begins)
+    return float(max(0, common) / min(sizes))
+
+
+def _rows(tensor: Any) -> set[bytes]:
+    """The rows of a tensor as bytes; equal ones count once."""
+    data = tensor.detach().cpu().contiguous()
+    width = data[0].numel() * data.element_size()
+    whole = data.numpy().tobytes()
+    return {whole[start : start + width] for start in range(0, len(whole), width)}

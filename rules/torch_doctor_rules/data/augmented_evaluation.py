@@ -79,7 +79,8 @@ class AugmentedEvaluation(Rule):
     For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
     with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), for a data set that draws its
     rows whatever the index is, and where nothing shows that the batches are evaluated: one that is taken now and then is
-    there to be looked at.
+    there to be looked at. In a `__getitem__` only what chance does to a row is followed (`if random() < 0.5: image =
+    image.flip(-1)`), not which other row it picks.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -154,7 +155,7 @@ class AugmentedEvaluation(Rule):
             message("`{name}` evaluates on rows that change at random: every score differs", name=loaders.name(loader)),
             help="give the evaluation data transforms of its own, without the random ones",
             trail=[
-                *([Step(site, f"`{name}` is built here, for {used} too")] if used else []),
+                *([Step(site, f"`{name}` changes rows here, for {used} too")] if used else []),
                 *([] if used or not name else [Step(dataset.site, "the evaluation dataset gets it here")]),
                 *(Step(each.site, "this evaluation dataset has it too") for _, each, _ in affected[1:]),
                 Step(forward.site, "its batches are evaluated here, and no `backward()` follows"),

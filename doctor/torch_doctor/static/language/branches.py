@@ -9,7 +9,7 @@ from torch_doctor.static import program as p
 from torch_doctor.static.language import conditions, courses, targets
 from torch_doctor.static.position import Branch
 from torch_doctor.static.program.walking import moves_to_a_gpu
-from torch_doctor.static.training import places
+from torch_doctor.static.training import augmenting, drawing, places
 from torch_doctor.static.values import (
     Plain,
     Value,
@@ -40,7 +40,10 @@ class _Chain(NamedTuple):
 
 def _if(run: Run, node: p.If, chain: _Chain | None = None) -> bool:
     chain = chain or _Chain(run.steps_left)
+    drawn = drawing.consulted(run)
     truth, yes, no, symbol = conditions.decide(run, node.test)
+    if truth is None:
+        augmenting.decided(run, node, drawn)
     if truth and run.frame.unit is run.main and _names_itself(node.test):
         run.emit(RunAsScript, node.test)
     frame, choice = run.frame, bool(node.other)
@@ -115,7 +118,10 @@ def _try(run: Run, node: p.Try) -> bool:
 
 
 def _choice(run: Run, node: p.Choice) -> Value:
+    drawn = drawing.consulted(run)
     truth, yes, no, symbol = conditions.decide(run, node.test)
+    if truth is None:
+        augmenting.decided(run, node, drawn)
     for observe in run.observers.branching:
         observe(run, node)
     run.frame.chosen += 1

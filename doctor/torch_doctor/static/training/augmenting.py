@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import invocation
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import transforms
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.training import drawing, places
+from torch_doctor.static.training import drawing, places, running_sums
 from torch_doctor.static.values import Call, Const, Fact, FunctionValue, Instance, Plain, Sequence, Tool, Unknown, Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.run import Run
+    from torch_doctor.trace import Site
     from torch_doctor.trace.events import Trail
 
 
@@ -24,6 +27,9 @@ class Applied(Knowledge):
 
     def __init__(self) -> None:
         self.transforms: tuple[int, list[Value]] | None = None  # on every path, while it is made
+        self.by_hand: list[
+            tuple[Site, str]
+        ] = []  # where chance decides, on every path, whether something is done to it
 
 
 STEPS = 300
@@ -33,14 +39,56 @@ DEEPEST = 5
 
 def augments(run: Run, value: Tool | Instance) -> Trail:
     """Where the random transforms of a dataset are built, and what they are called."""
-    applied = list(_applied(run, value)) if isinstance(value, Instance) else _given(value)
+    applied, by_hand = _applied(run, value) if isinstance(value, Instance) else (_given(value), [])
     found: dict[int, tuple[object, str]] = {}
     for transform in applied:
         seen = isinstance(value, Instance) and isinstance(run.resolve(transform), Instance)  # it was called, and drew
         for thing, name in _random_in(run, transform, seen=seen):
             if thing.born is not None:
                 found.setdefault(thing.id, (thing.born, name))
+    if not found:
+        return tuple(dict.fromkeys(by_hand))
     return tuple(found.values())  # type: ignore[arg-type]  # sites, as checked
+
+
+def decided(run: Run, node: p.If | p.Choice, drawn: int) -> None:
+    """Note a branch that nobody knows beforehand, where chance decides whether something is done to an item.
+
+    `drawn` is how often random numbers had been drawn or compared when its test began. Where the arm only picks something
+    else, such as another row for a pair, that is what the data set is about.
+    """
+    applied = run.of(Applied).transforms
+    if applied is None or run.fork_depth != applied[0] or drawing.consulted(run) == drawn:
+        return
+    if isinstance(node, p.Choice):
+        arms = ((node.then, node.other), (node.other, node.then))
+        changed = any(_computes_with(run, target, of) for target, of in arms)
+    else:
+        changed = any(_does_something_to(run, statement) for statement in (*node.body, *node.other))
+    if changed:
+        run.of(Applied).by_hand.append((run.site(node.test), run.text(node.test)))
+
+
+def _does_something_to(run: Run, statement: p.Stmt) -> bool:
+    """Whether a variable gets what a call or a slice makes of its own value."""
+    if isinstance(statement, p.Augment):
+        target = statement.target
+        return any(isinstance(part, p.Call) for part in walk(statement.value)) and isinstance(target, p.Name)
+    if not isinstance(statement, p.Assign) or len(statement.targets) != 1:
+        return False
+    return _computes_with(run, statement.targets[0], statement.value)
+
+
+def _computes_with(run: Run, target: p.Expr, of: p.Expr) -> bool:
+    """Whether a call gets what is in the target, or a slice is taken of it."""
+    made = (part for part in walk(of) if isinstance(part, p.Call) or _is_slice(part))
+    return any(isinstance(part, p.Expr) and running_sums.reading(run, target, part) is not None for part in made)
+
+
+def _is_slice(part: p.Node) -> bool:
+    """Whether some part of a value is taken, or all of it in another order."""
+    keys = part.key.items if isinstance(part, p.Index) and isinstance(part.key, p.Display) else ()
+    return isinstance(part, p.Index) and any(isinstance(key, p.Slice) for key in (part.key, *keys))
 
 
 def _given(value: Tool) -> list[Value]:
@@ -51,15 +99,17 @@ def _given(value: Tool) -> list[Value]:
     return [*value.args, *(given for key, given in value.keywords.items() if key != "target_transform")]
 
 
-def _applied(run: Run, value: Instance) -> Iterator[Value]:
-    """What `__getitem__` calls on every path: it is run aside, and nothing of it happens."""
+def _applied(run: Run, value: Instance) -> tuple[list[Value], list[tuple[Site, str]]]:
+    """What `__getitem__` calls on every path, and where it changes an item by chance; it is run aside."""
     applied: tuple[int, list[Value]] = (run.fork_depth, [])
+    by_hand: list[tuple[Site, str]] = []
     moves = places.Moves(run)
-    with run.of(Applied).override(transforms=applied), run.of(places.Placement).override(moves=moves):
+    with run.of(Applied).override(transforms=applied, by_hand=by_hand), run.of(places.Placement).override(moves=moves):
         if not make_item(run, value):
             applied[1].clear()
+            by_hand.clear()
     value.facts[Fact.MOVES] = tuple(moves.sites)  # not logged: it was looked at aside, once for all paths
-    yield from applied[1]
+    return applied[1], by_hand
 
 
 def make_item(run: Run, value: Instance) -> bool:

@@ -22,6 +22,7 @@ class Drawing(Knowledge):
     def __init__(self) -> None:
         self.calls = 0  # calls that draw random numbers which may matter
         self.reorders = 0  # and those that draw many, or reorder
+        self.tosses = 0  # comparisons with a number between 0 and 1 that was drawn
 
 
 GENERATOR = "generator"
@@ -82,6 +83,7 @@ def compared(run: Run, op: str, left: Value, right: Value) -> bool | None:
     if _between_0_and_1(left) and elsewhere.chosen(right):
         run.of(Drawing).calls -= 1
     if not _between_0_and_1(left) or not isinstance(limit, (int, float)) or 0 < limit < 1:
+        run.of(Drawing).tosses += _between_0_and_1(left) and not elsewhere.chosen(right)
         return None
     run.of(Drawing).calls -= 1
     return smaller is (limit >= 1)
@@ -94,6 +96,11 @@ def _between_0_and_1(value: Value) -> bool:
     if isinstance(value, Plain):
         return bool(value.symbol[0] == DRAWN)
     return isinstance(value, Tensor) and value.kind is Kind.NOISE and value.origin.operation == "torch.rand"
+
+
+def consulted(run: Run) -> int:
+    """How often random numbers were drawn that may matter, or compared."""
+    return run.of(Drawing).calls + run.of(Drawing).tosses
 
 
 def read(value: Value | None) -> Plain | None:

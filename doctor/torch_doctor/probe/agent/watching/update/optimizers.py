@@ -171,6 +171,7 @@ class Watcher:
         closure = next(iter(given), keywords.get("closure"))
         parameters = list(parameters_of(optimizer))
         modules = self._watch.modules.owners(parameters, here)
+        alone = (each for each in parameters if each.is_leaf and not self._watch.modules.is_owned(each))
         event = recorder.event(
             "Stepped",
             here,
@@ -181,6 +182,7 @@ class Watcher:
             closure=callable(closure),
             scaled=self.scaled is optimizer,
             scaler=recorder.references.number(self.scaler) if self.scaled is optimizer else 0,
+            leaves=[recorder.references.number(each) for each in alone],
         )
         recorder.happened(here, trained=True, step=True)
         self._watch.gradients.next_round()

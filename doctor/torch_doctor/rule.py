@@ -103,7 +103,8 @@ class Rule(abc.ABC):
     that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does
     not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
     say anything (words of `StandIn.voids`: "values", "weights", "device", ...). `only_confirms`: what a run alone shows of it
-    is not reported, because only the source can say that nothing excuses it. `compares_ranks`: a run in several processes may say
+    is not reported, because only the source can say that nothing excuses it. `needs_end`: nor where the run broke off, because
+    what is missing might have come later. `compares_ranks`: a run in several processes may say
     what one process cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule.
     `meant`: what was meant where a finding is; other bugs may hide behind it.
     """
@@ -117,6 +118,7 @@ class Rule(abc.ABC):
     explained_by: ClassVar[frozenset[str]] = frozenset()
     voided_by: ClassVar[frozenset[str]] = frozenset()
     only_confirms: ClassVar[bool] = False
+    needs_end: ClassVar[bool] = False
     compares_ranks: ClassVar[bool] = False
     yields_to: ClassVar[frozenset[str]] = frozenset()
     meant: ClassVar[Meant | None] = None

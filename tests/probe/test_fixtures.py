@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections import defaultdict
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +18,7 @@ import pytest
 import torch
 
 from tests.marks import Place, files_of, fixtures, marks, name_of, rules_for
+from tests.probe.evidence import contradictions
 from torch_doctor import probe as probing
 from torch_doctor.probe import judge
 from torch_doctor.probe.launch import Launched, Limits, launched
@@ -27,6 +29,8 @@ from torch_doctor.scan import Options, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from torch_doctor.trace import Trace
 
 SECONDS = 60.0
 PROBED = fixtures()
@@ -139,7 +143,8 @@ ENDS_EARLY = {
 )
 def test_the_run_confirms_what_is_marked_and_nothing_else(fixture: Path) -> None:
     probed = probe(fixture)
-    wrong = [*_numbers_missing(probed), *_bugs_refuted_by_shorter_runs(fixture, probed), *_ending(fixture, probed)]
+    wrong = [*_numbers_missing(probed), *chain(*map(contradictions, probed.findings))]
+    wrong += [*_wrong_in_shorter_runs(fixture, probed), *_ending(fixture, probed)]
     visible = torch.cuda.is_available() or all(kind != "gpu" for kind, _ in marks(fixture))
     if visible:
         wrong += _marks_not_met(fixture, probed)
@@ -177,24 +182,35 @@ def _numbers_missing(probed: Probed) -> Iterator[str]:
             yield f"the reason is not said: {_told(finding)}"
 
 
-def _bugs_refuted_by_shorter_runs(fixture: Path, probed: Probed) -> Iterator[str]:
-    """A run that ends earlier, wherever that is, refutes no bug."""
+def _wrong_in_shorter_runs(fixture: Path, probed: Probed) -> Iterator[str]:
+    """A run that ends earlier, wherever that is, refutes no bug, and confirms nothing that is right."""
+    told = [(kind, place) for kind, place in marks(fixture) if kind not in {"todo", "todo-ok"}]
+    marked = {place for _, place in told}
+    bugs = {place for kind, place in told if kind in {"", "not-reached", "undecided"}}
     if not fixture.name.startswith("bad_") or fixture.suffix == ".ipynb" or ".fixed" in fixture.name:
-        return
-    bugs = {place for kind, place in marks(fixture) if kind in {"", "not-reached", "undecided"}}
+        bugs = set()
     suspected = [finding for finding in probed.findings if finding.witness == "static"]
-    codes = {finding.code for finding in suspected}
-    rules = [rule for rule in all_rules() if rule.code in codes]  # the verdict of a finding is its own rule's
+    cuts = CUTS if bugs else CUTS // 4
+    for done, trace in _shorter(fixture, probed, cuts):
+        judged = judge(suspected, trace, rules_for(fixture.parent.name))
+        for finding in (*judged.judged, *judged.new):
+            site = finding.site
+            place = Place(site.path, site.cell or 0, site.row, finding.code)
+            if finding.verdict is Verdict.REFUTED and place in bugs:
+                yield f"refuted after {done} lines: {_told(finding)}"
+            elif finding.verdict is Verdict.CONFIRMED and place not in marked:
+                yield f"confirmed after {done} lines: {_told(finding)}"
+
+
+def _shorter(fixture: Path, probed: Probed, cuts: int) -> Iterator[tuple[str, Trace]]:
+    """What runs saw that ended after so many of the lines that the agent wrote, the shortest first."""
     for lines in probed.runs:
         reader = Reader(fixture.name, lambda path: Path(path).relative_to(probed.folder).as_posix())
         read = 0
-        for cut in reversed(range(len(lines), 0, -max(1, len(lines) // CUTS))):
+        for cut in reversed(range(len(lines), 0, -max(1, len(lines) // cuts))):
             trace = replace(reader.read(lines[read:cut]), _views={})  # what rules work out is of this beginning alone
             read = cut
-            for finding in judge(suspected, trace, rules).judged:
-                place = Place(finding.site.path, finding.site.cell or 0, finding.site.row, finding.code)
-                if finding.verdict is Verdict.REFUTED and place in bugs:
-                    yield f"refuted after {cut} of {len(lines)} lines: {_told(finding)}"
+            yield f"{cut} of {len(lines)}", trace
 
 
 def _ending(fixture: Path, probed: Probed) -> Iterator[str]:

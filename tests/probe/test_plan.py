@@ -8,7 +8,21 @@ from pathlib import Path
 from torch_doctor.probe.plan import BATCHES, EPOCHS, Request, foreseen, loops, plan
 from torch_doctor.rule import Level, Rule
 from torch_doctor.static.tables.sinks import BY_PACKAGE
-from torch_doctor.trace import Backward, Forward, Kind, LoopEntered, LoopKind, Scope, ScopeKind, Site, TensorFact, Trace
+from torch_doctor.trace import (
+    Backward,
+    Branch,
+    BranchKind,
+    Every,
+    Forward,
+    Kind,
+    LoopEntered,
+    LoopKind,
+    Scope,
+    ScopeKind,
+    Site,
+    TensorFact,
+    Trace,
+)
 
 ROOT = Site("train.py", 1, 1, 1, 1)
 EPOCH_LOOP, BATCH_LOOP, OTHER_LOOP = (Site("train.py", row, 1, row, 20) for row in (10, 11, 20))
@@ -54,6 +68,14 @@ def test_the_innermost_loop_around_a_backward_goes_over_batches_and_those_around
 
 def test_a_loop_with_no_other_around_it_makes_the_batches_of_all_epochs() -> None:
     assert loops([trace_of(EPOCH_LOOP)]) == {EPOCH_LOOP: {"cap": BATCHES * EPOCHS, "kind": "batch"}}
+
+
+def test_a_loop_that_goes_backward_every_so_many_passes_has_that_period() -> None:
+    trace = trace_of(EPOCH_LOOP, BATCH_LOOP)
+    trace.branches.append(Branch(STEP, BranchKind.PERIODIC, Every(length=20, rest=0, holds=True)))
+    trace.replace(trace.of(Backward)[0], guards=frozenset({(0, True)}))
+    assert loops([trace])[BATCH_LOOP] == {"cap": BATCHES, "kind": "batch", "period": 20}
+    assert "period" not in loops([trace])[EPOCH_LOOP]
 
 
 def test_a_loop_that_is_around_others_in_one_run_only_is_around_others() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from torch_doctor.probe import judge, merged
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Verdict
-from torch_doctor.trace import Broken, Meant, Run, Site, StandIn, Trace
+from torch_doctor.trace import Broken, End, Meant, Run, Site, StandIn, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -120,6 +120,15 @@ def test_what_the_run_alone_shows_is_a_finding_of_the_probe() -> None:
     judgement = judge(static(rule), run(), [rule])
     (new,) = judgement.new
     assert (new.site, new.witness, new.verdict) == (THERE, "probe", Verdict.CONFIRMED)
+
+
+@pytest.mark.parametrize(("how", "told"), [("end", 1), ("exit", 1), ("stopped", 0), ("exception", 0), ("killed", 0)])
+def test_what_is_missing_in_a_run_that_broke_off_might_have_come_later(how: str, told: int) -> None:
+    rule = Example(HERE, THERE)
+    rule.needs_end = True  # type: ignore[misc]
+    judgement = judge(static(rule), Trace("train.py", run=Run(end=End(how=how))), [rule])
+    assert judgement.judged[0].verdict is Verdict.CONFIRMED
+    assert len(judgement.new) == told
 
 
 def test_one_cause_is_one_finding() -> None:

@@ -7,9 +7,11 @@ import pytest
 from torch_doctor.trace import (
     Branch,
     BranchKind,
+    End,
     Event,
     Guards,
     LoopKind,
+    Run,
     ScalerBuilt,
     ScalerUpdated,
     Scope,
@@ -150,3 +152,12 @@ def test_nobody_changes_an_event() -> None:
     event = happened(Trace("train.py"))
     with pytest.raises(AttributeError, match="immutable"):
         event.guards = frozenset({(0, True)})  # type: ignore[misc]  # what mypy refuses, too
+
+
+@pytest.mark.parametrize(("how", "whole"), [("end", True), ("exit", True), ("stopped", False), ("exception", False)])
+def test_a_run_that_breaks_off_went_on_from_what_lies_before_its_last_pass(how: str, whole: bool) -> None:
+    trace = Trace("train.py", run=Run(end=End(how=how)))
+    first, second = (happened(trace, iteration(ROOT, 1, number)) for number in (1, 2))
+    outside = happened(trace)
+    assert trace.went_on(first)
+    assert trace.went_on(second) == trace.went_on(outside) == whole

@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.trace import Backward, Forward, LoopEntered, ScopeKind
+from torch_doctor.trace import Backward, Forward, LoopEntered, SchedulerStepped, ScopeKind, Stepped, ZeroGrad
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -84,7 +84,10 @@ def plan(
 
 def again(first: dict[str, Any], scratch: Path, seconds: float) -> dict[str, Any]:
     """What a second run is to do, in which the script has a GPU, or believes it: each of its loops once or twice."""
-    loops = {place: {**loop, "cap": 1 if loop["kind"] == "epoch" else 2} for place, loop in first["loops"].items()}
+    loops = {
+        place: {"kind": loop["kind"], "cap": 1 if loop["kind"] == "epoch" else 2}
+        for place, loop in first["loops"].items()
+    }
     return {
         **first,
         "scratch": str(scratch),
@@ -101,9 +104,10 @@ def again(first: dict[str, Any], scratch: Path, seconds: float) -> dict[str, Any
 def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
     """The loops in which the static witness saw gradients computed, each with how many passes show all there is to see.
 
-    The innermost loop around a `backward()` goes over batches, those around it over epochs. Of other loops the agent sees
-    for itself what they do.
+    The innermost loop around a `backward()` goes over batches, those around it over epochs. One that steps, say, every so
+    many passes has that `period`. Of other loops the agent sees for itself what they do.
     """
+    traces = list(traces)
     inner: dict[Site, set[Site]] = defaultdict(set)
     for trace in traces:
         sites = {event.site for event in trace.of(LoopEntered)}
@@ -111,14 +115,26 @@ def loops(traces: Iterable[Trace]) -> dict[Site, dict[str, Any]]:
             path = [site for site in _loops_around(event) if site in sites]
             for depth, site in enumerate(path):
                 inner[site].update(path[depth + 1 :])
+    periods = _periods(traces)
     nested = {site: within - {site} for site, within in inner.items()}
     within: frozenset[Site] = frozenset().union(*nested.values())
     return {
         site: {"cap": EPOCHS, "kind": "epoch"}
         if nested[site]
-        else {"cap": BATCHES if site in within else BATCHES * EPOCHS, "kind": "batch"}
+        else {"cap": BATCHES if site in within else BATCHES * EPOCHS, "kind": "batch", **periods.get(site, {})}
         for site in sorted(inner)
     }
+
+
+def _periods(traces: Iterable[Trace]) -> dict[Site, dict[str, int]]:
+    """The loops that change parameters, gradients or rates every so many passes, each with the longest such `period`."""
+    longest: dict[Site, int] = {}
+    for trace in traces:
+        for event in (*trace.of(Backward), *trace.of(Stepped), *trace.of(ZeroGrad), *trace.of(SchedulerStepped)):
+            periods = [every.length for branch, _ in event.guards if (every := trace.branches[branch].every)]
+            for site in _loops_around(event)[-1:]:
+                longest[site] = max([longest.get(site, 0), *periods])
+    return {site: {"period": length} for site, length in longest.items() if length}
 
 
 def _loops_around(event: Event) -> list[Site]:

@@ -87,14 +87,20 @@ def _judged_by(rule: Rule, findings: Sequence[Finding], trace: Trace) -> tuple[l
         used.update(same)
         number = min(same, key=lambda number: seen[number].site != finding.site)  # at the very place if there is one
         judged.append(finding.with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, seen[number]))))
+    alone = not (rule.needs_end and _broke_off(trace))
     known = {(seen[number].site.path, seen[number].cause) for number in used}
     new = [
         replace(finding, witness=WITNESS).with_verdict(Verdict.CONFIRMED, tuple(rule.evidence(trace, finding)))
         for number, finding in enumerate(seen)
-        if number not in used and rule.speaks_alone(trace, finding)
+        if number not in used and alone and rule.speaks_alone(trace, finding)
         if not finding.cause or (finding.site.path, finding.cause) not in known
     ]
     return judged, new
+
+
+def _broke_off(trace: Trace) -> bool:
+    """Whether the run did not come to its own end."""
+    return trace.run is None or trace.run.end.how not in ("end", "exit")
 
 
 def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Iterable[Rule]) -> Iterable[Finding]:

@@ -209,6 +209,15 @@ class Trace:
         shared = self.common_loop(first, second)
         return shared is None or any(scope is shared for scope in second.scope.iterations())
 
+    def went_on(self, event: Event) -> bool:
+        """Whether all is seen that comes with an event: the run ended by itself, or began the loop's next pass."""
+        if self.run is None or self.run.end.how in ("end", "exit"):
+            return True
+        for scope in event.scope.iterations()[-1:]:
+            passes = (each for later in self.after(event) for each in later.scope.iterations())
+            return any(each.loop == scope.loop and each is not scope for each in passes)
+        return False
+
     def same_loop(self, first: Event, second: Event) -> bool:
         """Whether both lie innermost in the same loop of the script, in whichever of its runs; outside of all is one, too."""
         sites = [[scope.site for scope in event.scope.iterations()[-1:]] for event in (first, second)]

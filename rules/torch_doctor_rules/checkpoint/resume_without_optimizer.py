@@ -96,10 +96,13 @@ class ResumeWithoutOptimizer(Rule):
     name = "resume-without-optimizer"
     level = Level.WARNING
     witness = "SP"
+    needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of a trained model with its epoch, where no file gets what else training needs to go on."""
-        found = ((saved, trainer_of(trace, saved)) for saved in trace.of(Saved) if _progress(saved))
+        found = (
+            (saved, trainer_of(trace, saved)) for saved in trace.of(Saved) if _progress(saved) and trace.went_on(saved)
+        )
         known = {each.optimizer: (saved, each) for saved, each in reversed([*found]) if each is not None}
         for saved, optimizer in known.values():
             left = dict(_left_out(trace, optimizer))
@@ -120,17 +123,26 @@ class ResumeWithoutOptimizer(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the save ran, and the state that is left out was written after all, or none is needed."""
         saved = at(trace, finding.site, Saved)
-        left = [part for part in PARTS if any(f"the {part} " in step.note for step in finding.trail)]
-        if any(getattr(each, part) for each in trace.of(Saved) for part in left):
+        if any(self._has(each, finding) for each in trace.of(Saved)):
             return True
         return "no trained model with its epoch was written" if saved else False
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the file holds."""
-        for saved in at(trace, finding.site, Saved)[:1]:
-            held = " and an optimizer's state" if saved.optimizer else ", none of them an optimizer's state"
+        having = [saved for saved in trace.of(Saved) if self._has(saved, finding)]
+        for saved in having[:1] or at(trace, finding.site, Saved)[:1]:
+            left = [part for part in self._left(finding) if part not in self._has(saved, finding)]
+            held = f"no state of the {' or the '.join(left)}" if left else "the state that was missed among them"
             keys = count(len(saved.keys), "key")
-            yield fact(f"the file holds {keys} ({', '.join(saved.keys[:6])}){held}", len(saved.keys), "keys", saved)
+            yield fact(f"the file holds {keys} ({', '.join(saved.keys[:6])}), {held}", len(saved.keys), "keys", saved)
+
+    def _left(self, finding: Finding) -> list[str]:
+        """What the finding says is left out."""
+        return [part for part in PARTS if any(f"the {part} " in step.note for step in finding.trail)]
+
+    def _has(self, saved: Saved, finding: Finding) -> list[str]:
+        """What of that a file has."""
+        return [part for part in self._left(finding) if getattr(saved, part)]
 
 
 def _left_out(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[str, Site]]:

@@ -98,18 +98,14 @@ class BatchOnOtherDevice(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What torch says, or that nothing has to move."""
-        for agreed in at(trace, finding.site, DevicesAgreed):
-            yield fact(
-                f"{count(agreed.times, 'time')} all tensors, {agreed.tensors} of them, were on the GPU",
-                agreed.times,
-                "times",
-                agreed,
-            )
         for met in _met(trace):
             if same_place(finding.site, _call(met)):
                 text = f"{count(met.elements, 'number')} on the CPU, the others on `cuda:0`: {met.proof}"
                 yield fact(text, met.elements, "numbers", met)
                 return
+        for agreed in at(trace, finding.site, DevicesAgreed):
+            text = f"{count(agreed.times, 'time')} all tensors, {agreed.tensors} of them, were on the GPU"
+            yield fact(text, agreed.times, "times", agreed)
 
 
 def _trail(met: DevicesMet, site: Site) -> Iterator[Step]:

@@ -62,8 +62,9 @@ class MemoryGrowsPerStep(Rule):
     alive, what holds the oldest one is looked up, and the lines of the next pass are followed until one puts something in.
 
     ## When it stays silent
-    When any pass was let go of, when what holds the graphs drops old values (`deque(maxlen=...)`, `pop`, a slice), when
-    nobody can be named who holds them, and where TDR501, TDR502 or TDR504 say the same with more detail.
+    When any pass was let go of, when what holds the graphs drops old values (`deque(maxlen=...)`, `pop`, a slice) or is set
+    back under a condition, when nobody can be named who holds them, and where TDR501, TDR502 or TDR504 say the same with
+    more detail.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory

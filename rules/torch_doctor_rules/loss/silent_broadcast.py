@@ -112,9 +112,10 @@ class SilentBroadcast(Rule):
         """The shapes."""
         pairs = [(loss, loss.input, loss.target) for loss in at(trace, finding.site, LossCalled)]
         pairs += [(event, event.left, event.right) for event in at(trace, finding.site, Broadcast)]  # type: ignore[misc]
-        for event, left, right in pairs[:1]:
-            wide = shown(left) if not _crossed(left, right) else f"{shown(left)} and {shown(right)}"
-            yield fact(f"{len(pairs)} times it was given {wide}", len(pairs), "times", event)
+        crossed = [pair for pair in pairs if _crossed(*pair[1:])]
+        for event, left, right in crossed[:1] or pairs[:1]:
+            often, match = (len(crossed), "") if crossed else (len(pairs), ", which match")
+            yield fact(f"{often} times it was given {shown(left)} and {shown(right)}{match}", often, "times", event)
         agree = counted(trace, finding.site, claims.SHAPES_AGREE)
         if agree and not pairs:
             yield fact(f"{agree} differences were of tensors of one rank", agree, "differences")

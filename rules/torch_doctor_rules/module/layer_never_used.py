@@ -81,6 +81,7 @@ class LayerNeverUsed(Rule):
     name = "layer-never-used"
     level = Level.WARNING
     witness = "SP"
+    needs_end = True
     needs = frozenset(("reach",))
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -95,8 +95,12 @@ class OptimizerMissesParameters(Rule):
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many modules that got gradients no optimizer has."""
-        trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
-        missed = trained - frozenset[int]().union(*(step.modules for step in trace.of(Stepped)))
+        built = {event.optimizer for event in at(trace, finding.site, OptimizerBuilt)}
+        own = [step for step in trace.of(Stepped) if step.optimizer in built]
+        passes = [event for event in trace.of(Backward) if any(trace.same_phase(event, step) for step in own)]
+        steps = [event for event in trace.of(Stepped) if any(trace.same_phase(event, step) for step in own)]
+        trained = frozenset[int]().union(*(event.modules for event in passes))
+        missed = trained - frozenset[int]().union(*(event.modules for event in steps))
         text = f"{len(missed)} of {count(len(trained), 'module')} with gradients are in no optimizer"
         yield fact(text, len(missed), "modules", next(iter(at(trace, finding.site, OptimizerBuilt)), None))
 

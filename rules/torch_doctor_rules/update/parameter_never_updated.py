@@ -79,6 +79,7 @@ class ParameterNeverUpdated(Rule):
     name = "parameter-never-updated"
     level = Level.ERROR
     witness = "P"
+    needs_end = True
     needs = frozenset({"parameters"})
     explained_by = frozenset(
         [

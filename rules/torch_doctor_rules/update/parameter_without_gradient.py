@@ -93,6 +93,7 @@ class ParameterWithoutGradient(Rule):
     name = "parameter-without-gradient"
     level = Level.ERROR
     witness = "P"
+    needs_end = True
     needs = frozenset({"parameters"})
     explained_by = frozenset(
         f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 213, 301, 308, 312, 313)

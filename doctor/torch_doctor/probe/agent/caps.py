@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
-from time import monotonic, sleep
+from time import monotonic, sleep, thread_time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,10 +15,12 @@ if TYPE_CHECKING:
 BATCHES, EPOCHS = 3, 2
 STEPS = 200
 MOST = 64  # passes of a training loop that waits for its second update
+LONGEST = 256  # passes of one whose period is longer
 PASS_SECONDS = 2.0  # how long a loop that only evaluates may take
 SHOWN = 8  # updates after which one loop has shown all that it has to show
 ENOUGH = 2  # updates: the second shows stale gradients
 PATIENCE = 0.15  # the part of the time that a training loop may wait for its second update
+AT_MOST = 4  # times as long by the clock as by what is computed
 SOON, LATE = 0.7, 0.97  # parts of the time after which all loops end, and the run
 
 
@@ -30,11 +31,11 @@ class StopProbe(BaseException):
 class Caps:
     """Decides, between two passes of a loop, whether it goes on; a loop that does not falls through.
 
-    A loop with a backward pass or an update in it makes `batches` passes, and more until it has updated twice; a loop
-    around such a loop makes `epochs` passes, and a loop that has none around it makes its own as often. A loop in which a
-    model only runs makes at least `batches` passes, and ends after `pass_seconds`: who collects predictions compares them
-    with all targets. Other loops run as they are, until time is short. What the static witness knows of a loop comes before
-    all that.
+    A loop with a backward pass or an update in it makes `batches` passes, and more until it has updated twice and made two
+    of the periods that the source shows, where a part of the time is enough for that; a loop around such a loop makes
+    `epochs` passes, and a loop that has none around it makes its own as often. A loop in which a model only runs makes at
+    least `batches` passes, and ends after `pass_seconds`: who collects predictions compares them with all targets. Other
+    loops run as they are, until time is short. What the static witness knows of a loop comes before all that.
     """
 
     def __init__(self, plan: Mapping[str, Any]) -> None:
@@ -68,7 +69,7 @@ class Caps:
         done = self.agreed(loop, self._over(loop))
         if done:
             self.left()
-        elif loop.steps >= SHOWN and not loop.nested:
+        elif loop.steps >= SHOWN and loop.number > self._periods(loop) and not loop.nested:
             self.shown(loop)
         if done and not loop.capped:
             loop.capped = True
@@ -84,22 +85,26 @@ class Caps:
         if not loop.trained:
             return passes >= self.batches and self._longer(loop, self.pass_seconds)
         batches = self.batches * self.epochs if loop.alone else self.batches
-        cap = self._cap(loop, self.epochs if loop.nested else batches)
-        if passes < cap:
+        cap = self._told(loop).get("cap", self.epochs if loop.nested else batches)
+        if cap is None or passes < cap:
             return False
-        waits = not loop.nested and loop.steps < ENOUGH and loop.node.key not in self._without_steps
-        return not waits or passes >= MOST or self._longer(loop, PATIENCE * self.seconds)
+        waits = loop.steps < ENOUGH and loop.node.key not in self._without_steps
+        most = max(MOST if waits else 0, self._periods(loop))
+        return loop.nested or passes >= most or self._longer(loop, PATIENCE * self.seconds)
 
-    def _cap(self, loop: Loop, otherwise: int) -> int:
-        """How many passes the static witness, or else what happened in it, gives a training loop."""
+    def _periods(self, loop: Loop) -> int:
+        """The passes of two of its periods; 0 where it has none, or would update too often in them."""
+        passes = ENOUGH * int(self._told(loop).get("period", 0))
+        return passes if passes <= LONGEST and loop.steps * passes <= self.budget * loop.number else 0
+
+    def _told(self, loop: Loop) -> Mapping[str, Any]:
+        """What the static witness knows of a loop: after how many passes it ends, None for never, and its period."""
         span = loop.node.span
-        told = self.known.get(f"{span.path}:{span.row}:{span.column + 1}")
-        if not told:
-            return otherwise
-        return sys.maxsize if told.get("cap") is None else int(told["cap"])
+        return self.known.get(f"{span.path}:{span.row}:{span.column + 1}") or {}
 
     def _longer(self, loop: Loop, seconds: float) -> bool:
-        return monotonic() - loop.began > seconds
+        """Whether a loop took so long, by what it computed: other processes are not to decide what a run shows."""
+        return thread_time() - loop.computed > seconds or monotonic() - loop.began > AT_MOST * seconds
 
     def happened(self, loops: list[Loop], *, trained: bool, step: bool) -> None:
         """A forward, or with `trained` a backward pass or an update, happened in these loops, outermost first."""
@@ -109,7 +114,7 @@ class Caps:
         for loop in reversed(loops):
             if not loop.watched:
                 loop.watched = True
-                loop.began = monotonic()
+                loop.began, loop.computed = monotonic(), thread_time()
             if trained:
                 if not loop.trained:  # agents collect experience for thousands of passes before they learn
                     loop.trained, loop.trained_since = True, max(0, loop.number - 1)

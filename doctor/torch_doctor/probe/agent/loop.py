@@ -27,6 +27,7 @@ class Loop:
         "begun",
         "capped",
         "code",
+        "computed",
         "nested",
         "next",
         "node",
@@ -53,4 +54,4 @@ class Loop:
         self.capped = False
         self.steps = 0
         self.alone = True
-        self.began = 0.0
+        self.began = self.computed = 0.0

@@ -54,6 +54,9 @@ def test_what_keeps_the_graph_of_every_pass_is_named_at_its_line(
         ("kept = []", "heapq.heappush(kept, (step, out)); len(kept) > 50 and kept.pop()"),
         ("kept = []", "kept = [*kept, out]; kept = kept[-50:]"),
         ("kept = {}", "kept.update(dict.fromkeys([step % 3], loss))"),
+        ("kept = []", "heapq.heappush(kept, (step, out))\n    if step == 15: kept, best = [], 0"),
+        ("kept = []", "heapq.heappush(kept, (step, out))\n    if len(kept) > 15: kept = []"),
+        ("total = torch.zeros(())", "total = torch.add(total, loss)\n    if step > 15: total = total.detach()"),
         ("pass", "keep = [out, loss]"),
     ],
 )

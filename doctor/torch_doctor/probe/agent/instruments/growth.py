@@ -172,9 +172,10 @@ class Instrument(Base):
         for name, get in self._variables(thing):
             if isinstance(thing, deque) and thing.maxlen is not None:
                 return None
-            if isinstance(thing, (list, dict, set, deque)):
-                return None if self._lets_go(name) else Holder(name, thing.__len__)
-            return Holder(name, functools.partial(_identity, get))
+            container = isinstance(thing, (list, dict, set, deque))
+            if self._lets_go(name, _takes_out) if container else self._lets_go(name, _sets_back):
+                return None
+            return Holder(name, thing.__len__ if container else functools.partial(_identity, get))
         return None
 
     def _variables(self, thing: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
@@ -192,12 +193,12 @@ class Instrument(Base):
             for name in [name for name, value in list(fields.items()) if value is thing and isinstance(name, str)]:
                 yield name, lambda fields=fields, name=name: fields.get(name)  # type: ignore[misc]
 
-    def _lets_go(self, name: str) -> bool:
-        """Whether some line of the script takes things out of what has this name, or puts a slice of it in its place."""
+    def _lets_go(self, name: str, how: Callable[[ast.AST, str], bool]) -> bool:
+        """Whether some line of the script lets go of what has this name, or of a part of it, now and then at least."""
         index = self.watch.recorder.index
         for path in list(index.files):
             text = "\n".join(index.sites.lines(path))
-            if any(_takes_out(node, name) for node in ast.walk(ast.parse(text))):
+            if any(how(node, name) for node in ast.walk(ast.parse(text))):
                 return True
         return False
 
@@ -253,10 +254,31 @@ def _sentinels(node: Any) -> Iterator[Any]:
 
 
 def _takes_out(node: ast.AST, name: str) -> bool:
+    """Whether a node takes things out of a container, puts a slice of it in its place, or sets it back."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.attr in LETTING_GO and last_name(node.func.value) == name
     if isinstance(node, ast.Delete):
         return any(isinstance(each, ast.Subscript) and last_name(each.value) == name for each in node.targets)
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Subscript):
         return last_name(node.value.value) == name and any(last_name(each) == name for each in node.targets)
-    return False
+    return _sets_back(node, name)
+
+
+def _sets_back(node: ast.AST, name: str) -> bool:
+    """Whether a node gives something else this name under a condition in a loop: one that holds later, perhaps."""
+    if not isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+        return False
+    tests = [each for each in ast.walk(node) if isinstance(each, ast.If) and not _asks_whether_it_is_there(each, name)]
+    statements = [each for test in tests for each in ast.walk(test) if isinstance(each, ast.Assign)]
+    targets = [each for statement in statements for target in statement.targets for each in ast.walk(target)]
+    return any(last_name(each) == name for each in targets if isinstance(each, (ast.Name, ast.Attribute)))
+
+
+def _asks_whether_it_is_there(test: ast.If, name: str) -> bool:
+    """Whether the first pass alone decides: `if total is None: total = loss`."""
+    compared = test.test
+    return (
+        isinstance(compared, ast.Compare)
+        and isinstance(compared.ops[0], (ast.Is, ast.IsNot))
+        and last_name(compared.left) == name
+    )

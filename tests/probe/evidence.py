@@ -1,0 +1,359 @@
+"""What the numbers in the evidence of each rule have to be for the verdict that they stand beside.
+
+A template is a claim with `{}` for each number in it, `{…}` for any words, and `?` after a plural's `s`. The functions are
+given these numbers; `NEVER` stands where the claim contradicts the verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torch_doctor.rule import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch_doctor.rule import Finding
+
+NUMBER = r"(-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|-?inf|nan)"
+NEAR_ONE = 0.01
+
+
+class Claim(NamedTuple):
+    """A claim, and whether its numbers show what is confirmed, or what is refuted."""
+
+    template: str
+    confirms: Callable[..., bool]
+    refutes: Callable[..., bool]
+
+
+def never(*_: float) -> bool:
+    """The claim contradicts the verdict."""
+    return False
+
+
+def always(*_: float) -> bool:
+    """Whatever the numbers are."""
+    return True
+
+
+def some(number: float, *_: float) -> bool:
+    """The first number is more than nothing."""
+    return number > 0
+
+
+def none(number: float, *_: float) -> bool:
+    """The first number is nothing."""
+    return number == 0
+
+
+def several(number: float, *_: float) -> bool:
+    """The first number is more than one."""
+    return number > 1
+
+
+def all_of(number: float, total: float, *_: float) -> bool:
+    """The first number is the second, which is not nothing."""
+    return 0 < number == total
+
+
+def not_all_of(number: float, total: float, *_: float) -> bool:
+    """The first number is less than the second."""
+    return number < total
+
+
+def differ(first: float, second: float, *_: float) -> bool:
+    """Two numbers are not the same."""
+    return first != second
+
+
+def lies_in_unit(low: float, high: float) -> bool:
+    """Two numbers that probabilities may be."""
+    return 0 <= low <= high <= 1
+
+
+HAD_GRADIENTS = "{} of {} parameter tensors? have a gradient at the {…}step{…}"
+TWICE = Claim("the same batch gave {} and {}", differ, never)
+BETWEEN = "the values lay between {} and {}"
+RAISED = [Claim("torch said: {…}", always, never), Claim("torch refused: {…}", always, never)]
+GRAPHS = [
+    Claim("{} graphs? alive after {} steps?{…}", several, never),
+    Claim("of {} graphs? kept, {} (?:is|are) alive a pass later", lambda kept, alive: 0 < alive < kept, never),
+    Claim("of {} graphs? kept, none is alive a pass later", never, some),
+    Claim("kept {} times?, never with a graph", never, some),
+]
+CONTAINED = [
+    Claim("{} of {} layers?, {} parameters?, are in no parameter group", some, never),
+    Claim("{} of {} layers? are in no parameter group", some, never),
+    Claim("{} parameters? are in no parameter group", some, never),
+    Claim("it holds {} (?:layer|parameter)s?, registered in no module", some, always),
+    Claim("it holds {} (?:layer|parameter)s?, registered in a module besides", never, always),
+]
+ON_CPU = Claim("{} numbers? on the CPU, the others on `cuda:0`: {…}", some, never)
+RANKS = [
+    Claim("the gradient of {…} differs between processes by {} after backward", some, never),
+    Claim("{…} step with the same gradients, of different losses", never, always),
+]
+CLAIMS: dict[str, list[Claim]] = {
+    "TDR101": [
+        Claim("the gradient at step {} is {} × this batch's own gradient", lambda step, _: step > 1, never),
+        Claim("{} backward pass(?:es)? found no old gradient", never, some),
+    ],
+    "TDR102": [Claim(HAD_GRADIENTS, none, some)],
+    "TDR103": [Claim(HAD_GRADIENTS, none, some)],
+    "TDR104": [
+        Claim(
+            "{} backward pass(?:es)?, {} steps? of its optimizer",
+            lambda passes, steps: passes > 1 and not steps,
+            lambda passes, steps: passes > 0 and steps > 0,
+        )
+    ],
+    "TDR105": [Claim("{} of the first {} steps? had a gradient to apply", not_all_of, some)],
+    "TDR106": [
+        Claim("one step applies the sum of {} micro-batch(?:es)?", several, always),
+        Claim("{} of {} loss(?:es)? are divided or weighted before `backward\\(\\)`", not_all_of, all_of),
+    ],
+    "TDR107": [
+        Claim("one step applies {} batch(?:es)?", several, always),
+        Claim("the loader gives {} batch(?:es)?: {} are left over", lambda _, left: left > 0, lambda _, left: not left),
+    ],
+    "TDR108": [Claim("{} of {} calls? come between a backward pass and its step", not_all_of, all_of)],
+    "TDR109": [Claim("{} of {} calls? follow the scaler's protocol", not_all_of, all_of)],
+    "TDR110": [Claim("the optimizer had stepped {} times? when the scheduler did", none, some)],
+    "TDR111": [
+        Claim("the line ran {} times? and called nothing", some, never),
+        Claim("the line ran {} times?, and what it names is no method", never, some),
+    ],
+    "TDR112": [Claim("{} of {} evaluation batch(?:es)? update the model", some, none)],
+    "TDR113": [
+        Claim("{} of {} training batches run with autograd off", some, none),
+        Claim(
+            "{} calls? with autograd off, and {} steps? without a gradient",
+            lambda calls, steps: calls > 0 and steps > 0,
+            never,
+        ),
+    ],
+    "TDR114": [Claim("{} of {} modules? with gradients are in no optimizer", some, always)],
+    "TDR115": [
+        Claim("{} of {} backward pass(?:es)? reach no parameter", some, none),
+        Claim("`backward\\(\\)` refuses a loss without a graph", always, never),
+    ],
+    "TDR116": [
+        Claim("`backward\\(\\)` refuses a loss of {} numbers?", lambda numbers: numbers != 1, never),
+        Claim("{} backward pass(?:es)? went through", never, some),
+    ],
+    "TDR117": [
+        Claim("set {} times?, and `requires_grad` stays what it was", some, never),
+        Claim("set {} times?, on an object that reads it", never, some),
+    ],
+    "TDR118": [Claim("{} parameters? without a gradient in {} backward pass(?:es)?", some, never)],
+    "TDR119": [Claim("{} of {} parameter tensors? moved in {} steps?", not_all_of, never)],
+    "TDR120": [Claim("{…} first seen in the {…} after {} updates?", always, never)],
+    "TDR121": [
+        Claim(
+            "the gradient norm grows from {} to {} in {} backward passes", lambda first, last, _: last > first, never
+        ),
+        Claim(
+            "the first layers' gradient norm is at most {} of the last one's in {} backward passes",
+            lambda most, _: most < NEAR_ONE,
+            never,
+        ),
+    ],
+    "TDR122": [
+        Claim("built {} times?, for {} sets? of parameters", lambda built, sets: built > sets, always),
+        Claim("built {} times?", several, always),
+    ],
+    "TDR123": [
+        Claim("it steps {…}, and gets the score {} {…}", always, always),
+        Claim("it steps {…}, an epoch has {} batch(?:es)?, and the schedule {} steps?", several, always),
+    ],
+    "TDR201": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
+    "TDR202": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lambda _, high: high <= 0, always)],
+    "TDR203": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, always, lambda _, high: high <= 0)],
+    "TDR204": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, lies_in_unit, always)],
+    "TDR205": [Claim("{} of {} losses got {…}", some, none), Claim(BETWEEN, always, lies_in_unit)],
+    "TDR206": [
+        Claim("{…} is compared with {…} in {} of {} losses", some, none),
+        Claim("the targets are whole numbers up to {}", always, always),
+    ],
+    "TDR207": [Claim("the loss is given {…} targets {…} for {…}", always, always), *RAISED],
+    "TDR208": [Claim("{} of {} losses got data first", some, none), *RAISED],
+    "TDR209": [Claim("its constructor gets {} tensors? in the place of settings", some, always)],
+    "TDR210": [Claim("the smallest value that the logarithm got is {}", always, always)],
+    "TDR211": [
+        Claim("{} of {} divergences got no log-probabilities, or were averaged over all numbers", some, none),
+    ],
+    "TDR213": [
+        Claim("the loss is given {…}", always, always),
+        Claim("the softmax goes over {} of {…}", lambda size: size == 1, lambda size: size != 1),
+    ],
+    "TDR214": [
+        Claim("{} times it was given {…}, which match", never, some),
+        Claim("{} times it was given {…} and {…}", some, never),
+        Claim("{} differences were of tensors of one rank", never, some),
+    ],
+    "TDR215": [Claim("it raises {…}", always, never), Claim("its loss is computed {} times?", never, some)],
+    "TDR216": [
+        Claim("it goes over the {} numbers in dimension {} of {…}", always, always),
+        Claim(
+            "the probabilities of a sample sum to {} to {}",
+            lambda low, high: max(abs(low - 1), abs(high - 1)) > NEAR_ONE,
+            lambda low, high: max(abs(low - 1), abs(high - 1)) < NEAR_ONE,
+        ),
+    ],
+    "TDR301": CONTAINED,
+    "TDR302": [
+        Claim("built {} times?, and the base was ready before the first layer", never, some),
+        Claim("the construction raises {…}", always, never),
+    ],
+    "TDR303": [
+        Claim("{} numbers? that `forward` uses are in no `state_dict\\(\\)`", some, never),
+        Claim("{} numbers? of it are registered when its module runs", never, some),
+        Claim("no operation of `forward` takes any of its {} numbers?", never, some),
+    ],
+    "TDR304": [
+        Claim("built {} times? by forwards, with {} numbers of it that {…}", some, never),
+        Claim("{} layers? built there, and part of the model since", never, some),
+    ],
+    "TDR305": [
+        Claim("called {} times? by name, past {} hooks?", lambda times, hooks: times > 0 and hooks > 0, never),
+        Claim("called {} times? by name, where no hook would run", some, never),
+        Claim("called {} times? by name, within the call of a module", never, some),
+        Claim("called {} times?, where calling it is no other way", never, some),
+    ],
+    "TDR306": [
+        Claim("in evaluation mode it made {} of {} numbers? zero", some, never),
+        Claim("{} evaluations? of its module did not come here", never, some),
+    ],
+    "TDR307": [Claim("{} numbers? of `{…}` are in no `parameters\\(\\)` on a GPU", some, never)],
+    "TDR308": CONTAINED,
+    "TDR309": [
+        Claim("its {} units? are identical after {} updates?", lambda units, steps: units > 1 and steps > 0, never),
+        Claim("its units differ after {} updates?", never, some),
+    ],
+    "TDR310": [
+        Claim("it runs in {} calls? of {…}", never, some),
+        Claim("it runs in none of {} calls? of {…}", some, never),
+    ],
+    "TDR311": [
+        Claim(
+            "{} entries are one object: {} parameters? instead of {}",
+            lambda times, few, all_: times > 1 and few < all_,
+            never,
+        )
+    ],
+    "TDR312": [Claim("{} of {} units? are zero in all {} rows of {} batches", some, never)],
+    "TDR313": [Claim("{} rows? of {} batch(?:es)? got the same output", several, never)],
+    "TDR314": [
+        Claim("it cannot be called without {} arguments? that torch does not give", some, never),
+        Claim("{} backward pass(?:es)? ran in it", some, never),
+        Claim("0 modes are set in it", always, never),
+    ],
+    "TDR401": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],
+    "TDR402": [
+        Claim("{} of {} evaluation batches record a graph", some, none),
+        Claim("each keeps {} {…} for a backward pass that never comes", some, never),
+    ],
+    "TDR403": [Claim("{} of {} training batches after it run in evaluation mode", some, none)],
+    "TDR405": [
+        Claim(
+            "{} rows in batches of {}: the last one has {}",
+            lambda _, batch, last: last != batch,
+            lambda _, batch, last: last == batch,
+        )
+    ],
+    "TDR406": [TWICE],
+    "TDR407": [],
+    "TDR501": GRAPHS,
+    "TDR502": GRAPHS,
+    "TDR503": [Claim("{} graphs? kept, {} of them gone through again", lambda kept, again: again < kept, always)],
+    "TDR504": [
+        Claim("the graph of one loss goes back through {} batch(?:es)?", several, never),
+        Claim("torch refuses at batch {}: {…}", several, never),
+    ],
+    "TDR505": [
+        Claim("logged with its graph in {} calls? of the run", some, never),
+        Claim("logged {} times?, never with a graph", never, some),
+    ],
+    "TDR506": [Claim("{} graphs? alive after {} steps?{…}", several, never)],
+    "TDR601": [Claim("the file holds {} modules?{…}", some, none)],
+    "TDR602": [Claim("{} steps? changed these tensors after they were taken", some, never)],
+    "TDR605": [
+        Claim("the file holds {} keys? {…}, no state of the {…}", always, never),
+        Claim("the file holds {} keys? {…}, the state that was missed among them", never, always),
+    ],
+    "TDR606": [
+        Claim("none of {} keys? is in the model", some, never),
+        Claim("the load was given a string", always, never),
+        Claim("what came back from the load is a {…}", always, never),
+    ],
+    "TDR607": [TWICE, Claim("{} of {} evaluation batches run in training mode", some, none)],
+    "TDR608": [Claim("read back, the model answers otherwise by up to {} for the same input", some, never)],
+    "TDR701": [
+        Claim("{} batch(?:es)? taken in the stored order", several, never),
+        Claim("{} batch(?:es)? taken at random", never, some),
+    ],
+    "TDR703": [Claim("{} workers?{…}, memory is {…}", always, always)],
+    "TDR704": [Claim("a random row comes out the same in two workers of fresh seeds", always, never)],
+    "TDR705": [Claim("{} tensors? moved to the GPU for a loader with {} workers?", some, never)],
+    "TDR706": [Claim("{} rows? of the first few came out different when read again", some, none)],
+    "TDR708": [Claim("{} batch(?:es)? of rows that are trained on too", some, never)],
+    "TDR709": [Claim("{} of {} numbers? of the tensor were others when it was used", some, never)],
+    "TDR710": [
+        Claim("{} calls? of `set_epoch` in {} pass(?:es)? over the loader", not_all_of, some),
+        Claim("epochs 1 and 2 have one order of {} rows? in {…}", always, never),
+        Claim("{…} read the same {} rows? in epoch 1", always, always),
+    ],
+    "TDR711": [Claim("the first layer gets whole numbers up to {}", several, never)],
+    "TDR712": [
+        Claim("{} batch(?:es)? evaluated, a short last one dropped", always, never),
+        Claim("{} batch(?:es)? evaluated, a short last one kept", never, some),
+    ],
+    "TDR801": [ON_CPU],
+    "TDR802": [ON_CPU, Claim("{} times? all tensors, {} of them, were on the GPU", never, some)],
+    "TDR803": [
+        Claim("what is moved was no tensor, {} times?", never, some),
+        Claim("{} times? the tensor was on the GPU already", never, some),
+        Claim("{} numbers? of `{…}` stay on the CPU after the move to `{…}`", some, never),
+        Claim("there it fails on a GPU: {…}", always, never),
+    ],
+    "TDR804": [Claim("{} optimizers? had taken parameters before the move", some, none)],
+    "TDR805": [Claim("{} of {} backward pass(?:es)? are scaled", not_all_of, all_of)],
+    "TDR806": [Claim("{} of {} calls? run with autocast on", some, none)],
+    "TDR809": [Claim("{} processes write {…}", several, never), Claim("1 process writes {…}", never, always)],
+    "TDR810": [Claim("{} numbers? differs? between CPU and GPU, by up to {}, where {} is allowed", some, never)],
+    "TDR811": [Claim("{} of {} forwards? went around the wrapper", some, none), *RANKS],
+    "TDR812": [Claim("{} of {} moves? came after the model was wrapped", some, none), *RANKS],
+    "TDR901": [
+        Claim("{} steps? taken, and nothing was seeded", some, never),
+        Claim("`{…}` is called", never, always),
+    ],
+    "TDR903": [Claim("on in {} of {} backward pass(?:es)?", some, none)],
+    "TDR905": [Claim("read {} times? in the steps that were run", some, none)],
+}
+
+
+def contradictions(finding: Finding) -> Iterator[str]:
+    """What speaks against the verdict in the evidence of a finding, and evidence of which nothing is known here."""
+    if finding.verdict not in {Verdict.CONFIRMED, Verdict.REFUTED}:
+        return
+    for evidence in finding.evidence:
+        found = [
+            (claim, said)
+            for claim in CLAIMS[finding.code]
+            if (said := pattern(claim.template).fullmatch(evidence.claim))
+        ]
+        if not found:
+            yield f"nothing says what this claim of {finding.code} shows: {evidence.claim!r}"
+        for claim, said in found[:1]:
+            shows: Any = claim.confirms if finding.verdict is Verdict.CONFIRMED else claim.refutes
+            if not shows(*(float(number.replace(",", "")) for number in said.groups())):
+                yield f"{finding.code} is {finding.verdict.value}, but {evidence.claim!r}"
+
+
+@cache
+def pattern(template: str) -> re.Pattern[str]:
+    """What matches the claims of a template."""
+    return re.compile(template.replace("{}", NUMBER).replace("{…}", ".*?"))

@@ -1,0 +1,51 @@
+"""The numbers of evidence are compared with the verdict that they stand beside."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.probe.evidence import CLAIMS, contradictions
+from torch_doctor.rule import Evidence, Finding, Level, Verdict, all_rules
+from torch_doctor.trace import Site
+
+
+def found(code: str, verdict: Verdict, claim: str) -> Finding:
+    finding = Finding(code=code, name="rule", level=Level.ERROR, message="", site=Site("train.py", 1, 1, 1, 2))
+    return finding.with_verdict(verdict, (Evidence(claim, 0),))
+
+
+def test_what_confirms_is_written_down_for_each_rule_that_reads_runs() -> None:
+    assert CLAIMS.keys() == {rule.code for rule in all_rules() if "P" in rule.witness}
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "claim"),
+    [
+        ("TDR104", Verdict.CONFIRMED, "6 backward passes, 2 steps of its optimizer"),
+        ("TDR401", Verdict.CONFIRMED, "the same batch gave 0.333 and 0.333"),
+        ("TDR305", Verdict.CONFIRMED, "called 4 times by name, past 0 hooks"),
+        ("TDR501", Verdict.CONFIRMED, "of 2 graphs kept, none is alive a pass later"),
+        ("TDR105", Verdict.REFUTED, "0 of the first 3 steps had a gradient to apply"),
+        ("TDR405", Verdict.CONFIRMED, "1,024 rows in batches of 32: the last one has 32"),
+        ("TDR602", Verdict.REFUTED, "3 steps changed these tensors after they were taken"),
+        ("TDR101", Verdict.CONFIRMED, "nobody knows what this is"),
+    ],
+)
+def test_evidence_that_says_otherwise_is_named(code: str, verdict: Verdict, claim: str) -> None:
+    (said,) = contradictions(found(code, verdict, claim))
+    assert claim in said
+
+
+@pytest.mark.parametrize(
+    ("code", "verdict", "claim"),
+    [
+        ("TDR104", Verdict.CONFIRMED, "1,200 backward passes, 0 steps of its optimizer"),
+        ("TDR401", Verdict.CONFIRMED, "the same batch gave -0.333 and 1.2e-05"),
+        ("TDR501", Verdict.CONFIRMED, "3 graphs alive after 3 steps, 6.2 MB each"),
+        ("TDR501", Verdict.REFUTED, "of 2 graphs kept, none is alive a pass later"),
+        ("TDR115", Verdict.CONFIRMED, "`backward()` refuses a loss without a graph"),
+        ("TDR103", Verdict.UNDECIDED, "nobody knows what this is"),
+    ],
+)
+def test_evidence_that_agrees_is_not(code: str, verdict: Verdict, claim: str) -> None:
+    assert list(contradictions(found(code, verdict, claim))) == []

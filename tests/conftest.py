@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import json
 import os
 import signal
@@ -33,6 +34,13 @@ settings.register_profile(
     "ci", deadline=None, derandomize=True
 )  # what was green stays green; who develops looks further
 settings.load_profile("ci" if "CI" in os.environ else "patient")
+
+
+def pytest_collection_finish() -> None:
+    """Torch and the tests are there to the end: the collector need not walk through them again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)  # a scan makes many objects and few cycles
 
 
 class Outcome(NamedTuple):

@@ -38,8 +38,9 @@ def test_it_measures_without_torchfix_where_that_is_not_there(tmp_path: Path) ->
 
 
 def test_that_of_the_probe_measures_the_whole_command_and_single_steps() -> None:
-    done = run("--repeat", "1", "--steps", "24", "--json", benchmark="probe.py")
+    few = ("--repeat", "1", "--steps", "24", "--model", "small transformer")  # each of them takes two imports of torch
+    done = run(*few, "--json", benchmark="probe.py")
     assert done.returncode == 0, done.stderr
     numbers = json.loads(done.stdout)
-    assert {"whole", "20-layer MLP", "small residual network", "small transformer"} <= numbers.keys()
+    assert {"whole", "small transformer"} <= numbers.keys()
     assert all(number > 0 for name, number in numbers.items() if not name.endswith("_first_ms"))

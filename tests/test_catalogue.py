@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.marks import rules_for
+from tests.probe.farm import farm as farming
 from torch_doctor.report.rule_pages import markdown_table
 from torch_doctor.rule import Fix, all_rules
 from torch_doctor.scan import Options, scan
@@ -184,10 +183,12 @@ def test_what_to_use_instead_fires_nothing(rule: Rule, folder: Path) -> None:
 
 
 @every_rule
-def test_what_to_use_instead_runs(rule: Rule, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_to_use_instead_runs(
+    rule: Rule, folder: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     *_, script = written(examples(rule, "Use instead"), folder)
     if PROCESSES & set(re.findall(r"\w+", script.read_text())):
-        subprocess.run([sys.executable, script], check=True, timeout=120)
+        farming.ran(request.getfixturevalue("farm_address"), script)
     else:
         monkeypatch.syspath_prepend(folder)
         runpy.run_path(str(script), run_name="__main__")

@@ -1,6 +1,6 @@
 """Measures a probe against the bare script, as ratios of one run.
 
-    python tests/benchmarks/probe.py [--repeat 5] [--steps 200] [--json]
+    python tests/benchmarks/probe.py [--repeat 5] [--steps 200] [--model NAME] [--json]
 
 Two questions: how long the whole command takes on a small script, against the same steps with a bare interpreter; and
 what the default instruments cost for each step of training, when no loop is left early. The first steps of a loop are
@@ -166,20 +166,20 @@ def watched(script: Path) -> str:
     return done.output.text()
 
 
-def measure(folder: Path, rounds: int, steps: int) -> dict[str, float]:
-    """The ratios: of the whole command, and of a step of each model."""
+def measure(folder: Path, rounds: int, steps: int, models: list[str]) -> dict[str, float]:
+    """The ratios: of the whole command, and of a step of each of these models."""
     small = folder / "small.py"
     seconds: dict[str, list[float]] = {"bare": [], "probed": []}
-    ratios: dict[str, list[float]] = {name: [] for name in MODELS}
-    first: dict[str, list[float]] = {name: [] for name in MODELS}
+    ratios: dict[str, list[float]] = {name: [] for name in models}
+    first: dict[str, list[float]] = {name: [] for name in models}
     for _ in range(rounds):
         small.write_text(SMALL.format(epochs=2, batches=3), encoding="utf-8")
         seconds["bare"].append(bare(small)[0])
         small.write_text(SMALL.format(epochs=2, batches=MANY), encoding="utf-8")
         seconds["probed"].append(probed(small))
-        for name, model in MODELS.items():
+        for name in models:
             script = folder / "steps.py"
-            script.write_text(STEPS.format(model=model, steps=steps), encoding="utf-8")
+            script.write_text(STEPS.format(model=MODELS[name], steps=steps), encoding="utf-8")
             alone, under = (json.loads(text.splitlines()[-1]) for text in (bare(script)[1], watched(script)))
             usual = statistics.median(alone[steps // 4 :])
             ratios[name].append(statistics.median(under[steps // 4 :]) / usual)
@@ -201,6 +201,7 @@ def table(numbers: dict[str, float], rounds: int, steps: int) -> str:
             _row(f"  {name}", numbers[name], BARS["step"]) + f"; each of the first {SHOWN}: "
             f"{numbers[f'{name}_first_ms']:.1f} ms more"
             for name in MODELS
+            if name in numbers
         ),
     ]
     return "\n".join(rows)
@@ -215,12 +216,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=5, metavar="N", help="rounds (5)")
     parser.add_argument("--steps", type=int, default=200, metavar="N", help="steps of each model (200)")
+    parser.add_argument("--model", choices=MODELS, help="only this one (all)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     given = parser.parse_args()
     rounds, steps = max(given.repeat, 1), max(given.steps, 4)
     try:
         with tempfile.TemporaryDirectory() as folder:
-            numbers = measure(Path(folder).resolve(), rounds, steps)
+            numbers = measure(Path(folder).resolve(), rounds, steps, [given.model] if given.model else [*MODELS])
     except BenchmarkError as error:
         print(error, file=sys.stderr)
         return 2

@@ -235,21 +235,27 @@ def test_a_process_that_fails_is_named_and_ends_the_others(run: Run, write: Call
     assert "train.py:21 in main: raise ValueError('no')" in outcome.err
 
 
+@pytest.mark.usefixtures("farm")
 def test_they_listen_to_nobody_but_this_machine(run: Run, write: Callable[..., Path]) -> None:
     does = """\
     dist.barrier()
-    for process in (os.getpid(), os.getppid()):
-        own = set()
+    own = set()
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{process}/cwd") != os.getcwd():
+                continue
+        except OSError:
+            continue
         for number in os.listdir(f"/proc/{process}/fd"):
             try:
                 own.add(os.readlink(f"/proc/{process}/fd/{number}"))
             except OSError:
                 pass
-        for name in ("tcp", "tcp6"):
-            for row in list(open(f"/proc/net/{name}"))[1:]:
-                words = row.split()
-                if words[3] == "0A" and f"socket:[{words[9]}]" in own:
-                    print("listens", words[1])
+    for name in ("tcp", "tcp6"):
+        for row in list(open(f"/proc/net/{name}"))[1:]:
+            words = row.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in own:
+                print("listens", words[1])
     dist.barrier()
 """
     write("train.py", HEAD + does + LAUNCHED)

@@ -1,4 +1,4 @@
-"""Stands where the agent does: has the farm fork a process that runs the agent, and ends as that one ends.
+"""Stands where the agent does: has the farm fork a process that runs the agent, or a script, and ends as that one ends.
 
 Every probe starts it, so it imports only what the interpreter has built in: `socket` and `json` take longer than the rest.
 """

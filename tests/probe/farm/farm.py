@@ -46,5 +46,15 @@ def use(address: str) -> None:
     launch._prepared = _nothing_prepared if address else PREPARED  # noqa: SLF001 - Popen then need not fork this process
 
 
+def ran(address: str, script: Path) -> None:
+    """Has the farm at an address run a script by itself, as `python SCRIPT` does, only that torch is there already.
+
+    Raises:
+        CalledProcessError: it fails.
+    """
+    command = [sys.executable, str(HERE / "client.py"), str(script)]
+    subprocess.run(command, env=os.environ | {VARIABLE: address}, check=True, timeout=120)
+
+
 def _nothing_prepared() -> None:
     """What the client does before it becomes the interpreter: the farm ends what it runs."""

@@ -1,4 +1,4 @@
-"""Imports torch and the agent once, and forks a process for every run, so that many scripts are probed in little time.
+"""Imports torch and the agent once, and forks a process for every run, so that many scripts are run in little time.
 
 `server.py SOCKET AGENT`: listens on the socket until it is told to end.
 """
@@ -16,6 +16,7 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -104,10 +105,18 @@ def run(
         arguments[arguments.index("--fd") + 1] = str(says)
     sys.argv = [str(agent.__file__), *arguments]
     sys.dont_write_bytecode = True
-    status = agent.main(arguments)
+    status = agent.main(arguments) if "--plan" in arguments else _of_script(*arguments)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)  # an interpreter with torch in it takes long to put away
+
+
+def _of_script(path: str) -> int:
+    """What `python PATH` does: nobody watches the script."""
+    sys.argv = [path]
+    sys.path[0] = str(Path(path).parent)
+    runpy.run_path(path, run_name="__main__")
+    return 0
 
 
 def loaded(folder: str) -> Any:

@@ -38,6 +38,8 @@ def sequence(run: Run, name: str, call: Call) -> Value:
         return call.args[0]
     stream = streams.stream_of(run, call.args[0])
     content = stream.content or Content((), stream.item)
+    if content.end is not None and name not in ("list", "tuple"):
+        content = Content(content.items, content.rest)
     made: Sequence = run.own(Sequence(kind, content, run.site(call.node), run.frame.what))
     if kind != "set":
         stretches.listed(run, call.args[0], made)

@@ -102,6 +102,8 @@ def _in_content(run: Run, content: Content, key: Value) -> Value:
             return content.items[key.value]
         except IndexError:
             return Unknown()
+    if isinstance(key, Const) and key.value == -1 and content.last is not None:
+        return run.resolve(content.last)
     if isinstance(key, Const) and key.value == 0 and content.items:
         return content.items[0]
     return run.resolve(summary(content.all())) if content.all() else Unknown()

@@ -172,7 +172,7 @@ def _on_sequence(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -
         if operands[1].flow.graph is not False:
             name = run.text(node.operands[0]) if isinstance(node, p.Operation) else run.text(node)
             items = tuple(keeping.keep_item(run, item, carries, node, name, bounded=False) for item in added.items)
-            added = Content(items, added.rest)
+            added = Content(items, added.rest, added.end)
         content = _appended(first.content, added)
         return run.own(Sequence(first.kind, content, run.site(node), run.frame.what))
     if op == "*":
@@ -203,8 +203,8 @@ def _computed(op: str, values: list[Any]) -> Value:
 
 def _appended(left: Content, right: Content) -> Content:
     if left.rest is None:
-        return Content((*left.items, *right.items), right.rest)
-    return Content(left.items, summary((left.rest, *right.all())))
+        return Content((*left.items, *right.items), right.rest, right.end)
+    return Content(left.items, summary((left.rest, *right.all())), right.last if right.all() else left.end)
 
 
 def _meaning(op: str, operands: tuple[Value, ...]) -> tuple[Kind, str, Site | None]:

@@ -77,6 +77,8 @@ def _delete(run: Run, node: p.Delete) -> bool:
             value = run.resolve(run.evaluate(target.value))
             if isinstance(value, Sequence) and isinstance(target.key, p.Slice):
                 container_methods.clear_sequence(run, value)
+            elif isinstance(value, Sequence):
+                container_methods.reordered(run, value)
         elif isinstance(target, p.Attribute):
             value = run.resolve(run.evaluate(target.value))
             if isinstance(value, Instance):

@@ -35,11 +35,15 @@ OfSequence: TypeAlias = "Callable[[Run, Sequence, Call], Value]"
 OfMapping: TypeAlias = "Callable[[Run, Mapping, str, Call], Value]"
 _SEQUENCES: dict[str, OfSequence] = {}
 _MAPPINGS: dict[str, OfMapping] = {}
+_REORDERING = frozenset(("pop", "popleft", "remove", "reverse", "sort", "rotate"))
+"""Methods after which another item may be the last one."""
 
 
 def sequence_method(run: Run, of: Sequence, name: str, call: Call) -> Value:
     """Call a method of a list, tuple, set or deque."""
     method = _SEQUENCES.get(name)
+    if name in _REORDERING:
+        reordered(run, of)
     return method(run, of, call) if method is not None else Plain()
 
 
@@ -48,7 +52,7 @@ def _append(run: Run, of: Sequence, call: Call) -> Value:
     if not call.args:
         return Plain()
     name = run.text_of_argument(call.node, len(call.args) - 1)
-    append_item(run, of, call.args[-1], call.node, call.receiver, name)
+    append_item(run, of, call.args[-1], call.node, call.receiver, name, ends=call.method == "append")
     return NOTHING
 
 
@@ -82,9 +86,9 @@ def _copy(run: Run, of: Sequence, call: Call) -> Value:
 
 
 def append_item(  # noqa: PLR0913 - what is put, and where
-    run: Run, of: Sequence, value: Value, node: p.Node, receiver: str, name: str = ""
+    run: Run, of: Sequence, value: Value, node: p.Node, receiver: str, name: str = "", *, ends: bool = True
 ) -> None:
-    """Put an item at a sequence's end."""
+    """Put an item at a sequence's end; `ends` is False where its place may be another."""
     content = of.content
     carries = blend(item.flow for item in content.all()).retained
     bounded = of.bounded or emptying.is_emptied(run, of.fields, "items", carries)
@@ -98,8 +102,18 @@ def append_item(  # noqa: PLR0913 - what is put, and where
         run.heap.set(
             of.fields,
             "items",
-            Content(content.items, retained if content.rest is None else join(content.rest, retained)),
+            Content(
+                content.items,
+                retained if content.rest is None else join(content.rest, retained),
+                retained if ends else None,
+            ),
         )
+
+
+def reordered(run: Run, sequence: Sequence) -> None:
+    """Another item may be the last one from here on."""
+    if sequence.content.end is not None:
+        run.heap.set(sequence.fields, "items", Content(sequence.content.items, sequence.content.rest))
 
 
 def clear_sequence(run: Run, sequence: Sequence) -> None:
@@ -114,7 +128,7 @@ def extend_sequence(run: Run, sequence: Sequence, value: Value, node: p.Node, na
     for item in content.items[:64]:
         append_item(run, sequence, item, node, name)
     if content.rest is not None:
-        append_item(run, sequence, content.rest, node, name)
+        append_item(run, sequence, content.rest, node, name, ends=False)
 
 
 def mapping_method(run: Run, of: Mapping, name: str, call: Call) -> Value:

@@ -265,15 +265,28 @@ def chained(run: Run, module: Module, content: Content, call: Call) -> Value:
     value: Value = call.argument(0) or Unknown()
     first = True
     run.position.modules_called += (module,)
+    last = content.end if content.rest is not None else None
     for item in content.items:
+        if item is last:
+            continue  # it comes behind those that are not told apart
         run.spend(_MEMBER)
         given = call.args if first else (value,)
         value = run.call(item, Call(given, call.keywords if first else {}, call.node))
         first = False
-    if content.rest is not None:
-        value = run.call(content.rest, Call(call.args if first else (value,), {}, call.node))
+    rest = _without(content.rest, last)
+    if rest is not None:
+        value = run.call(rest, Call(call.args if first else (value,), {}, call.node))
+    if last is not None:
+        value = run.call(last, Call((value,), {}, call.node))
     run.position.modules_called = run.modules_called[:-1]
     return value
+
+
+def _without(rest: Value | None, last: Value | None) -> Value | None:
+    """What the members that are not told apart stand for, beside the very last one."""
+    if isinstance(rest, Either) and last is not None:
+        return either((facts, option) for facts, option in rest.options if option is not last)
+    return None if rest is last else rest
 
 
 def got_some(run: Run, forwards: frozenset[int], values: frozenset[int]) -> bool:

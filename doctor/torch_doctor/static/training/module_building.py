@@ -247,9 +247,11 @@ def _fill_list(run: Run, module: Module, call: Call) -> None:
     values = call.values
     items: list[Value] = []
     rest: list[Value] = []
+    end: Value | None = None
     for value in values:
         if isinstance(value, Spread):
             rest += value.content.all()
+            end = value.content.last
         elif isinstance(value, (Sequence, Mapping)) or (
             isinstance(value, Module) and value.layer == "torch.nn.ModuleList"
         ):
@@ -265,11 +267,14 @@ def _fill_list(run: Run, module: Module, call: Call) -> None:
             content = content or containers.content_of(run, value)
             items += content.items
             rest += [] if content.rest is None else [content.rest]
+            end = content.last
         elif isinstance(value, Unknown) and len(values) == 1:
             rest.append(value)  # perhaps a dictionary of its layers
         else:
             items.append(value)
-    module.facts[Fact.LISTED] = Content(tuple(items), summary(rest) if rest else None)  # not logged: it is new
+            end = value
+    # Not logged: it is new.
+    module.facts[Fact.LISTED] = Content(tuple(items), summary(rest) if rest else None, end if rest else None)
     for item in (*items, *rest):
         for child in module_parts.children(item):
             if isinstance(child, Object):

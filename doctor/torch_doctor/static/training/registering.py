@@ -105,7 +105,8 @@ def add_to_list(run: Run, module: Module, items: tuple[Value, ...], node: p.Node
     content = module_parts.listed(module) or Content()
     if run.loop_depth and len(content.items) >= module_parts.PARTS:
         return
-    run.heap.set(module.facts, Fact.LISTED, Content((*content.items, *items), content.rest))
+    end = items[-1] if items else content.end
+    run.heap.set(module.facts, Fact.LISTED, Content((*content.items, *items), content.rest, end))
     for item in items:
         for child in module_parts.children(item):
             if isinstance(child, (Module, ParameterValue)):

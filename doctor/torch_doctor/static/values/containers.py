@@ -15,13 +15,22 @@ if TYPE_CHECKING:
 
 
 class Content:
-    """What a sequence holds: the first items one by one, and `rest` for any number of further ones."""
+    """What a sequence holds: the first items one by one, and `rest` for any number of further ones.
 
-    __slots__ = ("items", "rest")
+    `end` is the very last of these, where that is known.
+    """
 
-    def __init__(self, items: tuple[Value, ...] = (), rest: Value | None = None) -> None:
+    __slots__ = ("end", "items", "rest")
+
+    def __init__(self, items: tuple[Value, ...] = (), rest: Value | None = None, end: Value | None = None) -> None:
         self.items = items
         self.rest = rest
+        self.end = end
+
+    @property
+    def last(self) -> Value | None:
+        """The very last item; None where it is not known, or where there is none."""
+        return self.end if self.rest is not None or not self.items else self.items[-1]
 
     def all(self) -> tuple[Value, ...]:
         """Every item, the summary of the further ones included."""

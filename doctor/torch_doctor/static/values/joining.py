@@ -197,8 +197,14 @@ def _join_content(left: Content, right: Content) -> Content:
     if len(left.items) == len(right.items):
         items = tuple(join(a, b) for a, b in zip(left.items, right.items, strict=True))
         rest = left.rest if right.rest is None else right.rest if left.rest is None else join(left.rest, right.rest)
-        return Content(items, rest)
+        return Content(items, rest, _joined_end(left, right) if rest is not None else None)
     short, long = (left, right) if len(left.items) < len(right.items) else (right, left)
     common = tuple(join(a, b) for a, b in zip(short.items, long.items, strict=False))
     others = [*long.items[len(common) :], *(v for v in (short.rest, long.rest) if v is not None)]
-    return Content(common, summary(others))
+    return Content(common, summary(others), _joined_end(left, right))
+
+
+def _joined_end(left: Content, right: Content) -> Value | None:
+    if left.last is None or right.last is None:
+        return None
+    return left.last if left.last is right.last else join(left.last, right.last)

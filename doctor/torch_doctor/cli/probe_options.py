@@ -41,7 +41,7 @@ _OPTIONS = (
         type=click.Choice((ON, REQUIRE)),
         metavar="[=require]",
         help="Run the scripts for a few steps and give every finding a verdict; what follows `--` are their "
-        "arguments. With =require it is an error when one cannot be run.",
+        "arguments. With =require it is an error when one cannot be run, or fails.",
     ),
     click.option("--device", type=click.Choice(DEVICES), help="What the probe runs on. [default: auto]"),
     click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the scripts: its "

@@ -96,9 +96,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     places.lost_sight(run, whole, reached_loaders)
     if not builds:
         modes.lost_sight(run, whole)
-    for thing in filter(None, map(run.objects.get, whole)):
-        if thing.fact(Fact.CONSTANT) is not None:
-            run.heap.set(thing.facts, Fact.CONSTANT, None)
+    _lost_constants(run, whole)
     modes.met_whole(run, [each for each in map(run.objects.get, whole) if isinstance(each, Module)])
     for module in run.building:
         opaque = isinstance(module, Module) and module.cls is not None and module.cls.opaque_base()
@@ -123,6 +121,13 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
             states=states,
             builds=builds,
         )
+
+
+def _lost_constants(run: Run, modules: frozenset[int]) -> None:
+    """The weights of these are no longer known to be what they were set to."""
+    for thing in filter(None, map(run.objects.get, modules)):
+        if thing.fact(Fact.CONSTANT) is not None:
+            run.heap.set(thing.facts, Fact.CONSTANT, None)
 
 
 def neutral(value: Value) -> bool:

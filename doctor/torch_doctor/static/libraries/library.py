@@ -174,6 +174,7 @@ class Library(NamedTuple):
         picture_draws: functions that draw bytes, and whether as a tensor.
         picture_functions: functions that keep the range of a picture's numbers.
         to_bytes: transforms that make a tensor of bytes of a picture.
+        to_floats: transforms that make a tensor of numbers from 0 to 1 of a picture.
         to_dtype: transforms that change the dtype.
         spatial: transforms that move or mix the numbers of a picture, and leave their range.
         composed_transforms: transforms that are made of others.
@@ -260,6 +261,7 @@ class Library(NamedTuple):
     picture_draws: Table[bool] = _EMPTY
     picture_functions: Names = ()
     to_bytes: Names = ()
+    to_floats: Names = ()
     to_dtype: Names = ()
     spatial: Names = ()
     composed_transforms: Names = ()

@@ -132,6 +132,7 @@ LIBRARY = Library(
     to_bytes=tuple(
         f"{package}.{name}" for package in _TRANSFORMS for name in words("PILToTensor ToImage ToImageTensor")
     ),
+    to_floats=tuple(f"{package}.ToTensor" for package in _TRANSFORMS),
     to_dtype=tuple(f"{package}.ToDtype" for package in _TRANSFORMS),
     spatial=tuple(f"{package}.{name}" for package in _TRANSFORMS for name in _SPATIAL),
     composed_transforms=tuple(f"{package}.Compose" for package in _TRANSFORMS),

@@ -34,6 +34,8 @@ TENSORS: frozenset[str] = frozenset(
 
 TO_BYTES = frozenset(libraries.every(lambda library: library.to_bytes))
 """Transforms that make a tensor of bytes of a picture."""
+TO_FLOATS = frozenset(libraries.every(lambda library: library.to_floats))
+"""Transforms that make a tensor of a picture, and scale it to numbers from 0 to 1."""
 TO_DTYPE = frozenset(libraries.every(lambda library: library.to_dtype))
 """Transforms that change the dtype, and the range where they are told `scale=True`."""
 SPATIAL = frozenset(libraries.every(lambda library: library.spatial))

@@ -16,6 +16,7 @@ from torch_doctor.static.training import (
     module_methods,
     optimizer_methods,
     parameter_methods,
+    pixels,
     tensor_methods,
 )
 from torch_doctor.static.values import (
@@ -83,6 +84,9 @@ def _of_distribution(run: Run, of: Distribution, name: str, call: Call) -> Value
 
 
 def _of_tool(run: Run, of: Tool, name: str, call: Call) -> Value:
+    picture = pixels.transformed(run, of, call) if name == "__call__" else None
+    if picture is not None:
+        return picture
     if call.args or call.keywords:
         _may_be_set(run, of)
     return optimizer_methods.tool_method(run, of, name, call)

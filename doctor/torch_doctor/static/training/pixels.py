@@ -147,6 +147,30 @@ def of_transform(run: Run, value: Value | None) -> Site | None:
     return place if content.rest is None else None
 
 
+def transformed(run: Run, transform: Tool, call: Call) -> Value | None:
+    """What a transform makes of a picture: a tensor, or another picture; None for anything else."""
+    place = place_of(call.args[0]) if call.args else None
+    if place is None:
+        return None
+    steps = _steps(run, transform)
+    if not table.TO_BYTES.isdisjoint(steps) or not table.TO_FLOATS.isdisjoint(steps):
+        bytes_at = of_transform(run, transform)
+        return Tensor(Flow(source=Source.DATA)) if bytes_at is None else tensor(bytes_at)
+    return Plain(_symbol(place)) if table.SPATIAL.issuperset(steps) else None
+
+
+def _steps(run: Run, transform: Value, depth: int = 3) -> list[str]:
+    """The names of what a transform does, in order."""
+    transform = run.resolve(transform)
+    if not isinstance(transform, Tool):
+        return [""]
+    name = canonical(transform.name)
+    inside = transform.args[0] if transform.args else None
+    if name not in table.COMPOSED or not isinstance(inside, Sequence) or not depth:
+        return [name]
+    return [step for each in inside.content.all() for step in _steps(run, each, depth - 1)]
+
+
 def _leaves_range(step: Value) -> bool:
     if not isinstance(step, Tool):
         return False

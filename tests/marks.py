@@ -13,6 +13,7 @@ A mark is a comment at the end of the reported line:
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -65,6 +66,27 @@ def files_of(fixture: Path) -> list[Path]:
     if fixture.is_file():
         return [fixture]
     return sorted(path for path in fixture.rglob("*") if path.suffix in SUFFIXES)
+
+
+def scripts_of(fixture: Path) -> list[Path]:
+    """The files that somebody would run: those that no other file of the fixture imports."""
+    files = files_of(fixture)
+    imported = {name for path in files for name in _imports(path)}
+    alone = [path for path in files if path.stem not in imported and path.stem != "__init__"]
+    return alone or files
+
+
+def _imports(path: Path) -> Iterator[str]:
+    try:
+        tree = ast.parse(path.read_bytes())
+    except SyntaxError:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.rpartition(".")[2] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield (node.module or "").rpartition(".")[2]
+            yield from (alias.name for alias in node.names)
 
 
 def marks(fixture: Path) -> Iterator[tuple[str, Place]]:

@@ -10,6 +10,7 @@ import os
 import sys
 from collections import defaultdict
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-k", "--kind", choices=[kind.name.lower() for kind in Kind], help="all of one kind")
     parser.add_argument("-n", "--processes", type=int, default=os.cpu_count(), help="how many at once")
     parser.add_argument("--one-in", type=int, default=1, metavar="N", help="only every Nth pair, always the same ones")
+    parser.add_argument("--probe", action="store_true", help="run the scripts, and compare the verdicts")
     parser.add_argument("--details", action="store_true", help="print what differs, and the rewritten source")
     parser.add_argument("--differences", action="store_true", help="print what differs")
     parser.add_argument("--all-breaks", action="store_true", help="print every break as a line of known_breaks.txt")
@@ -46,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     names = [name_of(fixture) for fixture in fixtures()]
     names = [name for name in names if any(part in name for part in options.fixtures or [""])]
-    results = run(list(sample(names, chosen, options.one_in)), options.processes)
+    results = run(list(sample(names, chosen, options.one_in)), options.processes, probe=options.probe)
     if options.details or options.differences:
         print_details(results, source=options.details)
     print("\n".join(table(results, chosen)))
@@ -55,18 +57,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return compare_with_known(results, update=options.update)
 
 
-def run(wanted: Sequence[tuple[str, list[str]]], processes: int) -> dict[Pair, Outcome]:
+def run(wanted: Sequence[tuple[str, list[str]]], processes: int, *, probe: bool = False) -> dict[Pair, Outcome]:
     """Check fixtures under transformations, several fixtures at once."""
     if processes == 1:
-        return dict(chain.from_iterable(checked(*each) for each in wanted))
+        return dict(chain.from_iterable(checked(*each, probe=probe) for each in wanted))
     with ProcessPoolExecutor(processes) as pool:
-        return dict(chain.from_iterable(pool.map(checked, *zip(*wanted, strict=True), chunksize=4)))
+        return dict(
+            chain.from_iterable(pool.map(partial(checked, probe=probe), *zip(*wanted, strict=True), chunksize=4))
+        )
 
 
-def checked(name: str, wanted: Sequence[str]) -> list[tuple[Pair, Outcome]]:
+def checked(name: str, wanted: Sequence[str], *, probe: bool = False) -> list[tuple[Pair, Outcome]]:
     """One fixture under the transformations of these names."""
     chosen = [transformation for transformation in transformations() if transformation.name in wanted]
-    return [((name, transformation.name), check(name, transformation)) for transformation in chosen]
+    return [((name, transformation.name), check(name, transformation, probe=probe)) for transformation in chosen]
 
 
 def print_details(results: dict[Pair, Outcome], *, source: bool) -> None:

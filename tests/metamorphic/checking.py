@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.marks import FIXTURES
+from tests.marks import FIXTURES, scripts_of
 from tests.metamorphic.project import NotRewritableError, Origin, Project, read
 from tests.metamorphic.transformation import Kind
+from torch_doctor.probing import Probing
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options
 from torch_doctor.scan.causes import Causes
@@ -25,16 +26,21 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding
 
 
+SECONDS = 60.0
+
+
 @dataclass(frozen=True, order=True)
 class Reported:
-    """A finding, at the lines of the fixture that its row stems from."""
+    """A finding, at the lines of the fixture that its row stems from, with the verdict of a run where there was one."""
 
     code: str
     origins: frozenset[Origin]
     text: str
+    verdict: str = ""
 
     def is_at(self, other: Reported) -> bool:
-        return self.code == other.code and bool(self.origins & other.origins)
+        same = (self.code, self.verdict) == (other.code, other.verdict)
+        return same and bool(self.origins & other.origins)
 
 
 @dataclass(frozen=True)
@@ -84,31 +90,33 @@ def fixture_named(name: str) -> Project | None:
 
 
 @cache
-def said_before(name: str) -> tuple[Reported, ...]:
+def said_before(name: str, *, probe: bool) -> tuple[Reported, ...]:
     """What a fixture reports as it is."""
     project = fixture_named(name)
-    return () if project is None else scanned(project)
+    return () if project is None else scanned(project, probe=probe)
 
 
-def check(name: str, transformation: Transformation) -> Outcome:
-    """Whether the transformation keeps its promise at the fixture of this name."""
+def check(name: str, transformation: Transformation, *, probe: bool = False) -> Outcome:
+    """Whether the transformation keeps its promise at the fixture of this name; with `probe`, the verdicts, too."""
     project = fixture_named(name)
-    if project is None:
+    if project is None or (probe and not transformation.runs):
         return Outcome(0, (), frozenset())
-    before = said_before(name)
+    before = said_before(name, probe=probe)
     try:
         forms = list(transformation.variants(project))
     except Exception as error:
         message = f"{transformation.name} fails at {name}"
         raise RuntimeError(message) from error
-    breaks = [broken for rewritten in forms if (broken := _compared(before, rewritten, transformation))]
+    breaks = [broken for rewritten in forms if (broken := _compared(before, rewritten, transformation, probe))]
     return Outcome(len(forms), tuple(breaks), frozenset(finding.code for finding in before))
 
 
-def _compared(before: tuple[Reported, ...], rewritten: Project, transformation: Transformation) -> Break | None:
+def _compared(
+    before: tuple[Reported, ...], rewritten: Project, transformation: Transformation, probe: bool
+) -> Break | None:
     if error := next(filter(None, (_invalid(rewritten, path) for path in rewritten.modules)), ""):
         return Break(rewritten, error=error)
-    after = scanned(rewritten)
+    after = scanned(rewritten, probe=probe)
     appeared = _without_partner(after, before, transformation)
     vanished = _without_partner(before, after, transformation) if transformation.kind is Kind.KEPT else ()
     return Break(rewritten, appeared, vanished) if appeared or vanished else None
@@ -150,16 +158,19 @@ class _EveryFinding(Scan):
         self._causes = _EveryCause(options.rules)
 
 
-def scanned(project: Project) -> tuple[Reported, ...]:
-    """All findings in a project that lies alone, by all rules."""
+def scanned(project: Project, *, probe: bool = False) -> tuple[Reported, ...]:
+    """All findings in a project that lies alone, by all rules; with `probe`, what runs of its scripts say of them."""
     with _alone() as folder:
-        options = Options(paths=tuple(project.write(folder)), rules=tuple(all_rules()))
+        written = tuple(project.write(folder))
+        paths, probing = (tuple(scripts_of(folder)), Probing(seconds=SECONDS)) if probe else (written, None)
+        options = Options(paths=paths, rules=tuple(all_rules()), probe=probing)
         report = _EveryFinding(options).run()
     return tuple(
         Reported(
             finding.code,
             project.origins(finding.site.path, finding.site.row),
-            f"{finding.site} {finding.code} {finding.message}",
+            f"{finding.site} {finding.code} {finding.verdict.value if finding.verdict else ''} {finding.message}",
+            finding.verdict.value if finding.verdict else "",
         )
         for finding in report.findings
     )

@@ -44,6 +44,23 @@ def test_a_rewritten_fixture_says_what_the_fixture_says(fixture: str, name: str)
         assert outcome.holds, "\n\n".join(str(broken) for broken in outcome.breaks)
 
 
+@pytest.mark.usefixtures("farm")
+@pytest.mark.parametrize(
+    ("fixture", "name"),
+    [
+        ("TDR101/bad_module_level.py", "into-trainer-class"),
+        ("TDR104/bad_module_level.py", "loop-by-tqdm"),
+        ("TDR501/bad_running_loss.py", "loop-by-next"),
+        ("TDR602/bad_best_model.py", "into-main"),
+        ("TDR201/bad_softmax_in_training_loop.py", "settings-in-dictionary"),
+    ],
+)
+def test_a_run_of_a_rewritten_fixture_gives_the_verdicts_of_the_fixture(fixture: str, name: str) -> None:
+    outcome = check(fixture, _named(name), probe=True)
+    assert outcome.applies
+    assert outcome.holds, "\n\n".join(str(broken) for broken in outcome.breaks)
+
+
 def _named(name: str) -> Transformation:
     (transformation,) = (one for one in transformations() if one.name == name)
     return transformation

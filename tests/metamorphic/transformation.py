@@ -36,6 +36,8 @@ class Transformation(ABC):
     kind: ClassVar[Kind]
     unless: ClassVar[Mapping[str, str]] = {}
     """Rules for which the promise does not hold, each with the reason: the bug itself is of the form that changes."""
+    runs: ClassVar[bool] = True
+    """Whether a run of the rewritten program does what one of the program does."""
 
     @property
     def name(self) -> str:

@@ -5,7 +5,6 @@ What the marks say is told in `tests/marks.py`.
 
 from __future__ import annotations
 
-import ast
 import shutil
 import tempfile
 from collections import defaultdict
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 import torch
 
-from tests.marks import Place, files_of, fixtures, marks, name_of, rules_for
+from tests.marks import Place, fixtures, marks, name_of, rules_for, scripts_of
 from tests.probe.evidence import contradictions
 from torch_doctor import probe as probing
 from torch_doctor.probe import judge
@@ -46,27 +45,6 @@ class Probed(NamedTuple):
     folder: Path
 
 
-def scripts(fixture: Path) -> list[Path]:
-    """The files that somebody would run: those that no other file of the fixture imports."""
-    files = files_of(fixture)
-    imported = {name for path in files for name in _imports(path)}
-    alone = [path for path in files if path.stem not in imported and path.stem != "__init__"]
-    return alone or files
-
-
-def _imports(path: Path) -> Iterator[str]:
-    try:
-        tree = ast.parse(path.read_bytes())
-    except SyntaxError:
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.rpartition(".")[2] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield (node.module or "").rpartition(".")[2]
-            yield from (alias.name for alias in node.names)
-
-
 def probe(fixture: Path) -> Probed:
     """Scans and runs a copy of the fixture that lies alone, as a user's project would."""
     rules = rules_for(fixture.parent.name)
@@ -86,7 +64,7 @@ def probe(fixture: Path) -> Probed:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(copy.parent)
             patch.setattr(probing, "launched", listened)
-            report = scan(Options(paths=tuple(scripts(copy)), rules=rules, probe=Probing(seconds=SECONDS)))
+            report = scan(Options(paths=tuple(scripts_of(copy)), rules=rules, probe=Probing(seconds=SECONDS)))
         return Probed(report.findings, report.errors + report.warnings, runs, copy.parent)
 
 

@@ -106,6 +106,7 @@ class IntoUncalledFunction(ModuleTransformation):
     """
 
     kind: ClassVar[Kind] = Kind.KEPT
+    runs = False
     unless: ClassVar[Mapping[str, str]] = {"TDR901": "a file that only defines functions is no script that sets seeds"}
 
     def rewrite(self, module: cst.Module) -> cst.Module:
@@ -138,6 +139,7 @@ class MainUncalled(ModuleTransformation):
     """Nobody calls `main()` any more: somebody elsewhere does."""
 
     kind: ClassVar[Kind] = Kind.KEPT
+    runs = False
     unless: ClassVar[Mapping[str, str]] = {"TDR901": "a file that only defines functions is no script that sets seeds"}
 
     def rewrite(self, module: cst.Module) -> cst.Module:

@@ -10,8 +10,6 @@ from torch_doctor.static.budget import STEPS_SCRIPT, STEPS_TRAINING, steps_for
 from torch_doctor.static.flow import blend
 from torch_doctor.static.language import instances
 from torch_doctor.static.language.invocation import MORE
-from torch_doctor.static.program.using import path_of
-from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import arguments, entering, escaping, forwards, framework_loops
 from torch_doctor.static.values import (
     BUILT,
@@ -129,10 +127,7 @@ def _is_driven(cls: ClassValue) -> bool:
 
 def _is_called(unit: Unit, function: p.Function) -> bool:
     """Whether the file calls a function, which no run could follow so far: nobody knows what came before."""
-    for node in walk(unit.program.body):
-        if isinstance(node, p.Call) and path_of(node.func) in (function.name, f"self.{function.name}"):
-            return True
-    return False
+    return not unit.calls.isdisjoint((function.name, f"self.{function.name}"))
 
 
 def _moved(executor: Run) -> None:

@@ -52,6 +52,7 @@ class Imports:
         self.installed = Installed(environment, project.root)
         self._units: dict[Path, Unit | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
+        self._folders: dict[Path, Path] = {}
         self._files: dict[str, bool] = {}
         self._mentioned: dict[tuple[str, ...], bool] = {}
         self._edits: dict[Path, bool] = {}
@@ -137,7 +138,10 @@ class Imports:
         and no `__init__.py` is none. A file that edits `sys.path`, itself
         or by what it imports, sees one more folder nearby: the only one that has such a module.
         """
-        key = (importer.parent, "." * level + module)
+        folder = self._folders.get(importer)
+        if folder is None:
+            folder = self._folders[importer] = importer.parent
+        key = (folder, "." * level + module)
         if key not in self._looked[importer]:
             self._lookups.append((importer, key))
             self._looked[importer].add(key)

@@ -71,9 +71,14 @@ class Position:
     def moved(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a position
         """A position that differs in these."""
         other = object.__new__(type(self))
-        for name in Position.__slots__:
-            setattr(other, name, changes[name] if name in changes else getattr(self, name))
+        for name in _FIELDS:
+            setattr(other, name, getattr(self, name))
+        for name, value in changes.items():
+            setattr(other, name, value)
         return other
+
+
+_FIELDS = Position.__slots__
 
 
 class Positioned:

@@ -208,8 +208,7 @@ class Run(Positioned, Knowing):
         """The option that the current path allows, when there is only one."""
         if not isinstance(value, Either):
             return value
-        assumed = self.assumed
-        options = [each for each in value.options if all(assumed.get(symbol, arm) is arm for symbol, arm in each[0])]
+        options = value.under(self.position.assumed)
         if len(options) == 1:
             return options[0][1]
         if len(options) == len(value.options) or not options:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.program import ImportFrom
+from torch_doctor.static.program import Call, ImportFrom
+from torch_doctor.static.program.using import path_of
+from torch_doctor.static.program.walking import walk
 from torch_doctor.trace import Site
 
 if TYPE_CHECKING:
@@ -22,13 +24,14 @@ class Unit:
     `defers` are the imports that only bind names, where it is the `__init__.py` of a large package.
     """
 
-    __slots__ = ("_sites", "_texts", "defers", "program", "source", "takes_whole")
+    __slots__ = ("_calls", "_sites", "_texts", "defers", "program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
         self.program = program
         self._texts: dict[At, str] = {}
         self._sites: dict[At, Site] = {}
+        self._calls: frozenset[str] | None = None
         self.takes_whole = tuple(
             node for node in program.body if isinstance(node, ImportFrom) and any(name == "*" for name, _ in node.names)
         )
@@ -36,6 +39,14 @@ class Unit:
         parts = [node for node in program.body if isinstance(node, ImportFrom) and node.level]
         large = source.path.name == "__init__.py" and len(parts) >= LARGE
         self.defers = frozenset(parts if large else ())
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The paths of all that is called in the file by a name, or by an attribute of one."""
+        if self._calls is None:
+            calls = (node for node in walk(self.program.body) if isinstance(node, Call))
+            self._calls = frozenset(path_of(call.func) for call in calls)
+        return self._calls
 
     def site(self, at: At) -> Site:
         """The site of a node: notebooks count rows in each cell."""

@@ -148,7 +148,7 @@ def either(options: Iterable[tuple[Conditions, Value]]) -> Value:
                 continue
             facts = outer | inner if inner else outer
             for i, (conditions, known) in enumerate(found):
-                if _one(known, option):
+                if known is option or _one(known, option):
                     found[i] = (conditions & facts, known if known is option else join(known, option))
                     break
             else:

@@ -100,11 +100,12 @@ def plain_from(
     values = tuple(values)
     if symbol is None and any(isinstance(value, Plain) and value.tells_version for value in values):
         symbol = fresh_symbol(VERSION)
-    cuts = flow.cuts.union(*(value.flow.cuts for value in values))
-    sums = flow.sums.union(*(value.flow.sums for value in values))
-    rows = flow.rows.union(*(value.flow.rows for value in values))
-    if not (cuts or sums or rows or flow.means):
+    flows = [value.flow for value in values]
+    if not flow.means and not any(each.cuts or each.sums or each.rows for each in (flow, *flows)):
         return Plain(symbol, size)
+    cuts = flow.cuts.union(*(each.cuts for each in flows))
+    sums = flow.sums.union(*(each.sums for each in flows))
+    rows = flow.rows.union(*(each.rows for each in flows))
     return Number(Flow(cuts=cuts, sums=sums, rows=rows, means=flow.means), symbol, size)
 
 
@@ -195,6 +196,17 @@ class Either(Value):
         for flow in rest:
             first = alternatives(first, flow)
         return first
+
+    def under(self, assumed: dict[Symbol, bool]) -> list[tuple[Conditions, Value]]:
+        """The options that tests with these outcomes allow."""
+        found = []
+        for option in self.options:
+            for symbol, arm in option[0]:
+                if assumed.get(symbol, arm) is not arm:
+                    break
+            else:
+                found.append(option)
+        return found
 
 
 class Lib(Value):

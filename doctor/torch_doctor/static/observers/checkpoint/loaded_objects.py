@@ -51,6 +51,8 @@ class LoadedObjects(Observer):
 
     def calling(self, run: Run, func: Value, _: Call) -> None:
         """Something is called: what was read, or a method of it."""
+        if not self._read:
+            return
         of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in _OF_OBJECTS else func
         found = self._read.get(of.symbol) if isinstance(of, Unknown) else None
         if found is not None:
@@ -59,6 +61,8 @@ class LoadedObjects(Observer):
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """What was read gets a name, whose uses tell what it is."""
         found = self._read.get(value.symbol) if isinstance(value, Unknown) else None
+        if found is None:
+            return
         names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]
-        if found is not None and any(not _OF_OBJECTS.isdisjoint(usage.of_name(run, name)) for name in names):
+        if any(not _OF_OBJECTS.isdisjoint(usage.of_name(run, name)) for name in names):
             run.trace.replace(found, whole=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import Backward, OptimizerBuilt, Stepped, Trace, ZeroGrad
+from torch_doctor.trace import Backward, NotCalled, OptimizerBuilt, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -90,9 +90,11 @@ class MissingStep(Rule):
 
     def _found(self, gradients: Gradients) -> Iterator[Finding]:
         trace = gradients.trace
+        built = {event.optimizer for event in trace.of(OptimizerBuilt)}
+        unknown = {event.target for event in trace.of(NotCalled)} - built  # one of these, made over out of sight
         for optimizer in trace.of(OptimizerBuilt):
             name = self._name(trace, optimizer)
-            if uncalled(trace, "step", {optimizer.optimizer}):
+            if uncalled(trace, "step", {optimizer.optimizer, *unknown}):
                 continue
             for backward in gradients.filling:
                 waiting = gradients.family.within(optimizer.modules) & backward.modules

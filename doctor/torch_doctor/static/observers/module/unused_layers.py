@@ -112,13 +112,14 @@ def _is_layer(run: Run, module: Module) -> bool:
 
 
 def _is_bare(run: Run, layer: Module) -> bool:
-    """Whether a layer surely has no weights, and neither drops nor normalises: an activation, a padding, a pooling."""
-    parts = module_parts.parts_of(run, layer).parts
+    """Whether a layer has no weights in sight, and neither drops nor normalises: an activation, a padding, a pooling."""
+    inside = module_parts.parts_of(run, layer)
     return (
-        module_parts.trainable(run, layer) is False
+        not inside.opaque
+        and inside.owners <= {part.id for part in inside.parts}
+        and all(module_parts.has_parameters(run, part) is False for part in inside.parts)
         and modes.mode_of(run, layer)[0] is False
-        and all(module_parts.has_parameters(run, part) is False for part in parts)
-        and not any(part.layer in layers.NORMALISING for part in parts)
+        and not any(part.layer in layers.NORMALISING for part in inside.parts)
     )
 
 

@@ -18,6 +18,11 @@ def chosen(value: Value | None) -> bool:
     return isinstance(value, (Plain, Unknown)) and decided(value.symbol)
 
 
+def is_told(value: Value | None) -> bool:
+    """Whether a value is a name of a package of which nothing is known: one setting, wherever it is read."""
+    return isinstance(value, Lib) and chosen(value)
+
+
 def decided(symbol: Symbol) -> bool:
     """Whether the symbol is that of such a value, or of what is computed of one."""
     waiting = [symbol]

@@ -40,10 +40,10 @@ def computes(value: Instance) -> Tri:
     if found is None or not isinstance(found[0], FunctionValue):
         return None
     names = found[0].closure.globals.fields
-    return any(isinstance(each, p.Call) and not _is_unseen(each.func, names) for each in walk(found[0].node.body))
+    return any(isinstance(each, p.Call) and not is_unseen(each.func, names) for each in walk(found[0].node.body))
 
 
-def _is_unseen(func: p.Expr, names: Fields) -> bool:
+def is_unseen(func: p.Expr, names: Fields) -> bool:
     """Whether what is called belongs to a package of which nothing is known."""
     while isinstance(func, p.Attribute):
         func = func.value

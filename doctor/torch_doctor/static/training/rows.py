@@ -236,8 +236,10 @@ def _listed(value: Value | None) -> tuple[Value, ...]:
 
 def _state(value: Instance) -> list[str]:
     """The settings of an object, which say as much as its arguments: whoever sets `mode` later reads other rows."""
-    fields = sorted((key, field.value) for key, field in value.fields.items() if isinstance(field, Const))
-    return [f"{key}: {setting!r}" for key, setting in fields]
+    settings = (
+        (key, field) for key, field in value.fields.items() if isinstance(field, Const) or elsewhere.is_told(field)
+    )
+    return sorted(f"{key}: {_text(setting)}" for key, setting in settings)
 
 
 def _key(name: str, args: Args, keywords: Keywords, state: Iterable[str] = ()) -> str:

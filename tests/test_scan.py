@@ -99,6 +99,16 @@ def test_what_is_not_valid_is_a_finding_and_the_rest_is_still_looked_at(
     ]
 
 
+def test_a_template_is_no_python_before_its_fields_are_filled_in(
+    write: Callable[..., Path], scanned: Callable[..., Report]
+) -> None:
+    write("{{ cookiecutter.name }}/model.py", "import torch\n{% if cookiecutter.head %}\nx = 1\n{% endif %}\n")
+    write("{{ cookiecutter.name }}/train.py", BAD)
+    report = scanned()
+    assert places(report) == [("{{ cookiecutter.name }}/train.py", 2, "TDR101")]
+    assert report.notes == ["{{ cookiecutter.name }}/model.py:2:2: not read: a template: invalid syntax"]
+
+
 def test_unreadable_source_is_never_passed_over_in_silence(
     write: Callable[..., Path], scanned: Callable[..., Report], rules: tuple[Rule, ...]
 ) -> None:

@@ -124,11 +124,14 @@ class Project:
         return tree
 
     def problems(self, path: Path) -> list[Problem]:
-        """What cannot be read in the file."""
+        """What cannot be read in the file; nothing is wrong with a template, whose path has fields to fill in."""
         if path not in self._parsed:
             self.tree(path)
             self._parsed.add(path)
-        return self._problems.get(path, [])
+        found = self._problems.get(path, [])
+        if any("{{" in part for part in path.parts):
+            return [Problem(each.site, f"a template: {each.reason}", wrong=False) for each in found]
+        return found
 
     def too_large(self, path: Path) -> bool:
         """Whether the file holds more Python than anybody writes by hand."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Forward, LoopKind, Source, Trace
+from torch_doctor.trace import Forward, GradModeEntered, GradModeExited, LoopKind, Source, Trace
 from torch_doctor_rules.judging.causes import place
 from torch_doctor_rules.judging.evidence import fact, number, size
 from torch_doctor_rules.judging.forward_evidence import batches
@@ -74,10 +74,10 @@ class MissingNoGrad(Rule):
     What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
     ## When it stays silent
-    When a caller, decorator or context has switched gradients off, when the inputs require gradients, when the result
-    goes into a training loss (teachers) or is dropped, when the model is frozen, for smoke forwards, for a script that calls
-    the model once to look at the result and scores nothing, and in tests. Passes of one model that follow each other in one
-    block, without training between them, are told once.
+    When a caller, decorator or context has switched gradients off, when the inputs require gradients, when autograd
+    is switched on before the pass and off after it, when the result goes into a training loss (teachers) or is dropped, when
+    the model is frozen, for smoke forwards, for a script that calls the model once to look at the result and scores nothing,
+    and in tests. Passes of one model that follow each other in one block, without training between them, are told once.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
@@ -102,6 +102,7 @@ class MissingNoGrad(Rule):
             and forward.trainable is not False
             and not forward.may_be_frozen
             and forward.inputs.leaf is not True
+            and not _switched_on(trace, forward)
             and forward.used
             and self._is_pass(forward, passes, modes)
         ]
@@ -141,6 +142,19 @@ class MissingNoGrad(Rule):
         if in_loop:
             return evaluates
         return evaluates and passes.comes_after_training(forward) and is_scored(passes.trace, forward)
+
+
+def _switched_on(trace: Trace, forward: Forward) -> bool:
+    """Whether autograd is switched on before the pass and off after it: what adapts a model to be scored needs it."""
+    switches: list[GradModeEntered | GradModeExited] = [*trace.of(GradModeEntered), *trace.of(GradModeExited)]
+    switches = [each for each in switches if trace.together(each, forward)]
+    before = [each for each in switches if each.index < forward.index]
+    last = max(before, key=lambda each: each.index, default=None)
+    return (
+        isinstance(last, GradModeEntered)
+        and last.enabled is True
+        and any(each.index > forward.index and each.scope is last.scope and not each.enabled for each in switches)
+    )
 
 
 def _saved(trace: Trace, forwards: Sequence[Forward]) -> Iterator[Evidence]:

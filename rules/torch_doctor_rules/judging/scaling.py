@@ -11,6 +11,7 @@ from torch_doctor.trace import (
     Escaped,
     Event,
     GaveUp,
+    LoopKind,
     NotCalled,
     ScalerBuilt,
     ScalerUpdated,
@@ -137,9 +138,15 @@ class Scaling:
                 if other.index > step.index
                 and (other.optimizer, other.scaler) == (step.optimizer, step.scaler)
                 and self.trace.together(other, step)
+                and not (step.several and self._in_another_turn(step, other))
             ),
             None,
         )
+
+    def _in_another_turn(self, step: Stepped, other: Stepped) -> bool:
+        """Whether two steps lie in different turns of a loop that may go through optimizers, and not through batches."""
+        alike = {scope.loop: scope for scope in step.scope.iterations() if scope.loop_kind is not LoopKind.BATCHES}
+        return any(alike.get(scope.loop, scope) is not scope for scope in other.scope.iterations())
 
     @property
     def _all_off(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
@@ -59,8 +60,9 @@ def _comprehension(run: Run, node: p.Comprehension) -> Value:
 
 
 def stand_for_several(run: Run, items: list[Value], number: int) -> None:
-    """Say of the objects among these that were made since that number that each of them stands for several."""
-    for value in items:
+    """Say of the objects among these, or in pairs, that were made since that number that each of them stands for several."""
+    pairs = (value.content.items for value in items if isinstance(value, Sequence) and value.kind == "tuple")
+    for value in (*items, *itertools.chain.from_iterable(pairs)):
         if isinstance(value, Object) and value.id > number:
             run.heap.set(value.facts, Fact.SEVERAL, value=True)
 

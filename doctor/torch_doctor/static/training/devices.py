@@ -42,6 +42,7 @@ class Placing(Lasting):
 
 DEVICE = "device"
 """Begins the symbol of a device; then comes its type."""
+_WHEREABOUTS = frozenset(("is_cuda", "is_mps", "is_cpu"))
 METHODS = {"cuda": "cuda", "cpu": "cpu", "xpu": "xpu", "mps": "mps"}
 """Methods that move to a device of this type."""
 _STAYS = frozenset(("share_memory", "share_memory_", "pin_memory"))
@@ -206,3 +207,10 @@ def chosen(given: Value) -> str | Value | None:
         return given
     called = str(given.symbol[-1]) if isinstance(given, Unknown) else ""  # else it may be a dtype, or a tensor
     return NAMED if any(word in called for word in ("device", "gpu", "cuda")) else ""
+
+
+def asked_for(symbol: Symbol) -> bool:
+    """Whether a test asks for the device of a tensor: what is moved in its arm goes back to where the others are."""
+    if symbol[0] == "." and (symbol[2] in _WHEREABOUTS or (symbol[2] == "type" and symbol[1][::2] == (".", "device"))):
+        return True
+    return any(asked_for(part) for part in symbol[1:] if isinstance(part, tuple) and part)

@@ -217,6 +217,7 @@ def stepped(run: Run, of: Optimizer, node: p.Node, name: str, **more: int) -> No
     """Write that an optimizer stepped."""
     fill(run, node)
     leaves = frozenset(number for number in of.modules if _is_alone(run, number))
+    more["several"] = of.fact(Fact.SEVERAL)
     run.emit(Stepped, node, optimizer=of.id, name=name, modules=of.modules, whole=of.whole, leaves=leaves, **more)
 
 

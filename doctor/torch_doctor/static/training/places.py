@@ -101,7 +101,10 @@ def options(run: Run, place: Origin, facts: Conditions = frozenset()) -> Iterato
         settled = _sent(run, _settled(place))
         yield facts, NOWHERE if settled.device == GPU and _stays(settled, {**run.assumed, **dict(facts)}) else settled
     for needs, option in place.options:
-        if any(symbol[0] == "option" or (asked(symbol) and symbol not in run.assumed) for symbol, _ in needs):
+        if any(
+            test[0] == "option" or devices.asked_for(test) or (asked(test) and test not in run.assumed)
+            for test, _ in needs
+        ):
             yield facts | needs, NOWHERE  # one of several was moved, and nothing tells which, or who knows where it is
             continue
         known = dict(facts)

@@ -73,7 +73,8 @@ class Stepped(Event, frozen=True, kw_only=True):
     `whole` is False when there may be others. `closure`: the closure it was given ran (and its events precede this one).
     `scaled`: it went through a gradient scaler: `scaler`, 0 where it is not known. `clears`: the same call clears the
     gradients too (DeepSpeed). `manual` updates are reported here too: a `param -= lr * param.grad` under `no_grad`. `leaves`
-    are those of `modules` that are tensors which no module has, so that no module clears them.
+    are those of `modules` that are tensors which no module has, so that no module clears them. `several`: the optimizer
+    stands for several, of which nobody knows which one this is.
     """
 
     optimizer: int
@@ -86,6 +87,7 @@ class Stepped(Event, frozen=True, kw_only=True):
     scaler: int = 0
     clears: bool = False
     leaves: frozenset[int] = NO_EVENTS
+    several: bool = False
 
     def words(self, names: Names, /) -> str:
         flags = {

@@ -66,6 +66,7 @@ class WholeModelSaved(Rule):
     name = "whole-model-saved"
     level = Level.WARNING
     witness = "SP"
+    needs_end = True
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

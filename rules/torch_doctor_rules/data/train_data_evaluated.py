@@ -84,6 +84,7 @@ class TrainDataEvaluated(Rule):
     name = "train-data-evaluated"
     level = Level.ERROR
     witness = "SP"
+    needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Where all that is evaluated are rows that are trained on."""

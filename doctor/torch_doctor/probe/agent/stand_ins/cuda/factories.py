@@ -69,11 +69,11 @@ class Factories:
                     keywords.pop("pin_memory", None)
                     with places.sleeping():
                         result = function(*arguments, **keywords)
+                        if getattr(function, "__name__", "") in SHARING and not self._memory.on_gpu(result):
+                            result = self._memory.copy(result)
                     if places.active and isinstance(result, self._torch.Tensor):
                         places.set(result, GPU)
                         places.on_put()
-                    if getattr(function, "__name__", "") in SHARING and not self._memory.on_gpu(result):
-                        result = self._memory.copy(result)
                     return self._memory.settle(result)
             if "pin_memory" in keywords:
                 keywords["pin_memory"] = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
 from torch_doctor.static.language import containers, files, targets
+from torch_doctor.static.training import running_sums
 from torch_doctor.static.values import (
     NOTHING,
     Const,
@@ -94,7 +95,7 @@ def _star(run: Run, node: p.Star) -> Value:
 
 
 def _walrus(run: Run, node: p.Walrus) -> Value:
-    value = run.evaluate(node.value)
+    value = running_sums.carried_on(run, node.target, node.value, run.evaluate(node.value), node)
     targets.bind_name(run, node.target.id, value)
     return value
 

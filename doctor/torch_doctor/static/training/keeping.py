@@ -10,6 +10,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.values import (
     Content,
     Either,
+    Mapping,
     Sequence,
     Tensor,
     Unknown,
@@ -149,4 +150,9 @@ def keep_item(  # noqa: PLR0913 - what is kept, and where
     if isinstance(value, Sequence) and value.flow.graph is not False:
         items = tuple(keep_item(run, item, carries, node, receiver, bounded=bounded) for item in value.content.items)
         return run.own(Sequence(value.kind, Content(items, value.content.rest), value.born, value.function))
+    if isinstance(value, Mapping) and value.flow.graph is not False:
+        for key, item in list(value.fields.items()):
+            if isinstance(item, (Tensor, Unknown)):
+                kept = keep_item(run, item, carries, node, receiver, bounded=bounded)
+                run.heap.set(value.fields, key, kept)
     return value

@@ -9,7 +9,7 @@ from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.training import forwards, keeping
-from torch_doctor.static.values import Const, Either, Plain, Tensor, Unknown, Value
+from torch_doctor.static.values import Const, Content, Either, Plain, Sequence, Tensor, Unknown, Value, summary
 from torch_doctor.trace.words import Retention
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ def carried_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node)
     """
     if not run.loop_depth or run.modules_called or value.flow.graph is False:
         return value
+    if isinstance(value, Sequence) and isinstance(of, p.Display):
+        return _one_by_one(run, target, of, value, node)
     read = reading(run, target, of) if isinstance(value, (Tensor, Unknown, Either)) else None
     if read is None:
         return value
@@ -51,6 +53,33 @@ def carried_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node)
     how = Retention.CONCATENATED if joined else Retention.ACCUMULATED
     name = "" if joined else _added(run, target, of)
     return keeping.keep(run, value, how, run.text(target), carries, node, name, bounded=bounded)
+
+
+def _one_by_one(run: Run, target: p.Expr, of: p.Display, value: Sequence, node: p.Node) -> Value:
+    """What several targets get, `total, count = total + loss, count + 1`, or a list that goes on, `rows = [*rows, row]`."""
+    if isinstance(target, p.Display):
+        content = value.content
+        if content.rest is not None or not len(target.items) == len(of.items) == len(content.items):
+            return value
+        pairs = zip(target.items, of.items, content.items, strict=True)
+        items = tuple(carried_on(run, each, source, item, node) for each, source, item in pairs)
+        return run.own(Sequence(value.kind, Content(items), value.born, value.function))
+    first, *added = of.items
+    simple = all(isinstance(part, (p.Name, p.Attribute, p.Display)) for item in added for part in walk(item))
+    if not (isinstance(first, p.Star) and alike(first.value, target) and simple):
+        return value
+    old = run.resolve(run.evaluate(target))
+    if not isinstance(old, Sequence):
+        return value
+    carries = old.flow.retained
+    bounded = old.bounded or targets.is_emptied(run, target, carries)
+    name = run.text(target)
+    given = [(run.resolve(run.evaluate(item)), run.text(item)) for item in added]
+    kept = [keeping.keep_item(run, each, carries, node, name, text, bounded=bounded) for each, text in given]
+    known = old.content
+    rest = None if known.rest is None else summary((known.rest, *kept))
+    content = Content(known.items if rest is not None else (*known.items, *kept), rest)
+    return run.own(Sequence(value.kind, content, value.born, value.function))
 
 
 def _starts(old: Value) -> bool:

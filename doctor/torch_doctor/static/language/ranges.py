@@ -9,11 +9,11 @@ from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training import stretches
-from torch_doctor.static.values import COUNTER, WHOLE, Call, Const, Content, Default, Plain, Stream, constant
+from torch_doctor.static.values import COUNTER, WHOLE, Call, Const, Content, Default, Making, Plain, Stream, constant
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
-    from torch_doctor.static.values import Args, Making
+    from torch_doctor.static.values import Args
 
 
 @library("builtins.range")
@@ -46,6 +46,15 @@ def _range(numbers: list[object]) -> range | None:
     return range(*known)
 
 
+def _steps(call: Call) -> float | None:
+    """How many numbers `arange` gives; None where that is not known."""
+    known = [number for number in map(constant, call.args) if isinstance(number, (int, float))]
+    if len(known) < len(call.args) or call.keywords or len(known) > 3 or 0 in known[2:]:  # noqa: PLR2004 - start, stop, step
+        return None
+    start, stop = known[:2] if len(known) > 1 else (0, known[0])
+    return max(0, math.ceil((stop - start) / (known[2] if len(known) > 2 else 1)))  # noqa: PLR2004 - see above
+
+
 @library("itertools.count")
 def endless(_: Run, __: str, ___: Call) -> Stream:
     """`itertools.count(start, step)`."""
@@ -54,5 +63,7 @@ def endless(_: Run, __: str, ___: Call) -> Stream:
 
 @library_family(libraries.RANGES, stage=Stage.ADAPTER)
 def counting(_: Run, name: str, call: Call) -> Stream:
-    """A function that counts as `range` does."""
+    """A function that counts as `range` does; numpy's in steps of any size, too."""
+    if name.startswith("numpy.") and any(isinstance(constant(value), float) for value in call.args):
+        return Stream(Plain(size=Making("number", (), of="floating")), length=_steps(call))
     return range_of(call.args, name, WHOLE) if name in sinks.BARS else range_of(call.args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Loaded, Saved, StateTaken, Stepped, Trace
+from torch_doctor.trace import Escaped, Loaded, Saved, StateTaken, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -67,7 +67,8 @@ class StateDictAlias(Rule):
 
     ## When it stays silent
     When the state is written or loaded before the next step, when it is a deep copy, and when it only gets into another
-    model.
+    model. Of a class that nobody in sight calls, where no method shows both that the state is taken in one call and given back
+    in a later one.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html
@@ -106,11 +107,11 @@ class StateDictAlias(Rule):
                 yield fact(text, len(steps), "steps", use or taken)
                 return
 
-    def _report(self, taken: StateTaken, step: Stepped, use: Loaded | Saved | None) -> Finding:
+    def _report(self, taken: StateTaken, step: Stepped | None, use: Loaded | Saved | None) -> Finding:
         text = "`{alias}` is `{name}` itself, no copy: the following steps overwrite it"
         if not taken.alias:
             text = "the state of `{name}` is kept by reference: the following steps overwrite it"
-        trail = [Step(step.site, "this goes on to change the same tensors")]
+        trail = [Step(step.site, "this goes on to change the same tensors")] if step is not None else []
         if use is not None:
             trail.append(Step(use.site, "what is used here is the state after the last step"))
         return self.finding(
@@ -121,10 +122,12 @@ class StateDictAlias(Rule):
         )
 
 
-def _overwritten(trace: Trace, taken: StateTaken) -> Iterator[tuple[Stepped, Loaded | Saved | None]]:
+def _overwritten(trace: Trace, taken: StateTaken) -> Iterator[tuple[Stepped | None, Loaded | Saved | None]]:
     """A step of the module after its state was taken, and the use of the state after that; at most one such pair."""
     steps = _steps_after(trace, taken)
     if not steps:
+        if (back := _given_back(trace, taken)) is not None:
+            yield None, back
         return
     if taken.alias:
         yield steps[0], None
@@ -134,6 +137,18 @@ def _overwritten(trace: Trace, taken: StateTaken) -> Iterator[tuple[Stepped, Loa
         if taken.index in use.states and steps[0].index < use.index and _certain(trace, taken, use):
             yield steps[0], use
             return
+
+
+def _given_back(trace: Trace, taken: StateTaken) -> Loaded | None:
+    """Where a function whose callers train the module gives it a state back that an earlier call has taken."""
+    if not trace.begins_outside or taken.alias or trace.of(Stepped):
+        return None
+    for use in trace.of(Loaded):
+        later_call = taken.index in use.states and taken.index < use.index and not taken.guards <= use.guards
+        escaped = any(taken.module in event.modules for event in trace.between(taken, use, Escaped))
+        if later_call and use.module == taken.module and not escaped:
+            return use
+    return None
 
 
 def _certain(trace: Trace, taken: StateTaken, use: Loaded | Saved) -> bool:

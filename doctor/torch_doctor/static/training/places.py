@@ -45,10 +45,8 @@ class Placement(Knowledge):
     """The move that a run has seen last, and who is told of moves."""
 
     def __init__(self) -> None:
-        self.moved: tuple[p.Node | None, Value | None] = (
-            None,
-            None,
-        )  # the last call that moved a tensor, and the tensor
+        # The last call that moved a tensor, and the tensor.
+        self.moved: tuple[p.Node | None, Value | None] = (None, None)
         self.dropped: Dropped | None = None  # the last one, where nobody took its result
         self.moves: Moves | None = None  # what is moved while an item of a data set is made
 

@@ -381,3 +381,10 @@ def test_windows_of_what_is_handed_in_are_means_of_any_number(criterion: str, lo
     for way in (wrong, right):
         source = HEAD + ACCUMULATION.format(**names, **way)
         assert _found(source) == _marked(source)
+
+
+def test_a_sum_that_is_built_beside_may_be_handed_in() -> None:
+    windows = {"divided": "", "unscaled": "", "last": "i + 1 == len(loader) or ", "dropped": ""}
+    source = ACCUMULATION.format(criterion="criterion", loader="loader", **windows)
+    built = 'CRITERION = nn.CrossEntropyLoss(reduction="sum")'
+    assert _found(f"{HEAD}\n{built}\n{source}") == set()

@@ -69,9 +69,9 @@ class MissingZeroGrad(Rule):
 
     ## When it stays silent
     When anything on the way may clear the gradients (the optimizer, the module, `p.grad = None`, a helper, a step
-    closure, a call that cannot be followed), while gradients are accumulated for one step, without any step (attacks,
-    saliency, Fisher information), and for `torch.autograd.grad`. The first of several passes for one optimizer stands for the
-    others.
+    closure, a call that cannot be followed, a generator that is counted), while gradients are accumulated for one step,
+    without any step (attacks, saliency, Fisher information), and for `torch.autograd.grad`. The first of several passes for
+    one optimizer stands for the others.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html

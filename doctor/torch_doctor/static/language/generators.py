@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.static import program as p
 from torch_doctor.static.landing import Landing
 from torch_doctor.static.language import call_arguments, courses, invocation, targets
+from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import NOTHING, Bound, Call, FunctionValue, Value
 
 if TYPE_CHECKING:
@@ -17,17 +18,33 @@ _UPDATES = frozenset(("zero_grad", "backward", "step"))
 
 def goes_through(run: Run, node: p.For) -> bool:
     """Execute a loop over a call of a project's generator that takes part in updates, if it is one that always ends with it."""
-    if not isinstance(node.over, p.Call) or not isinstance(node.over.func, (p.Name, p.Attribute)):
+    if not isinstance(node.over, p.Call) or courses.leaves(node.body):
         return False
-    if courses.leaves(node.body) or not _may_be_one(run, node.over.func):
-        return False
-    func = run.resolve(run.evaluate(node.over.func))
-    function = func.function if isinstance(func, Bound) else func
-    if not isinstance(function, FunctionValue) or not _updates(function.node):
+    func = _generator(run, node.over.func)
+    if func is None:
         return False
     call = call_arguments.call_of(run, node.over)
-    _interleave(run, node, function, call.with_first(func.self) if isinstance(func, Bound) else call)
+    if isinstance(func, Bound):
+        _interleave(run, node, func.function, call.with_first(func.self))
+    else:
+        _interleave(run, node, func, call)
     return True
+
+
+def trains_beside(run: Run, node: p.For) -> bool:
+    """Whether a loop goes through such a generator in a way that cannot be followed: counted, or left early."""
+    return any(isinstance(each, p.Call) and _generator(run, each.func) is not None for each in walk(node.over))
+
+
+def _generator(run: Run, func: p.Expr) -> FunctionValue | Bound | None:
+    """The project's generator that is called so, where it takes part in updates."""
+    if not isinstance(func, (p.Name, p.Attribute)) or not _may_be_one(run, func):
+        return None
+    value = run.resolve(run.evaluate(func))
+    if not isinstance(value, (FunctionValue, Bound)):
+        return None
+    function = value.function if isinstance(value, Bound) else value
+    return value if _updates(function.node) else None
 
 
 def _may_be_one(run: Run, func: p.Name | p.Attribute) -> bool:

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 def _for(run: Run, node: p.For) -> bool:
     if generators.goes_through(run, node):
         return run.block(node.other)
+    unfollowed = generators.trains_beside(run, node)
     course = courses.course_of(run, node.over, node.body)
 
     def begin(number: int) -> bool:
+        if unfollowed:
+            run.give_up(node, "a generator runs in turns with the loop")
         item = course.item(number)
         targets.bind(run, node.target, item, node)
         return True

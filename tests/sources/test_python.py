@@ -112,6 +112,13 @@ def test_grammar_of_a_newer_python_is_not_wrong(source: str) -> None:
     assert isinstance(parse(source), Unsupported)
 
 
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="this interpreter knows the grammar")
+def test_quotes_within_an_f_string_are_not_wrong_where_nobody_can_ask_about_a_long_file() -> None:
+    table = "names = [\n" + "    'a name',\n" * 1_000 + "]\n"
+    assert isinstance(parse(table + "f'{d['key']}'\n"), Unsupported)
+    assert isinstance(parse(table + "x = = 1\n"), Failure)
+
+
 def test_nesting_too_deep_for_the_parser_is_not_wrong() -> None:
     assert not isinstance(parse("x = " + "-" * 100_000 + "1"), ast.Module)
     assert isinstance(parse("x = " + "+".join("1" * 20_000)), (ast.Module, Unsupported))

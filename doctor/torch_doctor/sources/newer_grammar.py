@@ -12,14 +12,14 @@ DEEPEST = 20  # brackets within each other
 BOUNDARY = re.compile(r"[(\[{]|[)\]}]|\n(?:def|class|import)\b|\n")
 
 
-def valid_for_a_newer_python(text: str) -> bool:
-    """Whether libcst, which knows the grammar of newer Pythons, can parse the source.
+def valid_for_a_newer_python(text: str) -> bool | None:
+    """Whether libcst, which knows the grammar of newer Pythons, can parse the source; None where it was not asked.
 
     Its parser recurses in native code, where too deep a nesting ends the process, and tries some brackets twice at each
-    level. Source that is longer or deeper than people write it is therefore never given to it: the answer is False.
+    level. Source that is longer or deeper than people write it is therefore never given to it.
     """
     if len(text) > LONGEST_SOURCE or not _is_plain(text):
-        return False
+        return None
     answers: list[bool] = []
     usual = threading.stack_size(STACK)  # Windows gives the main thread a tenth of what others do
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import codecs
 import re
+import sys
 import warnings
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
 NEWLINE_BYTES = re.compile(rb"\r\n|\r|\n")
 BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
 LIMIT_OF_DIGITS = "Exceeds the limit"
+F_STRING = "f-string: "  # how messages on what stands in the braces of one begin
+WITH_NESTED_QUOTES = (3, 12)  # the first Python whose f-strings may hold any expression (PEP 701)
 NOT_A_MATTER_OF_VERSION = ("(unicode error)", "(value error)", "bytes can only contain")
 
 
@@ -97,7 +100,8 @@ def _refused(text: str, error: SyntaxError) -> Failure | Unsupported:
     if message.startswith(LIMIT_OF_DIGITS):
         return Unsupported("a number of too many digits")
     certain = isinstance(error, IndentationError) or message.startswith(NOT_A_MATTER_OF_VERSION)
-    if not certain and valid_for_a_newer_python(text):
+    newer = None if certain else valid_for_a_newer_python(text)
+    if newer or (newer is None and message.startswith(F_STRING) and sys.version_info < WITH_NESTED_QUOTES):
         return Unsupported(f"written for a newer Python than the one that runs torch-doctor ({message})")
     return _failure(text, error)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
-from torch_doctor.trace import BuiltInForward, ModuleBuilt, OptimizerBuilt, Trace, claims
+from torch_doctor.trace import BuiltInForward, ModuleBuilt, OptimizerBuilt, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -83,7 +83,11 @@ class LayerBuiltInForward(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every such construction."""
-        trained = {module for optimizer in trace.of(OptimizerBuilt) for module in optimizer.modules}
+        updates = (
+            *trace.of(OptimizerBuilt),
+            *trace.of(Stepped),
+        )  # a step tells where its optimizer is built out of sight
+        trained = frozenset[int]().union(*(event.modules for event in updates))
         of_its_own = {built.site for built in trace.of(ModuleBuilt) if built.module in trained}
         for event in first_per_site(trace.of(BuiltInForward)):
             if event.site in of_its_own:  # the forward trains it, and gives what it has learnt

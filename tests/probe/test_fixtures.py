@@ -80,6 +80,7 @@ ENDS_EARLY = {
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
     "TDR302/ok_base_of_a_library.py": "No module named 'sklearn'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
+    "TDR304/ok_trained_by_an_optimizer_out_of_sight.py": "No module named 'lab_optimizers'",
     "TDR310/ok_helper_of_a_model_zoo.py": "No module named 'timm'",
     "TDR401/ok_adapts_at_test_time.py": "No module named 'lab_data'",
     "TDR401/ok_classifier_is_replaced.py": "No module named 'torchvision'",

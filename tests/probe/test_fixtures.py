@@ -58,7 +58,8 @@ def probe(fixture: Path) -> Probed:
 
         def listened(python: Path, plan: dict[str, object], limits: Limits) -> Launched:
             done = launched(python, plan, limits)
-            runs.append(done.lines)
+            if not plan.get("pretend"):  # of a second run, which believes in a GPU, only places of tensors are taken
+                runs.append(done.lines)
             return done
 
         with pytest.MonkeyPatch.context() as patch:
@@ -165,10 +166,12 @@ def _numbers_missing(probed: Probed) -> Iterator[str]:
 
 def _wrong_in_shorter_runs(fixture: Path, probed: Probed) -> Iterator[str]:
     """A run that ends earlier, wherever that is, refutes no bug, and confirms nothing that is right."""
+    if fixture.suffix == ".ipynb":
+        return  # what is read here lies in rows of the script, not of the cells
     told = [(kind, place) for kind, place in marks(fixture) if kind not in {"todo", "todo-ok"}]
     marked = {place for _, place in told}
     bugs = {place for kind, place in told if kind in {"", "not-reached", "undecided"}}
-    if not fixture.name.startswith("bad_") or fixture.suffix == ".ipynb" or ".fixed" in fixture.name:
+    if not fixture.name.startswith("bad_") or ".fixed" in fixture.name:
         bugs = set()
     suspected = [finding for finding in probed.findings if finding.witness == "static"]
     cuts = CUTS if bugs else CUTS // 4

@@ -102,7 +102,7 @@ class TrainDataEvaluated(Rule):
         return "which rows its dataset reads is not known" if evaluated else False
 
     def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
-        """Whether the same rows are no mere window that reaches back over the bound between two parts."""
+        """Whether the same rows are no window that reaches back over a bound, and no score of training rows alone."""
         trained = {loader.dataset for step in finding.trail[:1] for loader in at(trace, step.site, LoaderBuilt)}
         return not any(
             trained & set(built.shares) - set(built.mostly) for built in at(trace, finding.site, DatasetBuilt)

@@ -75,8 +75,8 @@ class Overlaps:
         """The construction by which a loader reads rows that another one reads too, surely; None where it does not.
 
         That is its dataset's construction, or its own where both read one dataset. A loader over the whole of what the
-        other reads a part of is the one at fault. Beside it whether rows were set apart for one of them: then it is no
-        score of the training data that is wanted, whatever it is computed by.
+        other reads a part of is the one at fault. Beside it whether each has rows that the other has not: then they were
+        to be parted, and it is no score of the training data that is wanted, whatever it is computed by.
         """
         if trained.sampled is not False or evaluated.sampled is not False:
             return None, False
@@ -89,7 +89,7 @@ class Overlaps:
             return second.site, False
         if first.parts == second.parts and _meet(first.stretches, second.stretches):
             return second.site, True
-        return (trained.site if first.dataset in self._read_by(second) else None), True
+        return (trained.site if first.dataset in self._read_by(second) else None), False
 
     def _read_by(self, dataset: DatasetBuilt) -> set[int]:
         """The datasets that one takes its rows from."""

@@ -75,6 +75,7 @@ class MissingBackward(Rule):
     name = "missing-backward"
     level = Level.ERROR
     witness = "SP"
+    needs_end = True
     explained_by = frozenset(("TDR113", "TDR115"))  # a `backward()` that reaches no parameter
     meant = Meant.FILLED
 

@@ -208,7 +208,10 @@ def test_averaged_models_are_copies() -> None:
         ("transformers.BertTokenizerFast.from_pretrained", None),
         ("transformers.BertConfig.from_pretrained", None),
         ("timm.create_model", LibraryModel(sensitive=None, training=True)),
-        ("segmentation_models_pytorch.Unet", LibraryModel(sensitive=True, training=True)),
+        (
+            "segmentation_models_pytorch.Unet",
+            LibraryModel(sensitive=True, training=True, head=("segmentation_head", -1)),
+        ),
         ("segmentation_models_pytorch.losses.DiceLoss", None),
         ("diffusers.UNet2DConditionModel.from_pretrained", LibraryModel(sensitive=None, training=False)),
         ("torch.hub.load", LibraryModel(sensitive=None, training=None)),

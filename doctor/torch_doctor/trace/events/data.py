@@ -60,7 +60,7 @@ class DatasetBuilt(Event, frozen=True, kw_only=True):
     that it was given, or of the indices of rows. `drawn`: it draws its rows, as its `__getitem__` does not use the index.
     `shares` are those that the probe told of before and that read some of
     its rows: by the indices of subsets, by the memory of their tensors, or by rows that are equal; `mostly` are those that
-    share at least half of the rows of the smaller one.
+    share at least half of the rows of the smaller one, which has others, too.
     """
 
     dataset: int

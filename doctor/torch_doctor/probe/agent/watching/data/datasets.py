@@ -122,7 +122,7 @@ class Watcher:
             changes=self._changes(dataset),
             drawn=_drawn(dataset),
             shares=list(shares),
-            mostly=[other for other, share in shares.items() if share >= MOSTLY],
+            mostly=[other for other, share in shares.items() if MOSTLY <= share < 1],
         )
         self._watch.tell("on_dataset", dataset, event)
         return number

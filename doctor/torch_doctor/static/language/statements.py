@@ -12,6 +12,7 @@ from torch_doctor.static.values import (
     NOTHING,
     Fact,
     Instance,
+    Module,
     Sequence,
 )
 
@@ -81,7 +82,7 @@ def _delete(run: Run, node: p.Delete) -> bool:
                 container_methods.reordered(run, value)
         elif isinstance(target, p.Attribute):
             value = run.resolve(run.evaluate(target.value))
-            if isinstance(value, Instance):
+            if isinstance(value, (Instance, Module)):
                 run.heap.drop(value.fields, target.name)
     return True
 

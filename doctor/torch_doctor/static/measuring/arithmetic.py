@@ -55,6 +55,8 @@ def _test(made: Making) -> Meta:
 
 
 def _where(made: Making) -> Meta:
+    if len(made.args) == 1:  # one of the tensors in the tuple that it gives
+        return Meta("int64", (None,))
     shape: Shape | None = ()
     for value in made.args:
         shape = shapes.broadcast(shape, measured(value).shape)

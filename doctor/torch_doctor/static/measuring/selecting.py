@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from torch_doctor.static.measuring.arguments import argument, sizes_in
+from torch_doctor.static.measuring.arguments import argument, flag, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
 from torch_doctor.static.values import Const, Making, Sequence, shapes
 from torch_doctor.static.values.shapes import ANY, UNKNOWN_META, Meta, Shape, Size
@@ -76,10 +76,12 @@ def _flat(made: Making) -> Meta:
 
 
 def _found(made: Making) -> Meta:
-    """`nonzero` and `argwhere`: a row for each, with its place in every dimension."""
+    """`nonzero` and `argwhere`: a row for each, with its place in every dimension, or one of a tuple of these places."""
+    if (single := flag(made, "as_tuple", 1)) is not False:
+        return Meta("int64", (None,) if single else None)
     shape = first_of(made).shape
     rank = None if shape is None or ANY in shape else len(shape)
-    return Meta("int64", (None, rank) if "as_tuple" not in made.keywords else (None,))
+    return Meta("int64", (None, rank))
 
 
 def _drawn(made: Making) -> Meta:

@@ -63,6 +63,7 @@ LABELS = Function(kind=Kind.LABELS, graph=False, loss=False)
 PLAIN = Function("plain", kind=Kind.UNKNOWN, graph=False, loss=False)
 NONE = Function("none", kind=Kind.UNKNOWN, graph=False, loss=False)
 TUPLE = Function("tuple")
+PLACES = Function("tuple", kind=Kind.LABELS, graph=False, loss=False)  # indices, a tensor for each dimension
 TUPLE_NUMBERS = Function("tuple", kind=Kind.UNKNOWN)
 REDUCED = Function(effect=Effect.AVERAGED, scalar=None)  # a mean of scores is a score, of losses a loss
 SUMMED = Function(effect=Effect.SUMMED, scalar=None)

@@ -80,11 +80,12 @@ def together(run: Run, name: str, values: Iterable[Value], node: p.Node, *, loss
     found = [places.of(value) for value in given]
     if sum(place is not NOWHERE for place in found) < 2:  # noqa: PLR2004 - a pair
         return
+    several = [place for value, place in zip(given, found, strict=True) if getattr(value, "scalar", None) is not True]
     for place in found:
         for facts, away in places.options(run, place):
             if away.device not in places.AWAY:
                 continue
-            for other in found:
+            for other in several:  # a single number on the CPU may meet what is not there
                 here = _surely_here(run, other, facts)
                 if here is not None and (away.device == GPU or here.how != "parameter"):
                     tell(run, here, node, name.rpartition(".")[2], away=away, loss=loss)

@@ -66,8 +66,10 @@ def tensor_method(run: Run, of: Value, name: str, call: Call) -> Value:
         place = places.moved(run, of, name, call)
         if isinstance(result, Unknown) and result is not of:
             result = Unknown(result.flow, result.holds, origin=place)
-        elif isinstance(result, Tensor) and result is not of and not result.origin.fresh:
-            result = result.at(place)
+        elif isinstance(result, Tensor) and result is not of:
+            result = result if result.origin.fresh else result.at(place)
+            single = isinstance(of, Tensor) and of.scalar is True
+            result = result.altered(scalar=True) if single else result
     return result
 
 

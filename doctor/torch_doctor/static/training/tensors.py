@@ -12,6 +12,7 @@ from torch_doctor.static.language import containers, operators, targets
 from torch_doctor.static.measuring import making, measured
 from torch_doctor.static.tables import functions
 from torch_doctor.static.tables.fitting import STATISTICS
+from torch_doctor.static.tables.function import PLACES
 from torch_doctor.static.training import (
     cross_device,
     cuts,
@@ -27,6 +28,7 @@ from torch_doctor.static.values import (
     NOTHING,
     VOLATILE,
     Call,
+    Const,
     Content,
     Either,
     Making,
@@ -65,6 +67,8 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
     short = name.rpartition(".")[2]
     if short in ("max", "min") and _of_two(call):
         known, dims = functions.METHODS["maximum"], 1
+    if _gives_places(short, call):
+        known = PLACES
     first = next((value for value in call.args if isinstance(value, _LEADING)), None)
     if known.result == "none":
         return NOTHING
@@ -104,6 +108,14 @@ def computed(run: Run, name: str, known: Function, call: Call, *, dims: int) -> 
     if isinstance(out := call.keywords.get("out"), Tensor):
         run.heap.change(out, tensor)
     return tensor
+
+
+def _gives_places(short: str, call: Call) -> bool:
+    """Whether this is `where` of a condition alone, or `nonzero` that is asked for a tuple."""
+    if short == "where":
+        return len(call.args) + len(call.keywords) == 1
+    asked = call.keywords.get("as_tuple") if short == "nonzero" else None
+    return isinstance(asked, Const) and asked.value is True
 
 
 def method(run: Run, of: Value, name: str, known: Function, call: Call) -> Value:

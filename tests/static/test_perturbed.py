@@ -25,6 +25,7 @@ from torch_doctor.static.imports import Imports
 from torch_doctor.static.language import files as importing
 from torch_doctor.static.run import Run
 from torch_doctor.static.values import joined
+from torch_doctor.trace.events import names as naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -115,6 +116,7 @@ class Witnessed:
         """A run's events without the numbers of objects; those of an import are told to the first run that has it."""
         ranges = [(first, end) for at, first, end in self._imported if at is trace]
         own = [event for event in trace.events if not any(first <= event.index < end for first, end in ranges)]
+        self.patch.setattr(naming, "_MOST_NAMED", 100)  # whom a list leaves out depends on the order
         names, sites = trace.names(), [branch.site for branch in trace.branches]
 
         def words(event: Event) -> str:
@@ -224,11 +226,15 @@ def in_another_order(subject: Subject, whole: Witnessed) -> Iterator[str]:
             yield _said("functions backwards", entry, whole, other)
 
 
+def _unordered(words: str) -> str:
+    return " ".join(sorted(words.replace(",", "").split()))
+
+
 def with_arms_exchanged(subject: Subject, whole: Witnessed) -> Iterator[str]:
-    """Which differences there are, whatever the order of the events: each arm has its own."""
+    """Which differences there are, whatever the order of the events, and of what they name: each arm has its own."""
     other = Witnessed(subject, second_arm_first)
     for entry in whole.told.keys() & other.told.keys():
-        if sorted(whole.told[entry]) != sorted(other.told[entry]):
+        if sorted(map(_unordered, whole.told[entry])) != sorted(map(_unordered, other.told[entry])):
             yield _said("second arm first", entry, whole, other)
 
 

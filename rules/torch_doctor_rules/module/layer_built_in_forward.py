@@ -83,11 +83,9 @@ class LayerBuiltInForward(Rule):
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every such construction."""
-        updates = (
-            *trace.of(OptimizerBuilt),
-            *trace.of(Stepped),
-        )  # a step tells where its optimizer is built out of sight
-        trained = frozenset[int]().union(*(event.modules for event in updates))
+        optimized = (event.modules for event in trace.of(OptimizerBuilt))
+        stepped = (event.modules for event in trace.of(Stepped))  # of an optimizer that is built out of sight
+        trained = frozenset[int]().union(*optimized, *stepped)
         of_its_own = {built.site for built in trace.of(ModuleBuilt) if built.module in trained}
         for event in first_per_site(trace.of(BuiltInForward)):
             if event.site in of_its_own:  # the forward trains it, and gives what it has learnt

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 from hypothesis import settings
 
+from tests import reports
 from tests.probe.farm import farm as farming
 from torch_doctor import cli
 from torch_doctor.rule import Fix, Level, Rule, Step
@@ -34,6 +35,18 @@ settings.register_profile(
     "ci", deadline=None, derandomize=True
 )  # what was green stays green; who develops looks further
 settings.load_profile("ci" if "CI" in os.environ else "patient")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The fixtures are probed first, and scanned last: the probes have scanned them by then."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = reports.in_order(items, "probe/test_fixtures.py", "tests/test_fixtures.py", workers)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _reports(tmp_path_factory: pytest.TempPathFactory) -> None:
+    own = tmp_path_factory.getbasetemp()
+    reports.keep_in((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "reports")
 
 
 def pytest_collection_finish() -> None:

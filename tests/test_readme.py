@@ -60,8 +60,9 @@ def test_the_verdict_is_what_is_printed(run: Run, folder: Path) -> None:
 
 def test_the_options_of_the_probe_are_those_that_there_are(run: Run) -> None:
     text = " ".join(run("scan", "--help").out.split())
-    named = re.findall(r"`(--(?:probe-|device|python)[\w-]*)", README.split(f"## {PROBE}\n")[1].split("\n## ")[0])
-    options = {"--device", "--python", "--probe-timeout", "--probe-memory", "--probe-processes", "--probe-output"}
+    named = re.findall(r"`(--(?:probe-|device|python|jobs)[\w-]*)", README.split(f"## {PROBE}\n")[1].split("\n## ")[0])
+    options = {"--device", "--python", "--jobs"}
+    options |= {f"--probe-{what}" for what in ("timeout", "memory", "processes", "server", "output")}
     assert set(named) == options
     for option in named:
         assert option in text

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor.rule import Level, Rule
-from torch_doctor.scan import FileIgnore, Options, Report, pipeline, scan, traces
+from torch_doctor.scan import FileIgnore, Follower, Options, Report, pipeline, scan, traces
 from torch_doctor.selection import names_of
 from torch_doctor.sources.ignores import Patterns
 from torch_doctor.trace import GaveUp
@@ -260,7 +260,12 @@ def test_progress_is_told(write: Callable[..., Path], rules: tuple[Rule, ...], f
     write("a.py", BAD)
     write("b.py", BAD)
     told: list[tuple[int, int, str]] = []
-    scan(Options(paths=(folder,), rules=rules), lambda *told_now: told.append(told_now))
+
+    class Following(Follower):
+        def reading(self, done: int, total: int, name: str) -> None:
+            told.append((done, total, name))
+
+    scan(Options(paths=(folder,), rules=rules), Following())
     assert told == [(0, 2, "a.py"), (1, 2, "b.py")]
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from torch_doctor.probe import Outcome
+    from torch_doctor.probe import Attention, Outcome, Own
     from torch_doctor.rule import Rule
     from torch_doctor.sources.project import Project
     from torch_doctor.trace import Site, Trace
 
 NOTEBOOK = ".ipynb"
+ROOM = 2048 << 20  # bytes of memory that a run of a small script takes, generously
 
 
 class Probing(Struct, frozen=True, kw_only=True):
@@ -23,8 +24,11 @@ class Probing(Struct, frozen=True, kw_only=True):
 
     `required`: that one could not be run is an error. `device` is "cpu", "cuda" or "auto", `python` names an interpreter
     or an environment ("": the project's), `seconds` and `memory` (in bytes; 0: most of what is free) are what each run may
-    take. `processes` run a script at once, as `torchrun` starts them.
-    `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given.
+    take. `processes` run a script at once, as `torchrun` starts them; `jobs` scripts are run side by side (0: as many as the
+    machine has room for). `server`: a server that keeps torch imported forks the processes, or one of the
+    command's `own`.
+    `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
+    run tells whether it came there.
     """
 
     args: tuple[str, ...] = ()
@@ -34,13 +38,37 @@ class Probing(Struct, frozen=True, kw_only=True):
     seconds: float = 60.0
     memory: int = 0
     processes: int = 1
+    jobs: int = 0
+    server: bool = False
+    own: Own | None = None
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    places: frozenset[Site] = frozenset()
 
 
-def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Sequence[Rule], how: Probing) -> Outcome:
-    """Run one script, as far as the rules need it."""
-    from torch_doctor.probe import Names, Request, probe  # noqa: PLC0415 - only where it is asked for
-    from torch_doctor.probe.launch import usual_memory  # noqa: PLC0415 - as above
+class Runnable(NamedTuple):
+    """The scripts of a project and what the static witness saw of them."""
+
+    project: Project
+    scripts: Sequence[Path]
+    traces: Sequence[Trace]
+
+
+def jobs_for(scripts: int, how: Probing) -> int:
+    """How many of so many scripts are run side by side: for each a core, and memory for torch and a small model."""
+    from torch_doctor.probe.launch import cores, usual_memory  # noqa: PLC0415 - only where it is asked for
+
+    room = how.jobs or max(1, min(cores() // how.processes, usual_memory() // ROOM))
+    return max(1, min(scripts, room))
+
+
+def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, attention: Attention) -> Outcome:
+    """Run one script, as far as the rules need it; somebody waits for it with this `attention`."""
+    from torch_doctor.probe import Names, Outcome, Request, probe  # noqa: PLC0415 - only where it is asked for
+    from torch_doctor.probe.launch import cores, usual_memory  # noqa: PLC0415 - as above
+
+    if attention.stop.asked:
+        return Outcome(ending="the scan was interrupted before its turn")
+    project = part.project
 
     def placed(site: Site) -> Site:
         notebook = project.read(project.displayed(site.path)) if site.path.endswith(NOTEBOOK) else None
@@ -56,8 +84,15 @@ def probed(script: Path, project: Project, traces: Sequence[Trace], rules: Seque
         device=how.device,
         python=how.python,
         seconds=how.seconds,
-        memory=how.memory or usual_memory(),
+        memory=how.memory or usual_memory(how.jobs),
         processes=how.processes,
+        server=how.server,
+        own=how.own,
+        threads=cores() // how.jobs if how.jobs > 1 else 0,
         sinks=how.sinks,
+        places=how.places,
     )
-    return probe(request, rules, traces, Names(project.shown, project.displayed, placed))
+    try:
+        return probe(request, rules, part.traces, Names(project.shown, project.displayed, placed), attention)
+    finally:
+        attention.follower.done(project.shown(script))

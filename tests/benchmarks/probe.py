@@ -1,17 +1,22 @@
 """Measures a probe against the bare script, as ratios of one run.
 
     python tests/benchmarks/probe.py [--repeat 5] [--steps 200] [--model NAME] [--json]
+    python tests/benchmarks/probe.py --script FILE [--script FILE ...] [--python PYTHON]
 
-Two questions: how long the whole command takes on a small script, against the same steps with a bare interpreter; and
-what the default instruments cost for each step of training, when no loop is left early. The first steps of a loop are
-watched in full, and cost more: they are shown beside. Every measurement is a process of
-its own; the rounds interleave them, so that noise meets all alike, and medians are shown. Needs torch beside torch-doctor.
+With scripts: the whole command on each, against the script with a bare interpreter whose loops end after the passes that the
+probe makes. They have to run with what that interpreter has, without arguments and data. Without, two questions: how long
+the whole command takes on a small script, against the same steps with a bare interpreter; and what the default instruments
+cost for each step of training, when no loop is left early. The first steps of a loop are watched in full, and cost more:
+they are shown beside. Every measurement is a process of its own; the rounds interleave them, so that noise meets all alike,
+and medians are shown. Needs torch beside torch-doctor.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -22,9 +27,11 @@ from pathlib import Path
 from torch_doctor.probe.agent.caps import SHOWN
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import Request, plan
+from torch_doctor.probing import Probing
 from torch_doctor.rule import Level, all_rules
+from torch_doctor.scan import Options, traces
 
-BARS = {"whole": 1.3, "step": 1.05}
+BARS = {"whole": 1.15, "step": 1.05}
 MANY = 10**9
 
 SMALL = """
@@ -108,14 +115,21 @@ class BenchmarkError(Exception):
     """What keeps the benchmark from running, in one line."""
 
 
-def bare(script: Path) -> tuple[float, str]:
+def bare(script: Path, python: str = sys.executable, folder: Path | None = None) -> tuple[float, str]:
     """Seconds and output of the script alone.
 
     Raises:
         BenchmarkError: it fails.
     """
     begin = time.perf_counter()
-    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [python, script],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+        env=os.environ | {"MPLBACKEND": "Agg"},
+    )
     seconds = time.perf_counter() - begin
     if done.returncode:
         message = f"the bare script fails: {(done.stderr.strip().splitlines() or ['?'])[-1]}"
@@ -123,7 +137,50 @@ def bare(script: Path) -> tuple[float, str]:
     return seconds, done.stdout
 
 
-def probed(script: Path) -> float:
+class _Left(ast.NodeTransformer):
+    """Ends loops after so many passes, by their rows."""
+
+    def __init__(self, passes: dict[int, int]) -> None:
+        self._passes = passes
+
+    def visit_For(self, node: ast.For) -> ast.For:
+        """A loop over the first items."""
+        self.generic_visit(node)
+        if (count := self._passes.get(node.lineno)) is not None:
+            first = ast.parse("__import__('itertools').islice(None, None)", mode="eval").body
+            assert isinstance(first, ast.Call)
+            first.args = [node.iter, ast.Constant(count)]
+            node.iter = first
+        return node
+
+
+def left_early(script: Path, python: str) -> str:
+    """The source of a script whose loops end where the probe leaves them."""
+    options = Options(paths=(script,), rules=tuple(all_rules()), probe=Probing(python=python))
+    run = next((trace.run for trace in traces(options)[0] if trace.run is not None), None)
+    if run is None:
+        message = f"{script} cannot be probed"
+        raise BenchmarkError(message)
+    tree = _Left({site.row: passes for site, passes in run.capped.items()}).visit(ast.parse(script.read_bytes()))
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def of_scripts(scripts: list[Path], python: str, folder: Path, rounds: int) -> dict[str, float]:
+    """The ratio of the whole command for each script, by its name, and their median."""
+    ratios: dict[str, float] = {}
+    for number, script in enumerate(scripts):
+        alone = folder / f"{number}.py"
+        alone.write_text(left_early(script, python), encoding="utf-8")
+        pairs = [(bare(alone, python, folder)[0], probed(script, python)) for _ in range(rounds)]
+        usual, watched_ = (statistics.median(each) for each in zip(*pairs, strict=True))
+        ratios[script.name] = watched_ / usual
+        print(
+            _row(f"{script.parent.name}/{script.name} ({usual:.2f} s)", ratios[script.name], BARS["whole"]), flush=True
+        )
+    return ratios | {"median": statistics.median(ratios.values())}
+
+
+def probed(script: Path, python: str = sys.executable) -> float:
     """Seconds of the whole command: start, scan, probe, report.
 
     Raises:
@@ -137,7 +194,7 @@ def probed(script: Path) -> float:
         "--isolated",
         "--probe=require",
         "--python",
-        sys.executable,
+        python,
     ]
     begin = time.perf_counter()
     done = subprocess.run([*command, script], capture_output=True, text=True, check=False)
@@ -218,10 +275,16 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=200, metavar="N", help="steps of each model (200)")
     parser.add_argument("--model", choices=MODELS, help="only this one (all)")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
+    parser.add_argument("--script", type=Path, action="append", help="measure this script")
+    parser.add_argument("--python", default=sys.executable, help="what runs the scripts (this interpreter)")
     given = parser.parse_args()
     rounds, steps = max(given.repeat, 1), max(given.steps, 4)
     try:
         with tempfile.TemporaryDirectory() as folder:
+            if given.script:
+                scripts = [script.resolve() for script in given.script]
+                of_scripts(scripts, given.python, Path(folder).resolve(), rounds)
+                return 0
             numbers = measure(Path(folder).resolve(), rounds, steps, [given.model] if given.model else [*MODELS])
     except BenchmarkError as error:
         print(error, file=sys.stderr)

@@ -82,7 +82,8 @@ def test_programs_get_verdict_and_evidence(run: Run, write: Callable[..., Path])
     assert set(evidence) == {"claim", "value", "unit", "site"}
     assert evidence["value"] > 1
     assert evidence["unit"] == "×"
-    assert evidence["site"]["location"] == {"row": 12, "column": 5}
+    column = 5 if sys.version_info >= (3, 11) else 1  # Python 3.10 does not know columns
+    assert evidence["site"]["location"] == {"row": 12, "column": column}
 
 
 def test_every_format_carries_the_verdict(run: Run, write: Callable[..., Path], folder: Path) -> None:
@@ -99,7 +100,7 @@ def test_every_format_carries_the_verdict(run: Run, write: Callable[..., Path], 
     assert json.loads((folder / "out.jsonl").read_text(encoding="utf-8"))["verdict"] == "refuted"
 
 
-def test_several_scripts_are_run_one_by_one(run: Run, write: Callable[..., Path]) -> None:
+def test_several_scripts_are_told_one_after_the_other(run: Run, write: Callable[..., Path]) -> None:
     write("first.py", BAD)
     write("second.py", LOOKS_BAD)
     outcome = run("scan", "first.py", "second.py", "--probe", "--output-format", "concise")
@@ -153,7 +154,9 @@ def test_where_it_is_required_that_is_an_error(run: Run, write: Callable[..., Pa
     assert "error: the probe could not run train.py: " in outcome.err
 
 
-@pytest.mark.parametrize("source", ["import nowhere_to_be_found\n" + BAD, "x = = 1\n" + BAD])
+@pytest.mark.parametrize(
+    "source", ["import nowhere_to_be_found\nnowhere_to_be_found.begin()\n" + BAD, "x = = 1\n" + BAD]
+)
 def test_a_script_that_does_not_come_to_torch_could_not_be_run(
     run: Run, write: Callable[..., Path], source: str
 ) -> None:
@@ -276,6 +279,8 @@ def test_a_script_that_is_not_there(run: Run) -> None:
         ("--probe-timeout", "5"),
         ("--probe-memory", "9"),
         ("--probe-processes", "2"),
+        ("--jobs", "2"),
+        ("--probe-server",),
         ("--probe-output",),
     ],
 )

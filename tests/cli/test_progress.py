@@ -45,8 +45,8 @@ def test_long_work_shows_progress_on_a_terminal(
     stderr = look_at(monkeypatch)
     monkeypatch.setattr(progress, "PATIENCE", patience)
     with Progress(wanted=wanted) as bar:
-        bar(0, 2, "[bold]a.py")
-        bar(1, 2, "b.py")
+        bar.reading(0, 2, "[bold]a.py")
+        bar.reading(1, 2, "b.py")
     assert ("b.py" in stderr.getvalue()) is shown
 
 
@@ -54,7 +54,7 @@ def test_of_a_long_path_the_end_is_shown(monkeypatch: pytest.MonkeyPatch) -> Non
     stderr = look_at(monkeypatch)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with Progress(wanted=True) as bar:
-        bar(1, 2, "a/folder/with/many/" + "levels/" * 20 + "experiments/train.py")
+        bar.reading(1, 2, "a/folder/with/many/" + "levels/" * 20 + "experiments/train.py")
     assert "…/experiments/train.py" in stderr.getvalue()
 
 
@@ -63,7 +63,7 @@ def test_no_progress_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with Progress(wanted=True) as bar:
-        bar(0, 1, "a.py")
+        bar.reading(0, 1, "a.py")
     assert stream is None or stream.getvalue() == ""
 
 

@@ -160,7 +160,7 @@ class _EveryFinding(Scan):
 
 def scanned(project: Project, *, probe: bool = False) -> tuple[Reported, ...]:
     """All findings in a project that lies alone, by all rules; with `probe`, what runs of its scripts say of them."""
-    with _alone() as folder:
+    with alone() as folder:
         written = tuple(project.write(folder))
         paths, probing = (tuple(scripts_of(folder)), Probing(seconds=SECONDS)) if probe else (written, None)
         options = Options(paths=paths, rules=tuple(all_rules()), probe=probing)
@@ -177,7 +177,7 @@ def scanned(project: Project, *, probe: bool = False) -> tuple[Reported, ...]:
 
 
 @contextmanager
-def _alone() -> Iterator[Path]:
+def alone() -> Iterator[Path]:
     """An empty working directory, as a user's project would be."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:

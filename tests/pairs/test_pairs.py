@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from tests import sweep
 from tests.pairs.__main__ import main
 from tests.pairs.bugs import BUGS, FREQUENT
 from tests.pairs.checking import checked, pairs
@@ -13,7 +14,7 @@ from tests.pairs.editing import CannotBeEditedError, Script, scripts, swap
 from tests.pairs.exceptions import EXCEPTIONS
 from tests.pairs.known import read_known
 
-ONE_IN = 10
+ONE_IN = 1 if sweep.WHOLE else 20
 CASES = [(name, *pair) for pair in pairs() for name in scripts()]
 SAMPLE = [case for number, case in enumerate(CASES) if number % ONE_IN == number // ONE_IN % ONE_IN]
 BY_BUG = [(name, code, [case for case in SAMPLE if case[:2] == (name, code)]) for name in scripts() for code in BUGS]

@@ -59,9 +59,9 @@ SCRIPTS = {
     "kills itself": (BUG + "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n", "SIGSEGV"),
 }
 ENDLESS = {
-    "loops": "while True:\n    pass\n",
-    "sleeps": "import threading\nthreading.Event().wait()\n",
-    "catches all": "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass\n",
+    "loops.py": "while True:\n    pass\n",
+    "sleeps.py": "import threading\nthreading.Event().wait()\n",
+    "catches_all.py": "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass\n",
 }
 
 
@@ -127,12 +127,15 @@ def test_a_script_that_misbehaves_does_no_harm_and_loses_nothing(
         assert "confirmed" in outcome.out
 
 
-@pytest.mark.parametrize("script", ENDLESS.values(), ids=list(ENDLESS))
-def test_a_script_without_end_is_ended(misbehaves: Callable[..., Any], script: str) -> None:
-    outcome = misbehaves(BUG + script, "--probe-timeout", "4")
+def test_scripts_without_end_are_ended(misbehaves: Callable[..., Any]) -> None:
+    for name, script in ENDLESS.items():
+        Path(name).write_text(BUG + script, encoding="utf-8")
+    outcome = misbehaves(BUG, *ENDLESS, "--probe-timeout", "4", "--jobs", "4")
     assert outcome.status == 1
-    assert "TDR101" in outcome.out
-    assert "did not come to its end in 4 s and was stopped" in outcome.err
+    assert outcome.out.count("TDR101 missing-zero-grad") == 1 + len(ENDLESS)
+    for name in ENDLESS:
+        assert f"{name} did not come to its end in 4 s and was stopped" in outcome.err
+    assert "train.py did not" not in outcome.err
 
 
 @pytest.mark.usefixtures("folder")

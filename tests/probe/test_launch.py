@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from torch_doctor.probe import launch
+from torch_doctor.probe.following import Attention, Nobody, Stop
 from torch_doctor.probe.launch import Launched, Limits, launched, scratch_folder
+from torch_doctor.probe.output import MOST_SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,14 +30,16 @@ def say(text):
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Launched]:
     """Launches an agent that does what it is told, in place of ours."""
 
-    def run_agent(does: str, seconds: float = 20.0, memory: int = 1024 << 20) -> Launched:
+    def run_agent(
+        does: str, seconds: float = 20.0, memory: int = 1024 << 20, attention: Attention | None = None
+    ) -> Launched:
         agent = tmp_path / "agent"
         agent.mkdir(exist_ok=True)
         (agent / "__main__.py").write_text(AGENT + does, encoding="utf-8")
         monkeypatch.setattr(launch, "AGENT", agent)
         with scratch_folder() as scratch:
             plan = {"scratch": str(scratch), "cwd": str(tmp_path)}
-            return launched(Path(sys.executable), plan, Limits(seconds=seconds, memory=memory))
+            return launched(Path(sys.executable), plan, Limits(seconds=seconds, memory=memory), attention)
 
     return run_agent
 
@@ -95,6 +99,45 @@ def test_one_that_takes_too_much_memory_is_ended(run: Callable[..., Launched]) -
     assert done.peak > 200 << 20
 
 
+class Impatient(Nobody):
+    """Ends a run as soon as it says what it is at, and again once it did."""
+
+    listens = True
+
+    def __init__(self, stop: Stop, *, twice: bool = False) -> None:
+        self.stop, self.twice = stop, twice
+        self.heard: list[str] = []
+
+    def doing(self, script: str, activity: str, left: float) -> None:
+        assert script == "train.py"
+        assert 0 < left < 20
+        self.heard.append(activity)
+        if activity == "here":
+            self.stop.ask()
+            if self.twice:
+                self.stop.ask()
+
+
+HERE = """say('{"t":"doing","what":"here"}\\n')\n"""
+
+
+def test_one_that_is_interrupted_still_tells_what_it_saw(run: Callable[..., Launched]) -> None:
+    stop = Stop()
+    follower = Impatient(stop)
+    does = "signal.signal(signal.SIGINT, lambda *_: (say('seen\\n'), os._exit(75)))\n" + HERE + "time.sleep(60)"
+    done = run(does, attention=Attention("train.py", follower, stop))
+    assert (done.ended_for, done.status, done.lines[-1]) == ("interrupt", 75, b"seen")
+    assert "here" in follower.heard
+
+
+def test_who_is_asked_twice_does_not_wait_for_that(run: Callable[..., Launched]) -> None:
+    stop = Stop()
+    does = "signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + HERE + "time.sleep(60)"
+    done = run(does, attention=Attention("train.py", Impatient(stop, twice=True), stop))
+    assert (done.ended_for, done.status) == ("interrupt", -9)
+    assert done.seconds < launch.TO_THE_POINT
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere its end is looked for now and then")
 def test_the_end_of_one_that_says_no_more_is_noticed_at_once(
     run: Callable[..., Launched], monkeypatch: pytest.MonkeyPatch
@@ -136,7 +179,7 @@ def test_much_output_is_cut_in_its_middle(run: Callable[..., Launched]) -> None:
     assert shown.startswith("first\n")
     assert shown.endswith("last\n")
     assert "bytes left out]" in shown
-    assert len(shown) < 3 * launch.MOST_SHOWN
+    assert len(shown) < 3 * MOST_SHOWN
 
 
 def test_output_that_is_no_text_is_shown_as_far_as_it_can_be(run: Callable[..., Launched]) -> None:

@@ -96,3 +96,11 @@ def test_a_working_directory_that_is_gone(tmp_path: Path) -> None:
     done = probe(asked, [], [], Names(lambda path: path.name, Path, lambda site: site))
     assert done.trace is None
     assert done.ending == "train.py cannot be run: No such file or directory"
+
+
+def test_cells_may_ask_for_the_shell_that_runs_a_notebook(tmp_path: Path) -> None:
+    cells = "import torch\nget_ipython().run_line_magic('matplotlib', 'inline')\ndisplay(torch.zeros(1))\n"
+    (tmp_path / "n.ipynb").write_text("{}")
+    request = Request(script=tmp_path / "n.ipynb", root=tmp_path, cwd=tmp_path, text=cells, python=sys.executable)
+    done = probe(request, [], [], Names(lambda path: path.name, tmp_path.joinpath, lambda site: site))
+    assert done.ending == ""

@@ -274,25 +274,21 @@ def test_a_process_that_is_killed_is_named(run: Run, write: Callable[..., Path])
 
 
 @pytest.mark.usefixtures("farm")
-@pytest.mark.parametrize(
-    "hangs",
-    [
-        "    if rank == 1:\n        threading.Event().wait()\n    dist.barrier()\n",
-        "    if rank == 0:\n        dist.barrier()\n    dist.recv(torch.ones(1))\n",
-    ],
-)
-def test_one_that_hangs_ends_at_the_deadline_and_leaves_nothing(
-    run: Run, folder: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, hangs: str
+def test_those_that_hang_end_at_the_deadline_and_leave_nothing(
+    run: Run, folder: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(folder / "scratch"))
     (folder / "scratch").mkdir()
-    write("train.py", HEAD + hangs + LAUNCHED)
+    write("one.py", HEAD + "    if rank == 1:\n        threading.Event().wait()\n    dist.barrier()\n" + LAUNCHED)
+    write("each.py", HEAD + "    if rank == 0:\n        dist.barrier()\n    dist.recv(torch.ones(1))\n" + LAUNCHED)
     began = time.monotonic()
-    outcome = run("scan", "train.py", "--probe", "--probe-processes", "2", "--isolated", "--probe-timeout", "12")
-    assert time.monotonic() - began < 30
-    assert "did not come to its end in 12 s and was stopped" in outcome.err
-    assert "came to 5 updates" in outcome.err
-    assert "when its time was over: rank 0 at train.py:" in outcome.err
+    options = ["--probe", "--probe-processes", "2", "--isolated", "--probe-timeout", "14", "--jobs", "2"]
+    outcome = run("scan", "one.py", "each.py", *options)
+    assert time.monotonic() - began < 34
+    for name in ("one.py", "each.py"):
+        assert f"{name} did not come to its end in 14 s and was stopped" in outcome.err
+        assert f"when its time was over: rank 0 at {name}:" in outcome.err
+    assert outcome.err.count("came to 5 updates") == 2
     assert left(folder) == []
     assert list((folder / "scratch").iterdir()) == []
 

@@ -8,7 +8,8 @@ import pytest
 
 from torch_doctor.probe import remarks
 from torch_doctor.probe.interpreter import Interpreter
-from torch_doctor.probe.launch import Launched, Limits, Output
+from torch_doctor.probe.launch import Launched, Limits
+from torch_doctor.probe.output import Output
 from torch_doctor.trace import End, Frame, Remark, Run, Site, StandIn, Trace
 
 HERE = Site("train.py", 3, 1, 3, 9)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from torch_doctor.probe import judge, merged
+from torch_doctor.probe import Ways, judge, merged
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Verdict
-from torch_doctor.trace import Broken, End, Meant, Run, Site, StandIn, Trace
+from torch_doctor.trace import Broken, End, Frame, GaveUp, Meant, Run, Scope, ScopeKind, Site, StandIn, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 HERE, THERE = Site("train.py", 5, 9, 5, 24), Site("train.py", 8, 1, 8, 10)
+FAILED = End(how="exception", exception="KeyError: 3", frames=(Frame(THERE, "<module>", "rows[3]"),))
 
 
 class Example(Rule):
@@ -88,7 +89,7 @@ def test_a_place_over_several_rows_is_met_by_any_of_them() -> None:
     ("reached", "verdict", "claims"),
     [
         (True, Verdict.REFUTED, ["seen 0 times"]),
-        (False, Verdict.NOT_REACHED, []),
+        (False, Verdict.NOT_REACHED, ["the run did not come here: it was ended"]),
         ("perhaps on purpose", Verdict.UNDECIDED, ["perhaps on purpose"]),
     ],
 )
@@ -97,6 +98,16 @@ def test_what_the_run_does_not_show(reached: bool | str, verdict: Verdict, claim
     (finding,) = judge(static(rule), run(), [rule]).judged
     assert finding.verdict is verdict
     assert [evidence.claim for evidence in finding.evidence] == claims
+
+
+def test_a_run_that_left_out_a_way_to_the_finding_refutes_nothing() -> None:
+    rule, source = Example(reached=True), Trace("train.py")
+    scope = Scope(ScopeKind.ROOT, HERE)
+    source.add(GaveUp(site=HERE, scope=Scope(ScopeKind.CALL, HERE, scope, called_at=THERE), reason="too deep"))
+    trace = Trace("train.py", run=Run(marked={THERE}))
+    (finding,) = judge(static(rule), trace, [rule], Ways([source])).judged
+    assert finding.verdict is Verdict.NOT_REACHED
+    assert [evidence.claim for evidence in finding.evidence] == ["the run did not come here by way of train.py:8"]
 
 
 def test_what_hides_behind_a_broken_part_is_not_refuted() -> None:
@@ -196,3 +207,22 @@ def test_what_one_run_saw_no_other_takes_back(first: Verdict | None, second: Ver
     result = merged(judged, finding.with_verdict(second, (Evidence("second"),)))
     assert result.verdict is both
     assert result.evidence[0].claim == ("first" if both is first else "second")
+
+
+@pytest.mark.parametrize(
+    ("end", "came", "why"),
+    [
+        (End(how="end"), False, "the run did not come here"),
+        (End(how="stopped"), False, "the run did not come here: it was ended"),
+        (FAILED, False, "the run did not come here: it failed at train.py:8"),
+        (FAILED, True, "the run came here, and failed at train.py:8 before it could show"),
+        (End(how="end"), True, "the run saw no second pass"),
+    ],
+)
+def test_the_reason_why_a_run_is_no_witness_is_its_own(end: End, came: bool, why: str) -> None:
+    class Shown(Example):
+        shown_by = "second pass"
+
+    trace = Trace("train.py", run=Run(end=end, marked={HERE}, passed={HERE} if came else set()))
+    (finding,) = judge(static(Shown()), trace, [Shown()]).judged
+    assert [evidence.claim for evidence in finding.evidence] == [why]

@@ -1,12 +1,13 @@
 """No run hears of another, and no arm of a branch of the other: each fixture in another order, and with runs that are ended.
 
 What nobody calls is run in another order, the second arm of each branch is executed before the first, and at some
-steps a run is ended, once by an error and once because its steps are used up. What all other runs are told stays the same.
+steps a run is ended, by an error or because its steps are used up. What all other runs are told stays the same.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections import Counter
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from tests import sweep
 from tests.marks import fixtures, name_of
 from torch_doctor.scan import Options
 from torch_doctor.scan.pipeline import Scan
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
 CHUNKS = 32
 APART = 100
 """Steps between two that end a run."""
-MOST = 4
+MOST = 4 if sweep.WHOLE else 2
 """Steps of one fixture that end a run; one that has fewer than `APART` is ended half-way."""
 ORDER_OF_ARMS = {
     "TDR000/ok_modern_syntax.py": "a call of one of two losses: no test tells which, and the first arm is that of either",
@@ -69,6 +71,7 @@ class Witnessed:
     def __init__(self, subject: Subject, change: Change | None = None) -> None:
         self.entries: dict[int, tuple[Trace, Entry, Run]] = {}
         self.latest: Entry | None = None
+        self.forks = False
         self._imported: list[tuple[Trace, int, int]] = []
         with pytest.MonkeyPatch.context() as self.patch:
             self.patch.setattr(runs, "Imports", lambda *_: subject.imports)
@@ -91,6 +94,7 @@ class Witnessed:
         self._note(entry_points, "construct", lambda cls: cls.name)
         self._note(entry_points, "method", lambda cls, function: f"{cls.name}.{_named(function)}")
         self._note(unreached, "read", lambda calls: f"reads {[call.at for call in calls]}")
+        self._hear_forks()
         inner = importing.execute_top
 
         def execute_top(run: Run, unit: Any, namespace: Any) -> None:
@@ -101,6 +105,21 @@ class Witnessed:
                 self._imported.append((trace, first, trace.next))
 
         self.patch.setattr(importing, "execute_top", execute_top)
+
+    def _hear_forks(self) -> None:
+        """Whether any branch is executed arm by arm, or states of two arms are joined."""
+        fork, merge = Run.fork, heap.Heap.merge
+
+        def forked(run: Run, *args: Any) -> bool:
+            self.forks = True
+            return fork(run, *args)
+
+        def merged(of: heap.Heap, other: Any, mark: int, symbol: Any = None) -> None:
+            self.forks |= symbol is not None
+            merge(of, other, mark, symbol)
+
+        self.patch.setattr(Run, "fork", forked)
+        self.patch.setattr(heap.Heap, "merge", merged)
 
     def _note(self, owner: object, name: str, said: Callable[..., str]) -> None:
         inner = getattr(owner, name)
@@ -226,8 +245,12 @@ def in_another_order(subject: Subject, whole: Witnessed) -> Iterator[str]:
             yield _said("functions backwards", entry, whole, other)
 
 
+LISTED = re.compile(r"[\w`.]+(?:, [\w`.]+)+")
+
+
 def _unordered(words: str) -> str:
-    return " ".join(sorted(words.replace(",", "").split()))
+    """What is said, with the names of each list in the order of the alphabet: they come in that of construction."""
+    return LISTED.sub(lambda found: ", ".join(sorted(found[0].split(", "))), words)
 
 
 def with_arms_exchanged(subject: Subject, whole: Witnessed) -> Iterator[str]:
@@ -239,8 +262,9 @@ def with_arms_exchanged(subject: Subject, whole: Witnessed) -> Iterator[str]:
 
 
 def with_runs_ended(subject: Subject, whole: Witnessed, steps: int) -> Iterator[str]:
-    for step in list(range(APART, steps, APART))[:: max(1, steps // APART // MOST)][:MOST] or [(steps + 1) // 2]:
-        for error in (EndedByTest, OutOfBudget):
+    chosen = list(range(APART, steps, APART))[:: max(1, steps // APART // MOST)][:MOST] or [(steps + 1) // 2]
+    for number, step in enumerate(chosen, start=steps):
+        for error in (EndedByTest, OutOfBudget) if sweep.WHOLE else (EndedByTest, OutOfBudget)[number % 2 :][:1]:
             end = End(step, error)
             other = Witnessed(subject, end)
             if end.ended is None:
@@ -262,7 +286,7 @@ def differences(fixture: Path) -> Iterator[str]:
         for subject in subjects:
             counted = End(float("inf"))
             whole = Witnessed(subject, counted)
-            exchanged = list(with_arms_exchanged(subject, whole))
+            exchanged = list(with_arms_exchanged(subject, whole)) if whole.forks else []
             if name_of(fixture) not in ORDER_OF_ARMS:
                 yield from exchanged
             elif not exchanged:

@@ -64,6 +64,18 @@ _OPTIONS = (
         metavar="N",
         help="Run a distributed script in so many processes, as torchrun does, with gloo on the CPU. [default: 1]",
     ),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="How many scripts the probe runs side by side. [default: one for each core, where there is memory]",
+    ),
+    click.option(
+        "--probe-server",
+        is_flag=True,
+        help="Fork the runs from a server that keeps torch imported; it is started where there is none, and ends after "
+        "ten minutes in which nobody needs it.",
+    ),
     click.option("--probe-output", is_flag=True, help="Show what the scripts print, on stderr."),
 )
 # fmt: on
@@ -95,7 +107,15 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         UsageError: what was named is no script, or an option means nothing.
     """
     if given["probe"] is None:
-        for name in ("device", "probe_timeout", "probe_memory", "probe_processes", "probe_output"):
+        for name in (
+            "device",
+            "probe_timeout",
+            "probe_memory",
+            "probe_processes",
+            "jobs",
+            "probe_server",
+            "probe_output",
+        ):
             if given[name]:
                 message = f"--{name.replace('_', '-')} means nothing without {FLAG}"
                 raise click.UsageError(message)
@@ -109,8 +129,7 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
     if (given["probe_processes"] or 1) > 1 and given["device"] == "cuda":
         message = "--probe-processes runs on the CPU: leave out `--device cuda`"
         raise click.UsageError(message)
-    for path in paths:
-        _check(path)
+    _check(paths)
     return Probing(
         args=ctx.meta.get(SCRIPT_ARGUMENTS, ()),
         required=given["probe"] == REQUIRE,
@@ -119,15 +138,18 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         seconds=given["probe_timeout"] or SECONDS,
         memory=(given["probe_memory"] or 0) << 20,
         processes=given["probe_processes"] or 1,
+        jobs=given["jobs"] or 0,
+        server=given["probe_server"],
     )
 
 
-def _check(path: str) -> None:
+def _check(paths: Sequence[str]) -> None:
+    """Refuses what is no script; a folder beside scripts is scanned, and they are run."""
     kind = ""
-    if path == "-":
-        kind = "is standard input"
-    elif os.path.isdir(path):  # noqa: PTH112 - never raises
-        kind = "is a folder"
+    if "-" in paths:
+        kind = "- is standard input"
+    elif all(map(os.path.isdir, paths)):
+        kind = f"{paths[0]} is a folder"
     if kind:
-        message = f"{path} {kind}; {FLAG} runs scripts: name one, or several"
+        message = f"{kind}; {FLAG} runs scripts: name one, or several"
         raise click.UsageError(message)

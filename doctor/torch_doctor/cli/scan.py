@@ -11,20 +11,20 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.libraries import environment
+from torch_doctor.cli.printing import Printing
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
 from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, formats, settings, split
-from torch_doctor.cli.streams import COLOURS, PLAIN, look_of, wants_colours, write, write_file
-from torch_doctor.report.formats import renderer
+from torch_doctor.cli.streams import COLOURS, wants_colours
 from torch_doctor.report.paint import Paint
-from torch_doctor.report.reported import Reported
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from torch_doctor.scan import Options, Report
+    from torch_doctor.scan import Report
+
+INTERRUPTED = 130  # as shells say of a process that Ctrl-C ended
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
@@ -85,10 +85,11 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
     options = replace(options, probe=run, environment=libraries)
     outputs = formats(given["output_format"], loaded)
-    with Progress(wanted=not given["quiet"]) as progress:
+    printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
+    with Progress(wanted=not given["quiet"], found=printing.first) as progress:
         report = scanning.scan(options, progress)
     start = time.perf_counter()
-    _print(report, options, outputs, color=given["color"], statistics=given["statistics"])
+    printing.last(report)
     report.seconds["report"] = time.perf_counter() - start
     if given["probe_output"]:
         _show_outputs(report)
@@ -96,23 +97,12 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     if given["timings"]:
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
+    if report.interrupted:
+        return INTERRUPTED
     if report.errors:
         return 2
     counted = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
     return int(bool(counted) and not given["exit_zero"])
-
-
-def _print(
-    report: Report, options: Options, outputs: list[tuple[str, Path | None]], *, color: str, statistics: bool
-) -> None:
-    reported = Reported(report.findings, report.sources, options.rules, report.errors)
-    for name, file in outputs:
-        render = renderer(name, statistics=statistics)
-        if file is None:
-            look = look_of(color, sys.stdout)
-            write(render(reported, look), colours=look.paint.colours)
-        else:
-            write_file(file, render(reported, PLAIN))
 
 
 def _show_outputs(report: Report) -> None:

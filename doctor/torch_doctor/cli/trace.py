@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from torch_doctor import scan as scanning
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
+from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, settings
 from torch_doctor.cli.streams import COLOURS, look_of, wants_colours, write
 from torch_doctor.report.paint import Paint
@@ -41,7 +42,8 @@ def command(ctx: click.Context, /, file: str, output_format: str, color: str, **
     run = probing(given, (file,), ctx)
     options, loaded = settings(Flags(paths=(file,)))
     options = replace(options, probe=run, environment=environment(given["python"], loaded.config))
-    found, report = scanning.traces(options)
+    with Progress(wanted=True) as progress:
+        found, report = scanning.traces(options, progress)
     if output_format == "json":
         write(render_json(found))
     else:

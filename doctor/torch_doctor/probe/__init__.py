@@ -8,23 +8,44 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.environments import NoInterpreterError
 from torch_doctor.probe import remarks
+from torch_doctor.probe.following import Attention, Follower, Stop
 from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
 from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
 from torch_doctor.probe.remarks import explained, unsaid
+from torch_doctor.probe.running import side_by_side
+from torch_doctor.probe.server import NoServerError, Own, address, ready
 from torch_doctor.probe.verdicts import Judgement, judge, merged
+from torch_doctor.probe.ways import Ways
 from torch_doctor.trace import DevicesAgreed, DevicesMet, End, MoveLost, ParameterMoved, RowMoved
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from torch_doctor.probe.interpreter import Interpreter
     from torch_doctor.probe.launch import Launched
     from torch_doctor.rule import Rule
     from torch_doctor.trace import Site, Trace
 
-__all__ = ["Judgement", "Names", "Outcome", "Request", "explained", "judge", "merged", "probe", "unsaid"]
+__all__ = [
+    "Attention",
+    "Follower",
+    "Judgement",
+    "Names",
+    "Outcome",
+    "Own",
+    "Request",
+    "Stop",
+    "Ways",
+    "explained",
+    "judge",
+    "merged",
+    "probe",
+    "side_by_side",
+    "unsaid",
+]
 
 GPU = b"cuda"
 
@@ -63,16 +84,23 @@ class Names:
     placed: Callable[[Site], Site]
 
 
-def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], names: Names) -> Outcome:
-    """Runs a script as far as the rules need it; `traces` is what the static witness saw of it."""
+def probe(
+    request: Request, rules: Sequence[Rule], traces: Sequence[Trace], names: Names, waits: Attention | None = None
+) -> Outcome:
+    """Runs a script as far as the rules need it; `traces` is what the static witness saw of it.
+
+    Who `waits` hears what it is at, and may end it.
+    """
     name = names.shown(request.script)
+    attention = replace(waits or Attention(), script=name)
     limits = Limits(seconds=request.seconds, memory=request.memory)
     expected = foreseen(traces)
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
             first = plan(request, scratch, rules, traces, names.absolute)
-            done = launched(python.path, first, limits)
+            first["server"], word = _server(request, python, rules, attention)
+            done = launched(python.path, first, limits, attention)
     except NoInterpreterError as error:
         return Outcome(ending=str(error))
     except OSError as error:
@@ -83,7 +111,8 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
         each.run.foreseen = expected
     outcome = _outcome(name, readers, done, limits)
     if reader.greeted:
-        outcome = replace(outcome, remarks=(remarks.ran(name, reader.trace, python, outcome.seconds), *outcome.remarks))
+        ran = remarks.ran(name, reader.trace, python, outcome.seconds)
+        outcome = replace(outcome, remarks=(ran, *filter(None, [word]), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
         return replace(outcome, trace=None, ending=f"{python.path} has a torch that sees no GPU: leave out `--device`")
     left = request.seconds - done.seconds
@@ -91,15 +120,39 @@ def probe(request: Request, rules: Sequence[Rule], traces: Sequence[Trace], name
         outcome.trace is not None
         and reader.greeted
         and left > done.seconds
+        and not attention.stop.asked
         and _asks_for_gpu(outcome.trace, rules, names)
     ):
         with scratch_folder() as scratch:
-            other = launched(python.path, again(first, scratch, left), replace(limits, seconds=left))
+            later = replace(limits, seconds=left)
+            other = launched(python.path, again(first, scratch, left), later, attention)
         for event in _reader(name, names, other.lines).trace.events:
             if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved, RowMoved)):
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
+
+
+def _server(request: Request, python: Interpreter, rules: Sequence[Rule], attention: Attention) -> tuple[str, str]:
+    """The address of a server that forks the run; empty where there is none, and a word where one was wanted."""
+    if request.processes > 1:
+        return "", "no probe server: torchrun starts the processes" if request.server else ""
+    try:
+        if request.server:
+            path = address(python.path, python.torch)
+            ready(python.path, path, attention)
+        elif request.own is not None and request.own.serves(request.script, again=_may_run_again(request, rules)):
+            path = request.own.address(python.path, attention)
+        else:
+            return "", ""
+    except NoServerError as error:
+        return "", f"no probe server: {error}; the script was started by itself" if request.server else ""
+    return str(path), ""
+
+
+def _may_run_again(request: Request, rules: Sequence[Rule]) -> bool:
+    """Whether there will be a run in which the script is told that there is a GPU, as far as its own text tells."""
+    return any(rule.needs & AGAIN for rule in rules) and GPU in request.script.read_bytes()
 
 
 def _reader(name: str, names: Names, lines: Sequence[bytes]) -> Reader:

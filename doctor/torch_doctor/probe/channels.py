@@ -23,11 +23,18 @@ class Channel:
     hears: int
     says: int
     said: bytearray = field(default_factory=bytearray)
+    told: int = 0
 
     def hear(self, data: bytes) -> None:
         """Takes some more."""
         if len(self.said) < MOST_SAID:
             self.said += data
+
+    def news(self) -> bytes:
+        """What came since the last time that somebody asked."""
+        new = bytes(self.said[self.told :])
+        self.told = len(self.said)
+        return new
 
     def lines(self) -> list[bytes]:
         """The lines so far, without one that was cut off."""

@@ -33,6 +33,11 @@ class Interpreter:
     path: Path
     origin: str
 
+    @property
+    def torch(self) -> str:
+        """The version of its torch; empty where it has none."""
+        return self._answer()[1]
+
     def problem(self) -> NoInterpreterError | None:
         """Why it cannot run a script under the probe: it does not start, is too old, or has no torch that we know."""
         try:
@@ -51,16 +56,21 @@ class Interpreter:
     def _answer(self) -> tuple[tuple[int, ...], str]:
         if self.path == Path(sys.executable):  # no need to start it
             return sys.version_info[:2], _own_torch()
-        command = [str(self.path), "-c", QUESTION]
         try:
-            done = subprocess.run(  # noqa: S603 - what we were asked to run
-                command, capture_output=True, text=True, check=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
-            )
-            version, torch = json.loads(done.stdout.splitlines()[-1])
+            version, torch = json.loads(_asked(str(self.path)))
         except (OSError, subprocess.SubprocessError, ValueError, IndexError):
             message = f"{self.path} ({self.origin}) does not run as a Python: give another with `--python`"
             raise NoInterpreterError(message) from None
         return tuple(version), torch or ""
+
+
+@functools.lru_cache(maxsize=16)
+def _asked(python: str) -> str:
+    """What an interpreter answers to the question; several scripts have the same."""
+    done = subprocess.run(  # noqa: S603 - what we were asked to run
+        [python, "-c", QUESTION], capture_output=True, text=True, check=True, timeout=PATIENCE, stdin=subprocess.DEVNULL
+    )
+    return done.stdout.splitlines()[-1]
 
 
 @functools.cache

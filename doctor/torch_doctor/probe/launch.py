@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import json
 import os
 import secrets
 import selectors
 import shutil
-import signal
 import stat
 import subprocess
-import sys
 import tempfile
-import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.probe.activity import Activity
 from torch_doctor.probe.channels import Channels, opened
-from torch_doctor.probe.processes import TOKEN, Descendants
+from torch_doctor.probe.following import Attention
+from torch_doctor.probe.output import Output
+from torch_doctor.probe.processes import TOKEN, Child, Descendants, Started
+from torch_doctor.probe.server import Forked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from types import FrameType
 
 AGENT = Path(__file__).with_name("agent")
 LEAST_MEMORY = 4096 << 20
 GLANCE = 0.05  # seconds between two looks at the memory
 LAST_WORDS = 0.3  # seconds for what is still in the pipes when the script has ended
 CHUNK = 1 << 16
-MOST_SHOWN = 256 << 10  # bytes of the script's output, from its beginning and again from its end
 LEAST_ROOM = 256 << 20  # bytes that have to stay free on the disk
-DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+PLAN = "plan.json"
+THREADS = "OMP_NUM_THREADS"
+TO_THE_POINT = 2.0  # seconds for one that is interrupted to tell what it saw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,35 +46,10 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Output:
-    """What the script printed: the beginning and the end, where it is much."""
-
-    head: bytearray = field(default_factory=bytearray)
-    tail: bytearray = field(default_factory=bytearray)
-    left_out: int = 0
-
-    def add(self, data: bytes) -> None:
-        """Takes some more."""
-        room = MOST_SHOWN - len(self.head)
-        self.head += data[:room]
-        self.tail += data[room:] if room < len(data) else b""
-        if (excess := len(self.tail) - MOST_SHOWN) > MOST_SHOWN:
-            del self.tail[:excess]
-            self.left_out += excess
-
-    def text(self) -> str:
-        """What there is, as text, whatever it was."""
-        tail = bytes(self.tail[-MOST_SHOWN:])
-        left_out = self.left_out + len(self.tail) - len(tail)
-        middle = f"\n[{left_out:,} bytes left out]\n".encode() if left_out else b""
-        return (bytes(self.head) + middle + tail).decode("utf-8", "replace")
-
-
-@dataclass(slots=True)
 class Launched:
     """What came of a run: the lines of the protocol, how the process ended, and why we ended it, if we did.
 
-    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk" or "". Where several
+    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk", "interrupt" or "". Where several
     processes run the script, `ranks` are the lines of each and `lines` those of the one that started them.
     """
 
@@ -98,65 +73,99 @@ def scratch_folder() -> Iterator[Path]:
         _remove(folder)
 
 
-def launched(python: Path, plan: Mapping[str, Any], limits: Limits) -> Launched:
+def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: Attention | None = None) -> Launched:
     """Runs the script of a plan, which says where the scratch folder is.
 
     Raises:
         OSError: the interpreter cannot be started.
     """
     scratch = Path(plan["scratch"])
-    plan_file = scratch / "plan.json"
-    plan_file.write_text(json.dumps({**plan, "agent": str(AGENT), "began": time.time()}), encoding="utf-8")
+    (scratch / PLAN).write_text(json.dumps({**plan, "agent": str(AGENT), "began": time.time()}), encoding="utf-8")
     token = secrets.token_hex(16)
-    with opened(scratch, plan) as channels:
-        says = channels.first.says
-        child = subprocess.Popen(  # noqa: S603 - what we were asked to run
-            [python, AGENT, "--plan", str(plan_file), "--fd", str(says)],
-            cwd=plan["cwd"],
-            env=_environment(scratch, token),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            pass_fds=(says,),
-            start_new_session=True,
-            preexec_fn=_prepared(),  # noqa: PLW1509 - it calls the kernel and nothing else
-        )
+    with opened(scratch, plan) as channels, contextlib.ExitStack() as open_:
+        started = _forked if plan.get("server") else _started
+        child, output = started(python, plan, channels.first.says, _environment(scratch, token, plan.get("threads", 0)))
+        open_.callback(os.close, output)
         channels.started()
         descendants = Descendants(child, token)
-        with _ended_with_us(), contextlib.closing(_Listener(child, channels, descendants, limits)) as listener:
-            return listener.listen(scratch)
+        waits = attention or Attention()
+        listener = open_.enter_context(contextlib.closing(_Listener(output, channels, descendants, limits, waits)))
+        return listener.listen(scratch)
+
+
+def _started(python: Path, plan: Mapping[str, Any], says: int, environment: dict[str, str]) -> tuple[Child, int]:
+    """The agent in an interpreter of its own, and the pipe with what it prints."""
+    process = subprocess.Popen(  # noqa: S603 - what we were asked to run
+        [python, AGENT, *_arguments(plan, says)],
+        cwd=plan["cwd"],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        pass_fds=(says,),
+        start_new_session=True,
+    )
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    with process.stdout as output:
+        return Started(process), os.dup(output.fileno())
+
+
+def _forked(python: Path, plan: Mapping[str, Any], says: int, environment: dict[str, str]) -> tuple[Child, int]:
+    """As `_started`, in a fork of a server; where it is gone meanwhile, in an interpreter of its own."""
+    hears, out = os.pipe()
+    try:
+        request = (_arguments(plan, says), environment, plan["cwd"])
+        return Forked(Path(plan["server"]), request, says, out), hears
+    except OSError:
+        os.close(hears)
+        return _started(python, plan, says, environment)
+    finally:
+        os.close(out)
+
+
+def _arguments(plan: Mapping[str, Any], says: int) -> list[str]:
+    return ["--plan", str(Path(plan["scratch"], PLAN)), "--fd", str(says)]
 
 
 class _Listener:
     """One run under way."""
 
     def __init__(
-        self, child: subprocess.Popen[bytes], channels: Channels, descendants: Descendants, limits: Limits
+        self,
+        output: int,
+        channels: Channels,
+        descendants: Descendants,
+        limits: Limits,
+        attention: Attention,
     ) -> None:
-        self._child = child
+        self._pipe = output
         self._channels = channels
         self._descendants = descendants
         self._limits = limits
+        self._attention = attention
+        self._activity = Activity()
         self._output = Output()
         self._peak = 0
         self._selector = selectors.DefaultSelector()
         self._status: int | None = None
-        _expendable(child.pid)
+        descendants.expendable()
 
     def listen(self, scratch: Path) -> Launched:
         """Takes in all that is said until the script has ended, or has to."""
         start = time.monotonic()
-        assert self._child.stdout is not None  # noqa: S101 - it is a pipe
-        os.set_blocking(self._child.stdout.fileno(), False)
-        self._selector.register(self._child.stdout, selectors.EVENT_READ, self._output.add)
+        os.set_blocking(self._pipe, False)
+        self._selector.register(self._pipe, selectors.EVENT_READ, self._output.add)
         for channel in self._channels.all():
             self._selector.register(channel.hears, selectors.EVENT_READ, channel.hear)
         ended_for = ""
         while not ended_for and self._descendants.running():
             self._take(GLANCE)
             ended_for = self._too_much(start, scratch)
+            self._tell(start)
+        if ended_for == "interrupt":
+            self._hear_out()
         self._last_words()
-        self._status = self._descendants.end()
+        self._status = self._descendants.end(at_once=self._attention.stop.at_once)
         self._last_words()
         return Launched(
             self._channels.first.lines(),
@@ -171,10 +180,8 @@ class _Listener:
     def close(self) -> None:
         """Ends whatever still runs."""
         if self._status is None:
-            self._descendants.end()
+            self._descendants.end(at_once=True)
         self._selector.close()
-        if self._child.stdout is not None:
-            self._child.stdout.close()
 
     def _take(self, seconds: float) -> bool:
         """Takes what has come within some time; whether there was anything."""
@@ -193,6 +200,21 @@ class _Listener:
                 self._selector.unregister(key.fd)
         return bool(ready)
 
+    def _tell(self, start: float) -> None:
+        """Tells who follows what the first process is at."""
+        follower = self._attention.follower
+        if follower.listens:
+            self._activity.hear(self._channels.first.news())
+            left = max(0.0, self._limits.seconds - (time.monotonic() - start))
+            follower.doing(self._attention.script, self._activity.words, left)
+
+    def _hear_out(self) -> None:
+        """Lets one that is interrupted tell what it saw, unless there is no time even for that."""
+        self._descendants.interrupt()
+        limit = time.monotonic() + TO_THE_POINT
+        while self._descendants.running() and time.monotonic() < limit and not self._attention.stop.at_once:
+            self._take(GLANCE)
+
     def _last_words(self) -> None:
         limit = time.monotonic() + LAST_WORDS
         while self._selector.get_map() and time.monotonic() < limit:
@@ -200,6 +222,8 @@ class _Listener:
                 return
 
     def _too_much(self, start: float, scratch: Path) -> str:
+        if self._attention.stop.asked:
+            return "interrupt"
         if time.monotonic() - start > self._limits.seconds:
             return "time"
         self._peak = max(self._peak, resident := self._descendants.resident())
@@ -209,68 +233,44 @@ class _Listener:
         return "disk" if room.f_bavail * room.f_frsize < LEAST_ROOM else ""
 
 
-def usual_memory() -> int:
-    """How much memory a run may take when nobody says: three quarters of what is free, in bytes, and 4 GiB at least."""
+def cores() -> int:
+    """The cores that we may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def usual_memory(runs: int = 1) -> int:
+    """How much memory each of so many runs may take when nobody says, in bytes.
+
+    It is its share of three quarters of what is free, and 4 GiB at least.
+    """
     try:
         told = Path("/proc/meminfo").read_text(encoding="ascii")
         free = next(int(line.split()[1]) for line in told.splitlines() if line.startswith("MemAvailable:")) << 10
     except (OSError, StopIteration, ValueError, IndexError):  # not Linux
         return LEAST_MEMORY
-    return max(LEAST_MEMORY, free // 4 * 3)
+    return max(LEAST_MEMORY, free // 4 * 3 // max(1, runs))
 
 
-def _environment(scratch: Path, token: str) -> dict[str, str]:
+def _environment(scratch: Path, token: str, threads: int) -> dict[str, str]:
+    """What the script inherits; `threads` is how many compute, where others compute beside it."""
     temporary = str(scratch / "tmp")
-    return os.environ | {
-        TOKEN: token,
-        "TMPDIR": temporary,
-        "TEMP": temporary,
-        "TMP": temporary,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",
-        "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": temporary,
-        "NUMBA_CACHE_DIR": temporary,  # it does not start where it may keep compiled code nowhere
-    }
-
-
-def _prepared() -> Any:  # noqa: ANN401 - what `Popen` calls in the child
-    """What the child does before it becomes the interpreter: it dies with us, and leaves no core file."""
-    import resource  # noqa: PLC0415 - not on Windows
-
-    kernel = ctypes.CDLL(None) if sys.platform == "linux" else None
-
-    def prepare() -> None:
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if kernel is not None:
-            kernel.prctl(DEATH_OF_PARENT, signal.SIGKILL)
-
-    return prepare
-
-
-@contextlib.contextmanager
-def _ended_with_us() -> Iterator[None]:
-    """Makes requests that we end unwind the stack, so that what we started ends too."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def leave(number: int, _: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    before = [signal.signal(number, leave) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
-
-
-def _expendable(number: int) -> None:
-    """Where memory runs out all the same, this process is the one to go."""
-    with contextlib.suppress(OSError):
-        Path(f"/proc/{number}/oom_score_adj").write_text("1000", encoding="ascii")
+    shared = {THREADS: str(threads)} if threads and THREADS not in os.environ else {}
+    return (
+        os.environ
+        | shared
+        | {
+            TOKEN: token,
+            "TMPDIR": temporary,
+            "TEMP": temporary,
+            "TMP": temporary,
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONUNBUFFERED": "1",
+            "MPLBACKEND": "Agg",
+            "MPLCONFIGDIR": temporary,
+            "HYDRA_FULL_ERROR": "1",  # what failed, rather than how to ask for it
+            "NUMBA_CACHE_DIR": temporary,  # it does not start where it may keep compiled code nowhere
+        }
+    )
 
 
 def _remove(folder: Path) -> None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from torch_doctor.probe.server import Own
     from torch_doctor.rule import Rule
     from torch_doctor.trace import Event, Site, Trace
 
@@ -35,8 +36,10 @@ class Request:
     """What to run: paths are absolute; `root` is the folder of the project that `script` belongs to.
 
     `text` is what is run where the file itself is no Python: the code cells of a notebook, one below the other.
-    `processes` run it at once, as `torchrun` starts them. `sinks` are methods that want numbers, by the package that has
-    them, and how each uses what it is given.
+    `processes` run it at once, as `torchrun` starts them; where `server` is set, a server forks the one that does, and else
+    one of our `own` may. `threads` compute in each (0: as many as it likes). `sinks` are methods that want numbers, by the
+    package that has them, and how each uses what it is given. `places` are the lines of which the run is to tell whether it
+    came there, by the paths of static sites.
     """
 
     script: Path
@@ -49,13 +52,21 @@ class Request:
     seconds: float = 60.0
     memory: int = 4096 << 20
     processes: int = 1
+    threads: int = 0
+    server: bool = False
+    own: Own | None = None
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    places: frozenset[Site] = frozenset()
 
 
 def plan(
     request: Request, scratch: Path, rules: Iterable[Rule], traces: Sequence[Trace], absolute: Callable[[str], Path]
 ) -> dict[str, Any]:
     """What the agent is told; `absolute` gives the file that the path of a static site stands for."""
+    places: dict[str, set[int]] = defaultdict(set)
+    for site in request.places:
+        if site.cell is None:
+            places[str(absolute(site.path))].add(site.row)
     left_out = AGAIN | ALONE if request.processes > 1 else AGAIN
     return {
         "script": str(request.script),
@@ -66,6 +77,7 @@ def plan(
         "scratch": str(scratch),
         "device": request.device if request.processes == 1 else "cpu",
         "processes": request.processes,
+        "threads": request.threads,
         "batches": BATCHES,
         "epochs": EPOCHS,
         "steps": STEPS,
@@ -76,6 +88,7 @@ def plan(
             for site, loop in loops(traces).items()
             if site.cell is None
         },
+        "places": {path: sorted(rows) for path, rows in places.items()},
         "sinks": {package: dict(methods) for package, methods in request.sinks.items()},
         "needs": sorted({need for rule in rules for need in rule.needs} - left_out),
         "instrument": True,

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,28 +22,54 @@ LINUX = sys.platform == "linux"
 PROC = Path("/proc")
 
 
-class Descendants:
-    """A child that leads its own session, with everything below it, also what left the session."""
+class Child(Protocol):
+    """The process that runs a script; it leads its own session."""
 
-    def __init__(self, child: subprocess.Popen[bytes], token: str) -> None:
-        self._child = child
-        self._token = f"{TOKEN}={token}".encode()
+    @property
+    def number(self) -> int:
+        """Its number, which is its own until `status` was told."""
+
+    @property
+    def over(self) -> bool:
+        """Whether `status` was told."""
 
     def running(self) -> bool:
-        """Whether the child itself still runs. One that ended keeps its number until `end` is called."""
-        if self._child.returncode is not None:
-            return False
-        if not LINUX:
-            return self._child.poll() is None
-        return os.waitid(os.P_PID, self._child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        """Whether it still runs."""
 
     def wait(self, seconds: float) -> None:
-        """Wait until the child ends, at most so many seconds."""
+        """Wait until it ends, at most so many seconds."""
+
+    def status(self, seconds: float) -> int:
+        """Its exit status (negative: its signal), waited for at most so long."""
+
+
+class Started:
+    """One that we have started."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.number = process.pid
+
+    @property
+    def over(self) -> bool:
+        """Whether `status` was told."""
+        return self._process.returncode is not None
+
+    def running(self) -> bool:
+        """Whether it still runs. One that ended keeps its number until `status` is called."""
+        if self.over:
+            return False
+        if not LINUX:
+            return self._process.poll() is None
+        return os.waitid(os.P_PID, self.number, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it ends, at most so many seconds."""
         if sys.platform != "linux":
             time.sleep(seconds)
             return
         try:
-            ended = os.pidfd_open(self._child.pid)
+            ended = os.pidfd_open(self.number)
         except OSError:  # before Linux 5.3
             time.sleep(seconds)
             return
@@ -54,24 +80,54 @@ class Descendants:
         finally:
             os.close(ended)
 
+    def status(self, seconds: float) -> int:
+        """Its exit status (negative: its signal)."""
+        try:
+            return self._process.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:  # in the kernel's hands
+            return -signal.SIGKILL
+
+
+class Descendants:
+    """A child with everything below it, also what left its session."""
+
+    def __init__(self, child: Child, token: str) -> None:
+        self._child = child
+        self._token = f"{TOKEN}={token}".encode()
+
+    def running(self) -> bool:
+        """Whether the child itself still runs."""
+        return self._child.running()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the child ends, at most so many seconds."""
+        self._child.wait(seconds)
+
     def resident(self) -> int:
         """The bytes of memory that the child and what it started take; 0 where the system does not tell."""
         if LINUX:
-            numbers = list(self._below(self._child.pid))
+            numbers = list(self._below(self._child.number))
             return sum(_resident(number, shared=len(numbers) > 1) for number in numbers)
-        return _resident_by_ps(self._child.pid)
+        return _resident_by_ps(self._child.number)
 
-    def end(self) -> int:
-        """Ends all that is left, first by asking, and returns the child's exit status (negative: its signal)."""
-        for number in (signal.SIGTERM, signal.SIGKILL):
+    def expendable(self) -> None:
+        """Where memory runs out all the same, the child is the one to go."""
+        with contextlib.suppress(OSError):
+            (PROC / str(self._child.number) / "oom_score_adj").write_text("1000", encoding="ascii")
+
+    def interrupt(self) -> None:
+        """Asks the child, and nobody below it, to come to its end."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._child.number, signal.SIGINT)
+
+    def end(self, *, at_once: bool = False) -> int:
+        """Ends all that is left, first by asking unless `at_once`, and returns the child's exit status (negative: its signal)."""
+        for number in (signal.SIGKILL,) if at_once else (signal.SIGTERM, signal.SIGKILL):
             if self._tell(number):
                 limit = time.monotonic() + PATIENCE
                 while self._any_left() and time.monotonic() < limit:
                     time.sleep(GLANCE)
-        try:
-            return self._child.wait(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:  # in the kernel's hands
-            return -signal.SIGKILL
+        return self._child.status(PATIENCE)
 
     # --- within ---
 
@@ -81,9 +137,9 @@ class Descendants:
     def _tell(self, number: signal.Signals) -> bool:
         """Whether there was anyone to tell."""
         told = False
-        if self._child.returncode is None:  # the number of the group is still ours
+        if not self._child.over:  # the number of the group is still its own
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._child.pid, number)
+                os.killpg(self._child.number, number)
                 told = self.running()
         for other in self._others():
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -102,7 +158,7 @@ class Descendants:
         """Everything alive that inherited the token, besides the child."""
         if not LINUX:
             return
-        ours = (str(os.getpid()), str(self._child.pid))
+        ours = (str(os.getpid()), str(self._child.number))
         for name in os.listdir(PROC):  # noqa: PTH208 - there are many, and a `Path` for each takes longer than the rest
             if name.isdecimal() and name not in ours:
                 with contextlib.suppress(OSError):

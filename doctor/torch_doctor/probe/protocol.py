@@ -37,6 +37,7 @@ class Reader:
         self._scopes: dict[int, t.Scope] = {}
         self._lines: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
+            "doing": self._doing,
             "site": self._site,
             "scope": self._scope,
             "event": self._event,
@@ -50,6 +51,8 @@ class Reader:
             "ended": self._ended,
             "failed": self._failed,
             "late": self._late,
+            "marked": lambda record: self.run.marked.update(self._rows(record)),
+            "passed": lambda record: self.run.passed.update(self._rows(record)),
         }
 
     def read(self, lines: Iterable[bytes]) -> t.Trace:
@@ -67,6 +70,9 @@ class Reader:
             self.garbled += 1
 
     # --- what the lines say ---
+
+    def _doing(self, record: dict[str, Any]) -> None:
+        """Nothing that a rule reads: it is for those who wait."""
 
     def _hello(self, record: dict[str, Any]) -> None:
         self.greeted = True
@@ -88,6 +94,7 @@ class Reader:
             loop=record.get("loop") or 0,
             number=record.get("number") or 0,
             loop_kind=t.LoopKind(record.get("loop_kind") or t.LoopKind.PLAIN.value),
+            called_at=self._sites.get(record.get("called", -1)),
         )
 
     def _event(self, record: dict[str, Any]) -> None:
@@ -169,6 +176,9 @@ class Reader:
 
     def _row(self, path: str, row: int) -> t.Site:
         return self._placed(t.Site(self._shown(path), row, 1, row, 1))
+
+    def _rows(self, record: dict[str, Any]) -> list[t.Site]:
+        return [self._row(record["path"], int(row)) for row in record["rows"]]
 
     def _at(self, number: int | None) -> t.Site:
         return self._nowhere if number is None else self._sites[number]

@@ -25,6 +25,7 @@ LIMITS = {
     "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
     "disk": "was stopped because the disk is nearly full",
+    "interrupt": "was interrupted after {after:.1f} s",
 }
 
 
@@ -63,7 +64,8 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
     end = run.end
     if launched.ended_for or end.how == "stopped":
         said = LIMITS[launched.ended_for or "time"]
-        return f"{name} {said.format(seconds=limits.seconds, megabytes=limits.memory >> 20)}"
+        numbers = {"seconds": limits.seconds, "megabytes": limits.memory >> 20, "after": launched.seconds}
+        return f"{name} {said.format(**numbers)}"
     if end.how == "asked":
         return "\n".join(f"{told.site or name}: {told.text}" for told in run.asked)
     if end.how == "exception":

@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from torch_doctor.probe.ways import Ways, seen_at
 from torch_doctor.rule import Evidence, Verdict
+from torch_doctor.trace import Run
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from torch_doctor.rule import Finding, Rule
-    from torch_doctor.trace import StandIn, Trace
+    from torch_doctor.trace import Site, StandIn, Trace
 
 WITNESS = "probe"
 WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REACHED)
 """Of several runs that saw a finding, the first of these counts: what one run saw, no other run takes back."""
+NO_WAYS = Ways()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +36,13 @@ class Judgement:
     failures: tuple[tuple[str, Exception], ...] = ()
 
 
-def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> Judgement:
+def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways: Ways = NO_WAYS) -> Judgement:
     """Let the rules read what the probe saw.
 
-    A static finding is confirmed by one of the same rule at the same place. Else the rule says whether the run came to
-    where the bug would have shown. One cause is one finding: a rule whose findings others explain is silent where they
-    spoke. A rule for which something stood in that has to be real says nothing. A rule that fails speaks neither for
+    A static finding is confirmed by one of the same rule at the same place. Else the rule says whether the run came
+    to where the bug would have shown. One cause is one finding: a rule whose findings others explain is silent
+    where they spoke. `ways` tells how the source comes to its findings: who did not go there on all of them refutes
+    none. A rule for which something stood in that has to be real says nothing. A rule that fails speaks neither for
     nor against its findings; its failure is in the result with its code.
     """
     verdicts = dict(enumerate(findings))
@@ -55,7 +59,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule]) -> J
             verdicts.update({number: _said(verdicts[number], Verdict.UNDECIDED, f"{stand_in}") for number in own})
             continue
         try:
-            said, found = _judged_by(rule, [verdicts[number] for number in own], trace)
+            said, found = _judged_by(rule, [verdicts[number] for number in own], trace, ways)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
             failures.append((rule.code, error))
             said = [_said(verdicts[number], Verdict.UNDECIDED, "the rule failed on this run") for number in own]
@@ -75,14 +79,16 @@ def merged(first: Finding, second: Finding) -> Finding:
     return replace(first, verdict=best.verdict, evidence=best.evidence)
 
 
-def _judged_by(rule: Rule, findings: Sequence[Finding], trace: Trace) -> tuple[list[Finding], list[Finding]]:
+def _judged_by(
+    rule: Rule, findings: Sequence[Finding], trace: Trace, ways: Ways
+) -> tuple[list[Finding], list[Finding]]:
     seen = list(rule.check(trace))
     used: set[int] = set()
     judged = []
     for finding in findings:
         same = [number for number, other in enumerate(seen) if rule.same(finding, other)]
         if not same:
-            judged.append(_not_seen(rule, finding, trace))
+            judged.append(_not_seen(rule, finding, trace, ways))
             continue
         used.update(same)
         number = min(same, key=lambda number: seen[number].site != finding.site)  # at the very place if there is one
@@ -109,17 +115,42 @@ def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Itera
     return (finding for finding in new if not explained[finding.code])
 
 
-def _not_seen(rule: Rule, finding: Finding, trace: Trace) -> Finding:
+def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding:
     reached = rule.reached(trace, finding)
     if isinstance(reached, str):
         return _said(finding, Verdict.UNDECIDED, reached)
     if reached and finding.behind:
         cause = finding.behind[0]
         return _said(finding, Verdict.UNDECIDED, f"{cause.code} at {cause.site} keeps a run from showing it")
+    if reached and (missed := ways.left_out(finding, trace)) is not None:
+        return _said(finding, Verdict.NOT_REACHED, f"the run did not come here by way of {_row(missed)}")
     if reached:
         return finding.with_verdict(Verdict.REFUTED, tuple(rule.evidence(trace, finding)))
-    return finding.with_verdict(Verdict.NOT_REACHED, ())
+    return _said(finding, Verdict.NOT_REACHED, _why_not(rule, finding, trace, ways))
+
+
+def _why_not(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> str:
+    """Why a run is no witness for or against a finding that it did not reach."""
+    run = trace.run or Run()
+    came = run.came_to(finding.site)
+    if came is None:
+        came = bool(seen_at(trace, finding.site))
+    ended = "was ended" if run.end.how in ("stopped", "killed") else ""
+    if run.end.how == "exception" and run.end.frames:
+        ended = f"failed at {_row(run.end.frames[-1].site)}"
+    if not came:
+        return f"the run did not come here{f': it {ended}' * bool(ended)}"
+    if ended:
+        return f"the run came here, and {ended} before it could show"
+    if (missed := ways.left_out(finding, trace)) is not None:
+        return f"the run did not come here by way of {_row(missed)}"
+    return f"the run saw no {rule.shown_by or 'such thing under conditions that tell'}"
 
 
 def _said(finding: Finding, verdict: Verdict, reason: str) -> Finding:
     return finding.with_verdict(verdict, (Evidence(reason),))
+
+
+def _row(site: Site) -> str:
+    cell = "" if site.cell is None else f"cell {site.cell}:"
+    return f"{site.path}:{cell}{site.row}"

@@ -22,10 +22,20 @@ def _verdict(finding: Finding, look: Look) -> str:
     return "" if verdict is None else look.paint(f" [{verdict.value}]", "bold", COLOURS[verdict])
 
 
+def render_verdict(finding: Finding, look: Look) -> str:
+    """The verdict of a finding that was shown before."""
+    return f"{which(finding, look)}{_verdict(finding, look)}\n" if finding.verdict is not None else ""
+
+
 def headline(finding: Finding, look: Look) -> str:
     """Where, which rule, what."""
+    return f"{which(finding, look)}: {finding.message}"
+
+
+def which(finding: Finding, look: Look) -> str:
+    """Where and which rule."""
     paint, site = look.paint, finding.site
     cell = "" if site.cell is None else f"cell {site.cell}:"
     where = f"{paint(site.path, 'bold')}{paint(f':{cell}{site.row}:{site.column}:', 'dim')}"
     code = paint(finding.code, "bold", LEVEL_COLOURS[finding.level])
-    return f"{where} {code} {finding.name}: {finding.message}"
+    return f"{where} {code} {finding.name}"

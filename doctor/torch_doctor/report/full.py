@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from torch_doctor.report.concise import headline
+from torch_doctor.report.concise import headline, which
 from torch_doctor.report.frame import Underline, frame
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS, claims
@@ -22,6 +22,14 @@ LEAST_GUTTER = 3
 def render(reported: Reported, look: Look) -> str:
     """All findings, with an empty line after each."""
     return "".join(f"{_finding(finding, reported, look)}\n\n" for finding in reported.findings)
+
+
+def render_verdict(finding: Finding, look: Look) -> str:
+    """The verdict of a finding that was shown before, with an empty line after it."""
+    if finding.verdict is None:
+        return ""
+    _, *lines = _verdict(finding, look, LEAST_GUTTER)
+    return "\n".join([which(finding, look), *lines]) + "\n\n"
 
 
 def _finding(finding: Finding, reported: Reported, look: Look) -> str:

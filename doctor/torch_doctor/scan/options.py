@@ -48,7 +48,8 @@ class Options(Struct, frozen=True, kw_only=True):
 class Report(Struct):
     """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`.
 
-    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name.
+    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name. `interrupted`:
+    somebody ended the runs with Ctrl-C.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -58,6 +59,7 @@ class Report(Struct):
     remarks: list[str] = field(default_factory=list)
     outputs: dict[str, str] = field(default_factory=dict)
     files: int = 0
+    interrupted: bool = False
     sources: dict[str, SourceFile] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 

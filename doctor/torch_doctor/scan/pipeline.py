@@ -8,25 +8,23 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from torch_doctor.probing import probed
-from torch_doctor.rule import Verdict
+from torch_doctor.probing import Runnable
 from torch_doctor.scan.causes import Causes, order
+from torch_doctor.scan.following import Follower
 from torch_doctor.scan.options import Options, Report
+from torch_doctor.scan.running import give_verdicts, observed
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, witness
-from torch_doctor.static.tables.sinks import BY_PACKAGE
 from torch_doctor.trace import GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from torch_doctor.probe import Outcome
-    from torch_doctor.probing import Probing
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.source import Problem, SourceFile
     from torch_doctor.trace import Site
@@ -34,22 +32,22 @@ if TYPE_CHECKING:
 UNREADABLE_CODE = "TDR000"
 
 
-def scan(options: Options, on_file: Callable[[int, int, str], None] | None = None) -> Report:
-    """Look at everything under the paths. `on_file` hears of each file: how many are done, of how many, its name."""
-    return Scan(options, on_file).run()
+def scan(options: Options, follower: Follower | None = None) -> Report:
+    """Look at everything under the paths; `follower` hears how it goes on."""
+    return Scan(options, follower).run()
 
 
-def traces(options: Options) -> tuple[list[Trace], Report]:
+def traces(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
     """What the static witness sees in the files under the paths, and the probe where it is asked for.
 
     The report says what they could not see.
     """
-    scan = Scan(options, everything=True)
+    scan = Scan(options, follower, everything=True)
     found: list[Trace] = []
     for project, files in scan.projects():
         found += scan.traces(project, files)
         if options.probe is not None:
-            found += scan.observed(project, found, options.probe)
+            found += [trace for trace, _ in observed(scan, [Runnable(project, scan.scripts[project], found)])]
         for site in {branch.site for trace in found for branch in trace.branches}:
             scan.show(site, project)
     return found, scan.report
@@ -58,24 +56,23 @@ def traces(options: Options) -> tuple[list[Trace], Report]:
 class Scan:
     """One scan under way."""
 
-    def __init__(
-        self, options: Options, on_file: Callable[[int, int, str], None] | None = None, *, everything: bool = False
-    ) -> None:
+    def __init__(self, options: Options, follower: Follower | None = None, *, everything: bool = False) -> None:
         self.options = options
+        self.follower = follower or Follower()
         asked = (*options.rules, *options.hiding)
         self._wanted = None if everything else frozenset(event for rule in asked for event in rule.reads())
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
-        self._on_file = on_file
         self._given: set[Path] = set()
-        self._scripts: dict[Project, list[Path]] = {}
+        self.scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
-        self._causes = Causes(options.rules)
+        self.causes = Causes(options.rules)
         self._silencing = Silencing(options)
         self._done = 0
         self._total = 0
 
     def run(self) -> Report:
         """Do it."""
+        runnable: list[Runnable] = []
         for project, files in self.projects():
             traces, unfollowed = [], Unfollowed(self._wanted)
             for trace in self.traces(project, files):
@@ -88,13 +85,16 @@ class Scan:
             for file in files:
                 self.report.warnings += self._silencing.problems(file)
             self.report.warnings += unfollowed.remarks(project, files)
-            for finding in self._causes.told():
-                self._take(finding, project)
-            if self.options.probe is not None:
-                self._probe(project, traces, self.options.probe)
+            for finding in self.causes.told():
+                self.take(finding, project)
+            runnable.append(Runnable(project, self.scripts[project], traces))
             for stage, seconds in project.seconds.items():
                 self.report.seconds[stage] += seconds
         self.report.findings.sort(key=order)
+        if self.options.probe is not None:
+            self.follower.found(self.report)
+            give_verdicts(self, runnable)
+            self.report.findings.sort(key=order)
         return self.report
 
     # --- what there is to look at ---
@@ -120,7 +120,7 @@ class Scan:
         report.seconds["discover"] += time.perf_counter() - start
         for root, members in groups.items():
             project = Project(root, ignores, options.overlay, options.names, options.torch)
-            self._scripts[project] = members
+            self.scripts[project] = members
             yield project, self._relevant(project, members)
 
     def _relevant(self, project: Project, paths: Sequence[Path]) -> list[SourceFile]:
@@ -170,8 +170,7 @@ class Scan:
             yield trace
 
     def _tell(self, file: SourceFile) -> None:
-        if self._on_file is not None:
-            self._on_file(self._done, self._total, file.display)
+        self.follower.reading(self._done, self._total, file.display)
         self._done += 1
 
     def unreadable(self, project: Project, file: SourceFile) -> Iterator[Trace]:
@@ -205,14 +204,15 @@ class Scan:
                     continue
                 if tells and finding.site not in trace.invented:
                     behind = tuple(sorted(trace.meant, key=attrgetter("site")))
-                    self._causes.add(replace(finding, behind=behind) if behind else finding)
+                    self.causes.add(replace(finding, behind=behind) if behind else finding)
                 broken = rule.broken(finding)
                 if broken is not None and not self._is_silenced(finding, project):
                     trace.broken.add(broken)
         except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
             self.report.failed(f"{trace.path} with {rule.code}", error)
 
-    def _take(self, finding: Finding, project: Project) -> None:
+    def take(self, finding: Finding, project: Project) -> None:
+        """Let the report have a finding, unless it has it, or it is silenced."""
         key = (finding.code, finding.site)
         if key in self._found:
             return
@@ -235,60 +235,6 @@ class Scan:
         """Let the report have the source that a site lies in."""
         if site.path not in self.report.sources and (source := project.read(project.displayed(site.path))):
             self.report.sources[site.path] = source
-
-    # --- what the probe says ---
-
-    def observed(self, project: Project, traces: Sequence[Trace], how: Probing) -> Iterator[Trace]:
-        """What the runs of the project's scripts showed, of those that could be run."""
-        for script in self._scripts[project]:
-            start = time.perf_counter()
-            outcome = probed(script, project, traces, self.options.rules, replace(how, sinks=BY_PACKAGE))
-            self.report.seconds["probe"] += time.perf_counter() - start
-            self._hear(outcome, script, how)
-            if outcome.trace is not None:
-                yield outcome.trace
-
-    def _hear(self, outcome: Outcome, script: Path, how: Probing) -> None:
-        name = self.options.names.get(script) or display(script)
-        self.report.remarks += outcome.remarks
-        self.report.outputs[name] = outcome.output
-        if outcome.trace is not None:
-            told = self.report.errors if how.required and outcome.failed else self.report.warnings
-            told += [outcome.ending] if outcome.ending else []
-        elif how.required:
-            self.report.errors.append(f"the probe could not run {name}: {outcome.ending}")
-        else:
-            self.report.warnings.append(
-                f"the probe could not run {name}, what the source says stands: {outcome.ending}"
-            )
-
-    def _probe(self, project: Project, traces: Sequence[Trace], how: Probing) -> None:
-        """Give the findings so far their verdicts, and add those of the runs alone."""
-        from torch_doctor.probe import explained, judge, merged, unsaid  # noqa: PLC0415 - only where it is asked for
-
-        report = self.report
-        for trace in self.observed(project, traces, how):
-            judgement = judge(report.findings, trace, self.options.rules)
-            report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
-            for finding in filter(self._causes.is_new, judgement.new):
-                self._take(finding, project)
-            for lines in (report.errors, report.warnings):
-                lines[-1:] = [explained(line, report.findings, trace) for line in lines[-1:]]
-            report.remarks += unsaid(trace, judgement)
-            undecided = {finding.code for finding in judgement.judged if finding.verdict is Verdict.UNDECIDED}
-            if how.processes == 1 and (
-                codes := [each.code for each in self._compares_ranks() if each.code in undecided]
-            ):
-                report.remarks.append(f"{trace.path}: `--probe-processes 2` would decide {', '.join(codes)}")
-            for code, error in judgement.failures:
-                self.report.failed(f"the run of {trace.path} with {code}", error)
-            for finding in report.findings:
-                for evidence in finding.evidence:
-                    if evidence.site is not None:
-                        self.show(evidence.site, project)
-
-    def _compares_ranks(self) -> list[Rule]:
-        return [rule for rule in self.options.rules if rule.compares_ranks]
 
 
 def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:

@@ -72,8 +72,9 @@ class End(Struct, frozen=True, kw_only=True):
 class Run(Struct, kw_only=True):
     """One run of the real script.
 
-    `late` is the line that it was at when its time was over. `foreseen` are the forwards whose results go backward by the
-    source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
+    `late` is the line that it was at when its time was over. `marked` are the rows of which it tells whether it came
+    there, `passed` those of them where it did. `foreseen` are the forwards whose results go backward by the source:
+    where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
     """
 
     python: str = ""
@@ -88,6 +89,8 @@ class Run(Struct, kw_only=True):
     notes: list[str] = field(default_factory=list)
     end: End = End(how="killed")
     late: Site | None = None
+    marked: set[Site] = field(default_factory=set)
+    passed: set[Site] = field(default_factory=set)
     foreseen: frozenset[Site] = frozenset()
 
     def voids(self, *what: str) -> StandIn | None:
@@ -99,3 +102,14 @@ class Run(Struct, kw_only=True):
         return [
             each for each in self.measured if each.claim == claim and (not about or not each.about.isdisjoint(about))
         ]
+
+    def came_to(self, site: Site) -> bool | None:
+        """Whether the run came to a line; None where that is not known."""
+        row = _row(site)
+        if row in map(_row, self.passed):
+            return True
+        return False if row in map(_row, self.marked) else None
+
+
+def _row(site: Site) -> tuple[str, int | None, int]:
+    return site.path, site.cell, site.row

@@ -74,7 +74,8 @@ class Scope:
     """One run of a script, a function or a loop's body; scopes nest through `parent`.
 
     `loop` numbers the run of the loop that an iteration belongs to (two runs of one `for` differ) and `number` counts
-    its iterations from 1. `name` is the function's name. For an iteration, `site` is the loop's header.
+    its iterations from 1. `name` is the function's name, and `called_at` the place of its call. For an iteration, `site` is
+    the loop's header.
     """
 
     kind: ScopeKind
@@ -84,6 +85,7 @@ class Scope:
     loop: int = 0
     number: int = 0
     loop_kind: LoopKind = LoopKind.PLAIN
+    called_at: Site | None = None
     _iterations: tuple[Scope, ...] | None = field(default=None, init=False, repr=False)
 
     def chain(self) -> tuple[Scope, ...]:
@@ -102,3 +104,7 @@ class Scope:
             found = (*around, self) if self.kind is ScopeKind.ITERATION else around
             object.__setattr__(self, "_iterations", found)  # once: a scope never moves, and many questions begin here
         return self._iterations or ()
+
+    def calls(self) -> tuple[Site, ...]:
+        """The places of the calls that led here, outermost first."""
+        return tuple(scope.called_at for scope in self.chain() if scope.called_at is not None)

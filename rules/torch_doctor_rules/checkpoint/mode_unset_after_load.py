@@ -75,6 +75,7 @@ class ModeUnsetAfterLoad(Rule):
     name = "mode-unset-after-load"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "answer of what was loaded here"
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

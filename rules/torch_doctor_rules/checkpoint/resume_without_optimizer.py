@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
+from torch_doctor.rule import Evidence, Finding, Level, Rule, Step, same_place
 from torch_doctor.trace import (
     OptimizerBuilt,
     Saved,
@@ -126,6 +126,16 @@ class ResumeWithoutOptimizer(Rule):
         if any(self._has(each, finding) for each in trace.of(Saved)):
             return True
         return "no trained model with its epoch was written" if saved else False
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Whether the loops around the save were not left early: another file, with the state, may come in a later pass."""
+        left = trace.run.capped if trace.run is not None else {}
+        return not any(
+            same_place(scope.site, loop)
+            for saved in at(trace, finding.site, Saved)
+            for scope in saved.scope.iterations()
+            for loop in left
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """What the file holds."""

@@ -79,6 +79,7 @@ class StateDictAlias(Rule):
     name = "state-dict-alias"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "state that was given back after a step"
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

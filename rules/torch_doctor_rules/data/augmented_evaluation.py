@@ -91,14 +91,16 @@ class AugmentedEvaluation(Rule):
     name = "augmented-evaluation"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "row of it that was read twice"
     needs = frozenset(("rows",))
+    voided_by = frozenset({"shapes"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every dataset that is only evaluated and whose rows surely change each time; the first one of a shared transform."""
         loaders = trace.view(Loaders)
         trained = [loaders.dataset(loader) for loader, _ in loaders.training()]
         evaluated = {loader.dataset for loader, _ in loaders.evaluating()}
-        others = [dataset for dataset in trace.of(DatasetBuilt) if dataset.dataset not in evaluated]
+        others = (dataset for dataset in trace.of(DatasetBuilt) if dataset.dataset not in evaluated)
         shared = {
             site: "training" if dataset in trained else "other data"
             for dataset in (*others, *trained)
@@ -128,8 +130,7 @@ class AugmentedEvaluation(Rule):
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many rows changed."""
         for dataset in self._meant(trace, finding):
-            changed = number(trace, claims.ROWS_CHANGE, dataset)
-            if changed is not None:
+            if (changed := number(trace, claims.ROWS_CHANGE, dataset)) is not None:
                 text = f"{count(changed, 'row')} of the first few came out different when read again"
                 yield fact(text, changed, "rows", dataset)
                 return
@@ -140,8 +141,7 @@ class AugmentedEvaluation(Rule):
 
     def _meant(self, trace: Trace, finding: Finding) -> Iterator[DatasetBuilt]:
         loaders = trace.view(Loaders)
-        for loader in loaders.built.values():
-            dataset = loaders.dataset(loader)
+        for dataset in map(loaders.dataset, loaders.built.values()):
             if dataset is not None and any(same_place(site, dataset.site) for site in _sites(finding)):
                 yield dataset
 

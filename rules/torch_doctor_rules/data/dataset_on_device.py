@@ -87,6 +87,7 @@ class DatasetOnDevice(Rule):
     level = Level.WARNING
     witness = "SP"
     needs = frozenset({"device"})
+    voided_by = frozenset({"shapes"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every move of a dataset's rows that worker processes load."""

@@ -78,6 +78,8 @@ class EvalDropsLast(Rule):
     name = "eval-drops-last"
     level = Level.WARNING
     witness = "SP"
+    shown_by = "batch of it that is only evaluated"
+    voided_by = frozenset({"shapes"})
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

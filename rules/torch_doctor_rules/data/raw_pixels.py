@@ -79,6 +79,7 @@ class RawPixels(Rule):
     name = "raw-pixels"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"shapes"})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -79,6 +79,7 @@ class SamplerEpochNotSet(Rule):
     name = "sampler-epoch-not-set"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "second pass through the loader"
     fix = Fix.UNSAFE
     compares_ranks = True
 

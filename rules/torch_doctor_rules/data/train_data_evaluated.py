@@ -84,6 +84,8 @@ class TrainDataEvaluated(Rule):
     name = "train-data-evaluated"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "evaluation of its batches"
+    voided_by = frozenset({"shapes"})
     needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

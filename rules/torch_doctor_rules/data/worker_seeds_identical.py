@@ -96,6 +96,7 @@ class WorkerSeedsIdentical(Rule):
     level = Level.WARNING
     witness = "SP"
     needs = frozenset({"workers"})
+    voided_by = frozenset({"shapes"})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

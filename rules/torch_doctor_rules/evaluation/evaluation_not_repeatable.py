@@ -5,13 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import Forward, Reevaluated, Trace
+from torch_doctor.trace import Forward, LossCalled, Reevaluated, Trace
 from torch_doctor_rules.judging.evidence import at, fact, two
+from torch_doctor_rules.judging.loss_inputs import BCE, CROSS_ENTROPY, NLL, SIGMOID_INSIDE
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+CAUSES = {
+    "dropout": (
+        "a functional dropout ignores the mode",
+        "pass `training=self.training` to the functional dropout, or use `nn.Dropout`",
+    ),
+    "disturbance": ("noise is added in evaluation mode too", "add the noise only where `self.training` holds"),
+}
+"""Why the answers differ, and the remedy, by `Reevaluated.because`."""
 
 
 class EvaluationNotRepeatable(Rule):
@@ -71,10 +81,12 @@ class EvaluationNotRepeatable(Rule):
 
     ## How the probe confirms it
     It evaluates a batch again on a copy of the model, with other random numbers and with the same: the answers differ with
-    the random numbers alone, and a functional dropout of the project's drew them.
+    the random numbers alone, and a functional dropout of the project's drew them, or a classifier adds noise of a strength
+    that nothing learns.
 
     ## When it stays silent
-    For randomness that is drawn on purpose (sampling, noise, a dropout with `training=True`), for models that
+    For randomness that is drawn on purpose (sampling, noise that is scaled by what the model computes or that is all its
+    input, an average over several answers to one batch, a dropout with `training=True`), for models that
     carry a state from call to call, in training mode (TDR401), and for models too big to copy.
 
     ## References
@@ -91,17 +103,18 @@ class EvaluationNotRepeatable(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call of each place whose answer depends on what a functional dropout draws."""
         evaluating = {forward.index: forward for forward in trace.of(Forward) if forward.training is False}
-        wrong = [
-            evaluating[again.forward]
+        because = {
+            again.forward: again.because
             for again in trace.of(Reevaluated)
-            if again.because == "dropout" and again.forward in evaluating
-        ]
-        for forward in trace.view(Passes).first_of_each(wrong):
-            text = "`{name}` evaluates the same batch to two answers: a functional dropout ignores the mode"
+            if again.forward in evaluating
+            and (again.because == "dropout" or (again.because == "disturbance" and _chooses(trace, again)))
+        }
+        for forward in trace.view(Passes).first_of_each(evaluating[number] for number in because):
+            why, remedy = CAUSES[because[forward.index]]
             yield self.finding(
                 forward.site,
-                message(text, name=forward.name),
-                help="pass `training=self.training` to the functional dropout, or use `nn.Dropout`",
+                message("`{name}` evaluates the same batch to two answers: " + why, name=forward.name),
+                help=remedy,
             )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
@@ -112,3 +125,12 @@ class EvaluationNotRepeatable(Rule):
                 text = f"the same batch gave {two(again.first, again.second)}"
                 yield fact(text, again.difference, "", here[again.forward])
                 return
+
+
+def _chooses(trace: Trace, again: Reevaluated) -> bool:
+    """Whether a classifier answers each batch once: its training has a loss over classes."""
+    own = [forward for forward in trace.of(Forward) if forward.module == again.module]
+    losses = [event for event in trace.of(LossCalled) if event.loss in CROSS_ENTROPY | NLL | BCE | SIGMOID_INSIDE]
+    trained = any(forward.index in loss.input.graph_forwards for loss in losses for forward in own)
+    here = [forward.scope for forward in own if forward.index == again.forward]
+    return trained and sum(forward.scope in here for forward in own) == 1

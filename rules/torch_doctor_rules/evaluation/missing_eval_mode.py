@@ -94,6 +94,7 @@ class MissingEvalMode(Rule):
     name = "missing-eval-mode"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "call here whose result is only evaluated"
     fix = Fix.UNSAFE
     explained_by = frozenset(("TDR105", "TDR113", "TDR115"))  # what was to go backward looks like an evaluation
 

@@ -88,6 +88,7 @@ class MissingNoGrad(Rule):
     name = "missing-no-grad"
     level = Level.WARNING
     witness = "SP"
+    shown_by = "call here whose result is only evaluated"
     fix = Fix.UNSAFE
     explained_by = frozenset(("TDR105", "TDR113", "TDR115"))  # what was to go backward looks like an evaluation
 

@@ -89,6 +89,7 @@ class TrainModeNotRestored(Rule):
     name = "train-mode-not-restored"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "training batch after the switch"
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -83,6 +83,7 @@ class GraphKeptInContainer(Rule):
     name = "graph-kept-in-container"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "second batch of which something is kept here"
     fix = Fix.SAFE
     only_confirms = True  # a run that ends before the holder is emptied looks the same
 

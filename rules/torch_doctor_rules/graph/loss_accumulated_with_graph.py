@@ -83,6 +83,7 @@ class LossAccumulatedWithGraph(Rule):
     name = "loss-accumulated-with-graph"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "second batch of which something is kept here"
     fix = Fix.SAFE
     only_confirms = True  # a run that ends before the holder is emptied looks the same
 

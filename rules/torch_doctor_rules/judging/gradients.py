@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from torch_doctor.trace import Backward, Escaped, Forward, GaveUp, ModuleBuilt, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import (
+    Backward,
+    Clipped,
+    Escaped,
+    Forward,
+    GaveUp,
+    ModuleBuilt,
+    OptimizerBuilt,
+    Stepped,
+    ZeroGrad,
+)
 from torch_doctor_rules.judging.family import Family
 
 if TYPE_CHECKING:
@@ -80,7 +90,16 @@ class Gradients:
         left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
         if not all(self.on_path(event, *path) for event in path) or self.may_escape(earlier, again, left, *path):
             return frozenset()
-        return left
+        return frozenset() if self._is_changed(left, *path[1:]) else left
+
+    def _is_changed(self, modules: frozenset[int], step: Stepped, again: Backward) -> bool:
+        """Whether the script changes what a step has left of gradients: who does means to go on with it."""
+        return any(
+            clip.manual
+            and self.on_path(clip, step, again)
+            and (not clip.whole or self.family.related(clip.modules, modules))
+            for clip in self.trace.between(step, again, Clipped)
+        )
 
     def _may_be_cleared(self, modules: frozenset[int], first: Event, *path: Event) -> frozenset[int]:
         """Those of the modules whose gradients may be cleared between the first and the last event of the path."""

@@ -49,8 +49,11 @@ def in_one_loop(kept: Retained) -> str:
 def reached(trace: Trace, finding: Finding) -> bool | str:
     """Whether what was kept there had no graph, or its graphs were gone by the next batches, or needed."""
     kept = at(trace, finding.site, Retained)
+    if not kept and not counted(trace, finding.site, PLAIN):
+        came = trace.run is not None and trace.run.came_to(finding.site)
+        return came is True and "a run does not watch what is kept in this way"
     if not kept:
-        return bool(counted(trace, finding.site, PLAIN))
+        return True
     again = [last for first, last in pairwise(kept) if not trace.same_iteration(first, last)]
     if any(last.carries and not last.bounded and not _needed(trace, last) for last in again):
         return "graphs stay alive, but perhaps on purpose"

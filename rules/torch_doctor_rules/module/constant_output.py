@@ -84,7 +84,23 @@ class ConstantOutput(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"units"})
-    explained_by = frozenset({"TDR104", "TDR105", "TDR120", "TDR213", "TDR309", "TDR312"})
+    voided_by = frozenset({"shapes"})
+    explained_by = frozenset(
+        {
+            "TDR104",
+            "TDR105",
+            "TDR113",
+            "TDR114",
+            "TDR115",
+            "TDR118",
+            "TDR119",
+            "TDR120",
+            "TDR213",
+            "TDR304",
+            "TDR309",
+            "TDR312",
+        }
+    )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every model that answered alike to all that it was asked."""

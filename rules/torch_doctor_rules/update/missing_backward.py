@@ -75,6 +75,7 @@ class MissingBackward(Rule):
     name = "missing-backward"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "step here"
     needs_end = True
     explained_by = frozenset(("TDR113", "TDR115"))  # a `backward()` that reaches no parameter
     meant = Meant.FILLED
@@ -91,6 +92,10 @@ class MissingBackward(Rule):
         """Whether these steps ran after gradients had been computed for what they move."""
         had = applied(trace, at(trace, finding.site, Stepped))
         return any(had) or (bool(had) and "no gradient was seen, and none may be needed")
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:  # noqa: ARG002 - it is about all that goes backward
+        """Whether nothing goes backward by the source either: what does may have come after the passes of the run."""
+        return trace.run is not None and not trace.run.foreseen
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many of the steps had a gradient to apply."""

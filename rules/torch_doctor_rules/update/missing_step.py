@@ -82,6 +82,7 @@ class MissingStep(Rule):
     name = "missing-step"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "backward pass here of what this optimizer has"
     only_confirms = True  # that a gradient is read leaves no event in a run
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -82,6 +82,7 @@ class MissingZeroGrad(Rule):
     name = "missing-zero-grad"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "second backward pass here after an update"
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ TEXTS = {
     "activation": "`{operation}` makes a value that is {value}: all that is computed from it is lost",
     "loss": "the loss is {value}: its gradients destroy the parameters",
     "gradient": "the gradients of `{name}` are {value}, though it is finite: the next step destroys the parameters",
+    "derivative": "the derivative of `{operation}` is {value} here: the next step destroys the parameters",
     "parameter": "parameters are {value} after the step: nothing that is computed from them is a number",
 }
 
@@ -81,10 +82,12 @@ class NonFiniteValue(Rule):
     ## How the probe confirms it
     It looks at batches, outputs, losses, gradients and parameters until one is not finite. A model whose output is not,
     though its input is, runs once more on a copy, operation by operation: the first one that makes such a value has the line.
+    So does the one whose derivative is not finite, where only the gradients are not: the nodes of the copy's graph tell.
 
     ## When it stays silent
-    For infinities that mask (`masked_fill` before a softmax) as long as the model's answer is finite, for gradients that a
-    gradient scaler takes notice of, and where data or weights are made up.
+    For infinities that mask (`masked_fill` before a softmax) as long as the model's answer is finite, for what goes neither
+    backward nor into a score (batches that the script leaves out), for gradients that a gradient scaler takes notice of, and
+    where data or weights are made up.
 
     ## References
     - https://docs.pytorch.org/docs/stable/notes/numerical_accuracy.html
@@ -105,7 +108,10 @@ class NonFiniteValue(Rule):
             yield self.finding(
                 seen.site,
                 message(
-                    TEXTS[seen.what], name=seen.name, value=WORDS[seen.value], operation=seen.operation or seen.name
+                    TEXTS["derivative" if seen.what == "gradient" and seen.operation else seen.what],
+                    name=seen.name,
+                    value=WORDS[seen.value],
+                    operation=seen.operation or seen.name,
                 ),
                 help="keep arguments of logarithms, roots and divisions away from zero; look at the data and the learning rate",
             )

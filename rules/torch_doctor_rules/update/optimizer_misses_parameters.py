@@ -73,7 +73,8 @@ class OptimizerMissesParameters(Rule):
     name = "optimizer-misses-parameters"
     level = Level.ERROR
     witness = "SP"
-    explained_by = frozenset(("TDR113", "TDR115"))
+    shown_by = "step of this optimizer"
+    explained_by = frozenset(("TDR113", "TDR115", "TDR304"))
     meant = Meant.TAKEN
 
     def check(self, trace: Trace) -> Iterator[Finding]:

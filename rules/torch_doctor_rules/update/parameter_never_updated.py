@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
-from torch_doctor.trace import OptimizerBuilt, ParameterSeen, Trace
+from torch_doctor.trace import Backward, OptimizerBuilt, Owned, ParameterSeen, Trace
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.wording import message, named
 
@@ -81,6 +81,7 @@ class ParameterNeverUpdated(Rule):
     witness = "P"
     needs_end = True
     needs = frozenset({"parameters"})
+    voided_by = frozenset({"shapes"})
     explained_by = frozenset(
         [
             "TDR102",
@@ -95,12 +96,13 @@ class ParameterNeverUpdated(Rule):
             "TDR120",
             "TDR213",
             "TDR312",
-            "TDR313",
         ]
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every optimizer none of whose parameters moved, or one of which had a gradient and did not."""
+        if trace.run is not None and trace.run.foreseen and not trace.of(Backward):
+            return  # what goes backward by the source may have come after the passes of the run
         for optimizer in trace.of(OptimizerBuilt):
             name = named(optimizer.name, "the optimizer")
             if still := _still(trace, optimizer):
@@ -144,6 +146,8 @@ def _dead_groups(trace: Trace, optimizer: OptimizerBuilt) -> Iterator[tuple[int,
     for seen in _own(trace, optimizer):
         groups[seen.group].append(seen)
     for number, group in groups.items():
+        if group[0].still == "frozen" and trace.of(Owned):
+            continue  # a framework may unfreeze it
         idle = not any(seen.moved for seen in group) and all(seen.steps >= ENOUGH for seen in group)
         if len(groups) > 1 and idle and len({seen.still for seen in group}) == 1 and group[0].still in WHY:
             yield number, group

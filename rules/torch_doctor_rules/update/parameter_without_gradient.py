@@ -76,11 +76,13 @@ class ParameterWithoutGradient(Rule):
 
     ## How the probe confirms it
     Over the first steps it counts, for every trainable parameter whose layer ran with autograd on, the backward passes of
-    its model and those that left it a gradient that is not zero.
+    its model and those that left it a gradient that is not zero. A member of a `ModuleList` that no line of the script
+    reaches (`for layer in self.layers[:-1]`) gets none either.
 
     ## When it stays silent
-    For frozen parameters, those of no optimizer, layers that did not run or ran under `no_grad` (teachers, averaged
-    copies), parts of a library's model, what gets its first gradient a step later (a gate that begins at zero), layers of
+    For frozen parameters, those of no optimizer, other layers that did not run or ran under `no_grad` (teachers, averaged
+    copies), parts of a library's model, where a test that later passes decide may bring more into the loss (`if epoch >= 5:
+    loss = loss + extra`), what gets its first gradient a step later (a gate that begins at zero), layers of
     fewer than 16 units whose gradient is there and zero (all of them may be dead by chance), and where another finding
     explains it.
 
@@ -95,8 +97,9 @@ class ParameterWithoutGradient(Rule):
     witness = "P"
     needs_end = True
     needs = frozenset({"parameters"})
+    voided_by = frozenset({"shapes"})
     explained_by = frozenset(
-        f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 213, 301, 308, 312, 313)
+        f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 213, 301, 308, 309, 312)
     )
 
     def check(self, trace: Trace) -> Iterator[Finding]:
@@ -140,7 +143,8 @@ def _barren(trace: Trace) -> dict[int, list[ParameterSeen]]:
         zeros = (
             seen.backwards >= SURE and seen.nonzero == 0 and live[seen.module] >= ENOUGH and widest[seen.owner] >= UNITS
         )
-        if seen.module and seen.optimizer and seen.of_project and live[seen.module] and (nothing or zeros):
+        known = seen.module and seen.optimizer and seen.of_project and not seen.joins
+        if known and live[seen.module] and (nothing or zeros):
             found[seen.owner].append(seen)
     fine = {seen.owner for seen in trace.of(ParameterSeen) if seen.nonzero}
     return {owner: seen for owner, seen in found.items() if owner not in fine}

@@ -79,6 +79,7 @@ class TrainingUnderNoGrad(Rule):
     name = "training-under-no-grad"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "call here after autograd was switched off"
     needs = frozenset({"parameters"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

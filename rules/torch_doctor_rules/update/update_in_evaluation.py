@@ -82,6 +82,7 @@ class UpdateInEvaluation(Rule):
     name = "update-in-evaluation"
     level = Level.ERROR
     witness = "SP"
+    shown_by = "pass here in evaluation mode"
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first update of every evaluation pass."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from torch_doctor.probe.agent.watching.data.datasets import is_drawn, is_referable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,3 +35,65 @@ assert isinstance(Own(3), Own) and not isinstance(state, Own)
     write("train.py", script)
     outcome = run("scan", "train.py", "--probe", "--isolated")
     assert "fails" not in outcome.err, outcome.err
+
+
+class Shifted:
+    """Reads its index after it stored something else on the same line: one instruction from Python 3.13 on."""
+
+    rows = (1, 2)
+
+    def __getitem__(self, index: int) -> list[int]:
+        return [index + row for row in self.rows]
+
+
+class Drawn:
+    """Sets its index before it reads it."""
+
+    def __getitem__(self, index: int) -> int:
+        index = random.randrange(9)  # noqa: S311 - no secret
+        return index + 1
+
+
+def test_a_row_is_drawn_where_the_index_is_not_read_before_it_is_set() -> None:
+    assert not is_drawn(Shifted())
+    assert is_drawn(Drawn())
+
+
+def test_what_has_weak_references_is_told_from_what_has_none() -> None:
+    assert is_referable(Drawn())
+    assert not is_referable([])
+
+
+def test_modules_with_a_hash_of_their_own_and_compiled_functions_work(run: Any, write: Callable[..., Any]) -> None:
+    write(
+        "own.py",
+        """
+import torch
+
+def doubled(value: torch.Tensor):
+    return 2 * value
+
+@torch.jit.script
+def compiled(value: torch.Tensor):
+    return doubled(value)
+""",
+    )
+    script = """
+import torch
+from own import compiled
+
+class Metric(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.defaults = ("sum",)
+
+    def __hash__(self):
+        return hash(self.defaults)
+
+    def forward(self, value):
+        return compiled(value).sum()
+
+Metric()(torch.ones(3))
+"""
+    write("train.py", script)
+    assert "fails" not in run("scan", "train.py", "--probe", "--isolated").err

@@ -1,6 +1,6 @@
-"""Stands where the agent does: has the farm fork a process that runs the agent, or a script, and ends as that one ends.
+"""Has the farm fork a process that runs a script, or the agent for one of several processes, and ends as that one ends.
 
-Every probe starts it, so it imports only what the interpreter has built in: `socket` and `json` take longer than the rest.
+It imports only what the interpreter has built in: `socket` and `json` take longer than the rest.
 """
 
 import _socket
@@ -12,7 +12,7 @@ import sys
 
 connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 connection.connect(os.environ["TORCH_DOCTOR_FARM"])
-request = marshal.dumps((sys.argv[1:], dict(os.environ), os.getcwd()))  # noqa: PTH109 - pathlib is slow, too
+request = marshal.dumps((True, sys.argv[1:], dict(os.environ), os.getcwd()))  # noqa: PTH109 - pathlib is slow, too
 named = sys.argv[sys.argv.index("--fd") + 1] if "--fd" in sys.argv else ""  # one of several opens its pipe by its path
 descriptor = int(named) if named else os.open(os.devnull, os.O_WRONLY)
 rights = array.array("i", [descriptor, 1, 2])

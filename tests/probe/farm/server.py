@@ -4,11 +4,13 @@
 """
 
 import contextlib
+import ctypes
 import gc
 import importlib
 import inspect
 import marshal
 import os
+import platform
 import resource
 import runpy
 import selectors
@@ -22,7 +24,15 @@ from typing import Any
 
 import torch
 import torch._dynamo  # what the first optimizer imports
-import torch.profiler._cupti_monitor  # what the first backward pass imports
+
+with contextlib.suppress(ImportError):  # torch 2.4 has none
+    import torch.profiler._cupti_monitor  # what the first backward pass imports
+
+CLONE = {"x86_64": 56, "aarch64": 220}  # the number of the call
+CLONE_PARENT = 0x8000
+DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
+COLLAPSE = 25  # MADV_COLLAPSE, since Linux 6.1
+LARGE = 2 << 20
 
 
 @dataclass(eq=False)
@@ -35,7 +45,11 @@ class Child:
 
 
 class Farm:
-    """Forks a child for every connection, and ends the child whose client hangs up."""
+    """Forks a process for every connection.
+
+    It is a child of whoever started the farm, who is told its number; or, where a client waits, one of the farm's own, which
+    ends when the client hangs up.
+    """
 
     def __init__(self, listener: socket.socket, agent: ModuleType) -> None:
         self._listener = listener
@@ -59,15 +73,19 @@ class Farm:
     def _begin(self) -> None:
         connection, _ = self._listener.accept()
         size, descriptors, _, _ = socket.recv_fds(connection, 4, 3)
-        data = connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
-        number = os.fork()
+        waits, *request = marshal.loads(connection.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))  # noqa: S302 - our own
+        number = os.fork() if waits else forked_for_parent()
         if number == 0:
             for key in list(self._selector.get_map().values()):
                 os.close(key.fd)
             connection.close()
-            run(self._agent, *marshal.loads(data), *descriptors)  # noqa: S302 - from our own client
+            run(self._agent, *request, *descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
+        if not waits:
+            connection.sendall(str(number).encode())
+            connection.close()
+            return
         child = Child(number, os.pidfd_open(number), connection)
         self._selector.register(child.ended, selectors.EVENT_READ, child)
         self._selector.register(connection, selectors.EVENT_READ, child)
@@ -81,6 +99,22 @@ class Farm:
             self._selector.unregister(child.connection)
         os.close(child.ended)
         child.connection.close()
+
+
+def forked_for_parent() -> int:
+    """As `os.fork`, but the new process is a child of our own parent, which can wait for it as for those it starts."""
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    number: int = ctypes.PyDLL(None).syscall(CLONE[platform.machine()], CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if number == 0:
+        python.PyOS_AfterFork_Child()
+        ctypes.CDLL(None).prctl(DEATH_OF_PARENT, signal.SIGKILL)
+    else:
+        python.PyOS_AfterFork_Parent()
+    if number < 0:
+        message = "no process can be forked"
+        raise OSError(message)
+    return number
 
 
 def _kill(number: int) -> None:
@@ -149,12 +183,24 @@ def _holding(real: Any) -> list[tuple[str, ModuleType]]:
     ]
 
 
+def use_large_pages() -> None:
+    """Move what is written to into large pages, where the kernel can: a fork copies an entry for each page, and drops it."""
+    kernel = ctypes.CDLL(None)
+    for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines():
+        place, rights, _, _, _, *name = line.split()
+        first, end = (int(each, 16) for each in place.split("-"))
+        if rights == "rw-p" and name in ([], ["[heap]"]) and end - first >= LARGE:
+            kernel.madvise(ctypes.c_void_p(first), ctypes.c_size_t(end - first), COLLAPSE)
+
+
 def main() -> None:
     """Listen where we are told to."""
     path, folder = sys.argv[1:]
     agent = loaded(folder)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.collect()
     gc.freeze()  # no collection in a fork walks through torch's objects, and copies the pages they lie in
+    use_large_pages()
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(path)
         listener.listen(64)

@@ -37,5 +37,17 @@ def _keep_bytecode(folder: str) -> None:
         compileall.compile_dir(folder, quiet=2)
 
 
+def main() -> None:
+    """Runs a script, or with `--serve` forks a process for each that is asked for."""
+    start = load()
+    process, server = (importlib.import_module(f"{PACKAGE}.{name}") for name in ("process", "server"))
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--serve"]:
+        (process.detach if float(arguments[2]) else process.prepare)()
+        process.leave(server.serve(start.main, arguments[1], float(arguments[2])))
+    process.prepare()
+    process.leave(start.main(arguments))
+
+
 if __name__ == "__main__":
-    sys.exit(load().main(sys.argv[1:]))
+    main()

@@ -10,23 +10,26 @@ import importlib.machinery
 import json
 import linecache
 import os
+import signal
 import sys
 import threading
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import environment, hooks
-from .caps import Caps
+from . import compiler, environment, hooks
+from .caps import Caps, StopProbe
 from .channel import Channel
 from .ending import STOPPED, Ending
-from .imports import after
+from .imports import after, instead
 from .launcher import launch
 from .loops import Loops
 from .nodes import Index
 from .packages import package_of
 from .ranks import Ranks
 from .recorder import Recorder
+from .rehearsal import rehearsals
 from .rewriting import compiled
+from .rewriting.places import Places
 from .sites import Sites
 
 if TYPE_CHECKING:
@@ -47,7 +50,6 @@ def main(arguments: Sequence[str]) -> int:
         plan = json.load(file)
     if options.channels:
         ranks = Ranks(plan, launched=True)
-        ranks.end_with_launcher()
         ranks.speak_in_lines()
         status = Run(
             plan, Channel(os.open(os.path.join(options.channels, str(ranks.rank)), os.O_WRONLY)), ranks
@@ -88,11 +90,15 @@ class Run:
         self._caps.late = self._late
         self._caps.left, self._caps.shown = self.recorder.wake, self._rest
         self.loops.begun = self._begun
+        signal.signal(signal.SIGINT, self._interrupted)  # before it is kept out of the script's hands
+        rehearsals.begun = self.recorder.fall_silent
         prepare_others = self._others()
         if plan.get("instrument", True):
             hooks.install(self.loops)
+            self._index.mark = Places(plan.get("places") or {}, self._channel).mark
             read_sources(self._index)
         environment.install(self.recorder)
+        instead("torch", self._importing_torch)
         after("torch", self._with_torch)
         for prepare in prepare_others:
             prepare()
@@ -119,6 +125,16 @@ class Run:
             frame = frame.f_back
         if frame is not None:
             self._channel.write(t="late", path=frame.f_code.co_filename, row=frame.f_lineno)
+
+    def _interrupted(self, *_: Any) -> None:
+        """Somebody does not want to wait any longer."""
+        self._caps.stopping = True
+        raise StopProbe
+
+    def _importing_torch(self, _: str) -> None:
+        """Torch is looked for, and will take some time."""
+        self._channel.write(t="doing", what="importing torch")
+        self._channel.flush()
 
     def _main_module(self) -> ModuleType:
         """`__main__` as `python script.py` makes it."""
@@ -160,7 +176,8 @@ class Run:
         """The source of a notebook, whose file is none; what IPython would show is not shown."""
         self._sites.read(script, text)
         linecache.cache[script] = (len(text), None, text.splitlines(keepends=True), script)
-        vars(module)["display"] = lambda *_, **__: None
+        silent: Any = importlib.import_module(".stand_ins.silent", __package__)
+        vars(module).update(display=lambda *_, **__: None, get_ipython=lambda: silent.Silent("get_ipython()"))
         return text.encode()
 
     def _others(self) -> list[Callable[..., Any]]:
@@ -178,6 +195,7 @@ class Run:
     def _with_torch(self, torch: ModuleType) -> None:
         """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""
         device = "cuda" if self._plan.get("device") != "cpu" and torch.cuda.is_available() else "cpu"
+        self.recorder.safely(compiler.defer, torch)
         if self._stand_ins is not None:
             self.recorder.safely(self._stand_ins.with_torch, torch)
         version = ".".join(map(str, sys.version_info[:3]))

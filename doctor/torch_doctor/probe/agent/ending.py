@@ -8,6 +8,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 from .caps import StopProbe
+from .rehearsal import rehearsals
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,10 @@ class Ending:
         self, how: str, status: int, error: BaseException | None = None, shown: TracebackType | None = None
     ) -> int:
         recorder = self._recorder
+        if rehearsals.under_way:
+            rehearsals.broke_off(error)
+        recorder.channel.write(t="doing", what="looking at what the script left")
+        recorder.channel.flush()
         for watcher in self.before + recorder.at_end:
             recorder.safely(watcher, error)
         recorder.scopes.end()

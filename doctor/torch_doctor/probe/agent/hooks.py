@@ -36,3 +36,4 @@ def install(loops: Loops) -> None:
         put(hook, lambda _, value: value)
     put("after", lambda *_: None)
     put("touched", lambda _: None)
+    put("first", lambda value: value[0])

@@ -77,10 +77,10 @@ def instead(name: str, find: Absent) -> None:
     Finder.before[name] = find
 
 
-def where_absent(find: Absent) -> None:
-    """Asks `find` for the spec of any module that is not there; None leaves it absent."""
+def where_absent(find: Absent, *, last: bool = False) -> None:
+    """Asks `find` for the spec of any module that is not there, after all others where it is the `last`; None leaves it absent."""
     _install()
-    Finder.absent.append(find)
+    Finder.absent.insert(len(Finder.absent) if last else 0, find)
 
 
 def _install() -> None:

@@ -10,7 +10,7 @@ from .choosing import leaves_out
 from .sites import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from .sites import Sites
 
@@ -105,6 +105,7 @@ class Index:
 
     Attributes:
         sinks: methods that want numbers, by the package that has them, and how each uses what it is given.
+        mark: marks the statements of a file of which somebody wants to know whether the script comes there.
     """
 
     def __init__(self, sites: Sites, sinks: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -112,6 +113,7 @@ class Index:
         self.sinks = sinks or {}
         self.nodes: list[Node] = []
         self.files: dict[str, File] = {}
+        self.mark: Callable[[ast.Module, str], None] = lambda *_: None
 
     def add(self, kind: str, span: Span, **details: object) -> int:
         """The key of a new place."""

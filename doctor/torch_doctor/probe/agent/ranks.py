@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 import sys
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING, Any
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 PATIENCE = 5.0  # seconds that the others wait for the word of the first, at a loop that it may not run at all
 ONCE_BITTEN = 0.1  # and at one where it did not come before
 GLANCE, LONGEST = 0.0002, 0.005  # seconds between two looks at what it said
-DEATH_OF_PARENT = 1  # PR_SET_PDEATHSIG
 CHUNK = 1 << 16
 
 _read, _write = os.read, os.write  # the script may replace them
@@ -46,11 +43,6 @@ class Ranks:
         )
 
     # --- the launcher ---
-
-    def end_with_launcher(self) -> None:
-        """Has the kernel end this process when the one that started it is gone."""
-        if self.count > 1 and sys.platform == "linux":
-            ctypes.CDLL(None).prctl(DEATH_OF_PARENT, signal.SIGKILL)
 
     def speak_in_lines(self) -> None:
         """Writes what the script prints a line at a time: several processes share one stream."""

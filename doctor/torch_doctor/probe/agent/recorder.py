@@ -100,6 +100,11 @@ class Recorder:
             for tell in self.woken:
                 self.safely(tell)
 
+    def fall_silent(self) -> None:
+        """Nothing is recorded any more: this process only rehearses."""
+        self.quiet += 1
+        self.at_end.clear()
+
     # --- where ---
 
     def here(self) -> Here:
@@ -127,9 +132,15 @@ class Recorder:
 
     def used(self, site: int) -> bool:
         """Whether somebody takes the result of the call at a site."""
-        span = self.sites.spans[site]
-        file = self.index.file(span.path)
-        return file is None or (span.end_row, span.end_column) not in file.dropped
+        file, call = self.index.file(self.sites.spans[site].path), self.call(site)
+        return file is None or call is None or (call.end_lineno, call.end_col_offset) not in file.dropped
+
+    def assigned(self, site: int, *names: str) -> str:
+        """The text of what the result of the call at a site is assigned to; empty where that is nothing or several."""
+        file, call = self.index.file(self.sites.spans[site].path), self.call(site, *names)
+        if file is None or call is None:
+            return ""
+        return file.targets.get((call.end_lineno or 0, call.end_col_offset or 0), "")
 
     def caller(self, site: int, *names: str) -> str:
         """The text of what is called at a site (`model` of `model(x)`, `loss.backward` of `loss.backward()`)."""

@@ -131,7 +131,7 @@ class Scopes:
         site = self._sites.of_frame(outside) if outside is not None else self._sites.of_frame(frame)
         function = self.function_site(frame)
         self.event("CallEntered", site, parent, function=code.co_name, function_site=function)
-        scope = self._write_scope(parent, "call", code.co_name, function)
+        scope = self._write_scope(parent, "call", code.co_name, function, called=site)
         self._open.append(_Open(key, scope, site, code.co_name))
 
     def _enter_pass(self, loop: Loop) -> None:
@@ -168,7 +168,15 @@ class Scopes:
         return self._sites.number(span or Span(code.co_filename, code.co_firstlineno, -1, code.co_firstlineno, -1))
 
     def _write_scope(
-        self, parent: int, kind: str, name: str, site: int, loop: int = 0, number: int = 0, over: str = "plain"
+        self,
+        parent: int,
+        kind: str,
+        name: str,
+        site: int,
+        loop: int = 0,
+        number: int = 0,
+        over: str = "plain",
+        called: int | None = None,
     ) -> int:
         scope = self._next
         self._next += 1
@@ -182,6 +190,7 @@ class Scopes:
             loop=loop,
             number=number,
             loop_kind=over,
+            called=called,
         )
         return scope
 

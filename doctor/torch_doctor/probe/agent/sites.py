@@ -37,6 +37,7 @@ class Sites:
         self._channel = channel
         self._own: dict[str, bool] = {}
         self._folders: dict[str, str] = {}
+        self._real: dict[str, str] = {}
         self._numbers: dict[Span, int] = {}
         self._at: dict[int, dict[int, int]] = {}
         self._positions: dict[int, tuple[CodeType, list[Any]]] = {}
@@ -59,14 +60,17 @@ class Sites:
         return known
 
     def _whole(self, path: str) -> str:
-        """What `realpath` gives, which looks at every folder on the way: those of a folder's files are looked at once."""
-        if not os.path.isabs(path):
+        """What `realpath` gives, which looks at every folder on the way: here each is looked at once."""
+        if not os.path.isabs(path) or path != os.path.normpath(path):
             return os.path.realpath(path)
         folder, name = os.path.split(path)
-        if folder not in self._folders:
-            self._folders[folder] = os.path.realpath(folder)
-        whole = os.path.join(self._folders[folder], name)
+        whole = os.path.join(self._folder(folder), name)
         return os.path.realpath(whole) if os.path.islink(whole) else whole
+
+    def _folder(self, path: str) -> str:
+        if path not in self._folders:
+            self._folders[path] = path if os.path.dirname(path) == path else self._whole(path)
+        return self._folders[path]
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file, without their ends; none where it cannot be read."""
@@ -137,7 +141,9 @@ class Sites:
 
     def _as_written(self, span: Span) -> list[Any]:
         lines = self.lines(span.path)
-        path = os.path.realpath(span.path)
+        if span.path not in self._real:
+            self._real[span.path] = self._whole(span.path)
+        path = self._real[span.path]
         first = lines[span.row - 1] if 0 < span.row <= len(lines) else ""
         last = lines[span.end_row - 1] if 0 < span.end_row <= len(lines) else ""
         if span.column < 0 or span.end_column < 0:

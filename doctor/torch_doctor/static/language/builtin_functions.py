@@ -102,6 +102,15 @@ def set_attribute(run: Run, _: str, call: Call) -> Value | None:
     return NOTHING
 
 
+@library("builtins.delattr")
+def delete_attribute(run: Run, _: str, call: Call) -> Value | None:
+    """`delattr(thing, name)`."""
+    if len(call.args) != 2 or not isinstance(call.args[1], Const):  # noqa: PLR2004 - its two arguments
+        return None
+    targets.delete_attribute(run, call.args[0], str(call.args[1].value))
+    return NOTHING
+
+
 @library("builtins.len")
 def length(run: Run, _: str, call: Call) -> Value:
     """`len(value)`."""

@@ -85,14 +85,9 @@ def _super(run: Run, node: p.Call) -> Value:
         named = run.resolve(run.evaluate(node.args[0]))
         self_value = run.resolve(run.evaluate(node.args[1]))
         around = run.frame.what.owner if run.frame.what is not None else None
-        if (
-            not isinstance(named, ClassValue)
-            and around is not None
-            and run.text(node.args[0]) in (around.name, "__class__")
-        ):
-            named = (
-                around  # the name has been bound anew since: this is what it stood for, or it is the method's own cell
-            )
+        written = run.text(node.args[0])  # the class's name may have been bound anew since; `__class__` is its cell
+        if not isinstance(named, ClassValue) and around is not None and written in (around.name, "__class__"):
+            named = around
         known = isinstance(named, ClassValue) or (isinstance(named, Lib) and isinstance(self_value, Module))
         return Super(named, self_value) if known else Unknown()
     if node.args:

@@ -87,7 +87,9 @@ def enter(
         run.emit(CallEntered, call.node, function=function.node.name, function_site=where)
     run.position = outer.moved(frame=frame, iteration=None, loop=None, stack=(*outer.stack, function))
     if not quiet:
-        run.position.scope = Scope(kind=ScopeKind.CALL, site=where, parent=outer.scope, name=function.node.name)
+        run.position.scope = Scope(
+            ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=run.site(call.node)
+        )
     grad, autocast = run.grad, autocasting.current(run)
     opaque = [context for context in function.contexts if isinstance(context, Unknown)]
     for context in function.contexts:

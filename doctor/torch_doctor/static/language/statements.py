@@ -6,13 +6,11 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
-from torch_doctor.static.language import opaque_calls
+from torch_doctor.static.language import opaque_calls, targets
 from torch_doctor.static.training import container_methods, mending, places
 from torch_doctor.static.values import (
     NOTHING,
     Fact,
-    Instance,
-    Module,
     Sequence,
 )
 
@@ -81,9 +79,7 @@ def _delete(run: Run, node: p.Delete) -> bool:
             elif isinstance(value, Sequence):
                 container_methods.reordered(run, value)
         elif isinstance(target, p.Attribute):
-            value = run.resolve(run.evaluate(target.value))
-            if isinstance(value, (Instance, Module)):
-                run.heap.drop(value.fields, target.name)
+            targets.delete_attribute(run, run.resolve(run.evaluate(target.value)), target.name)
     return True
 
 

@@ -159,6 +159,12 @@ GRADIENTS = ("grad", "_grad")
 """The gradient of a parameter, and the name under which torch sets it unchecked."""
 
 
+def delete_attribute(run: Run, value: Value, name: str) -> None:
+    """`del value.name`."""
+    if isinstance(value, (Instance, Module)):
+        run.heap.drop(value.fields, name)
+
+
 def set_attribute(run: Run, value: Value, name: str, new: Value, node: p.Node, target: p.Attribute) -> None:
     """Assign an attribute."""
     HOLDERS.get(value.__class__, _set_on_value)(run, value, name, new, node, target)

@@ -106,8 +106,9 @@ class Reevaluated(Event, frozen=True, kw_only=True):
 
     `first` and `second` are the number of the output in which both answers are furthest apart, `difference` is how far
     that is. `because` says what differed: "mode" (parts were in training mode), "dropout"
-    (a functional one that ignores the mode), "state" (the same random numbers gave another answer), "noise" (the script
-    draws random numbers in the forward); "" where nothing did. Only the probe writes it.
+    (a functional one that ignores the mode), "state" (the same random numbers gave another answer), "disturbance"
+    (the script adds noise of a strength that nothing learns), "noise" (it draws random numbers for something else); "" where
+    nothing did. Only the probe writes it.
     """
 
     forward: int

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from torch_doctor.trace.events.wording import in_brackets, quoted
+from torch_doctor.trace.site import Site
 from torch_doctor.trace.words import Kind, Source, Tri
 
 if TYPE_CHECKING:
     from torch_doctor.trace.events.names import Names
     from torch_doctor.trace.scope import Guards, Scope
-    from torch_doctor.trace.site import Site
 
 
-Trail = tuple[tuple["Site", str], ...]
+Trail = tuple[tuple[Site, str], ...]
 
 
 NO_EVENTS: frozenset[int] = frozenset()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.probe import Outcome
 
 (ROOT,) = torch_doctor.__path__
-PARTS = {"devices", "instrument", "parts", "rates"}
+PARTS = {"births", "copies", "devices", "instrument", "later", "members", "noise", "parts", "rates"}
 NEEDS = sorted({module.name for module in pkgutil.iter_modules([f"{ROOT}/probe/agent/instruments"])} - PARTS)
 SCRIPT = """
 import random

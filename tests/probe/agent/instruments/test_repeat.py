@@ -40,8 +40,9 @@ print(answer.sum().item())
         ("self.layer(F.dropout(x))", "eval", "dropout"),
         ("self.layer(F.dropout(x, training=self.training))", "eval", ""),
         ("self.layer(F.dropout(x, training=True))", "eval", "noise"),
-        ("self.layer(x + torch.randn_like(x))", "eval", "noise"),
-        ("self.layer(x) + torch.rand(1)", "eval", "noise"),
+        ("self.layer(x + torch.randn_like(x))", "eval", "disturbance"),
+        ("self.layer(x) + torch.rand(1)", "eval", "disturbance"),
+        ("self.layer(x * torch.randn_like(x))", "eval", "noise"),
     ],
 )
 def test_it_is_told_what_made_the_difference(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -127,14 +128,82 @@ def test_arguments_that_are_given_stay_as_they_are(probe: Callable[..., Any]) ->
     assert "made up" not in outcome.err
 
 
-def test_an_argument_that_only_its_user_knows_is_asked_for(probe: Callable[..., Any]) -> None:
-    outcome = probe(
-        "import argparse, torch\n"
-        "parser = argparse.ArgumentParser()\n"
-        "parser.add_argument('--passphrase', required=True, help='what opens the vault')\n"
-        "parser.parse_args()\n"
-    )
-    assert "the script needs the argument --passphrase (what opens the vault): give it after `--`" in outcome.err
+FORMS = """
+import argparse
+
+def flag(text):
+    if text.lower() not in ("true", "false"):
+        raise argparse.ArgumentTypeError("true or false")
+    return text.lower() == "true"
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--passphrase", required=True, help="what opens the vault")
+parser.add_argument("--cuda", type=flag, required=True)
+parser.add_argument("--window", type=lambda text: tuple(map(int, text.split(","))), required=True)
+parser.add_argument("--betas", type=float, nargs=2, required=True)
+parser.add_argument("--pages", required=True)
+parser.add_argument("--scheme", required=True)
+parser.add_argument("--do_train", action="store_true")
+parser.add_argument("--mode", choices=["test", "train"], default="test")
+args = parser.parse_args()
+assert args.do_train and args.mode == "train" and len(args.betas) == 2
+assert int(args.pages) and {"big": 1, "tiny": 2}[args.scheme] == 2
+"""
+
+
+def test_arguments_of_any_form_have_a_value_that_their_type_and_use_take(probe: Callable[..., Any]) -> None:
+    outcome = probe(LOADER + FORMS)
+    assert outcome.err.count("a value made up instead of `--passphrase probe`, `--cuda true`") == 1
+    assert "fails" not in outcome.err
+
+
+WORDS = """
+import sys
+import torch
+if len(sys.argv) != 4:
+    sys.exit("usage: train.py train data epochs")
+rest = sys.argv[1:]
+mode, _ = rest[0], sys.argv[2]
+epochs = int(sys.argv[3])
+layers, width = map(int, input("layers and width: ").split())
+while True:
+    answer = input("Start? [y/n] ")
+    if answer == "n":
+        raise SystemExit("no")
+    if answer == "y":
+        break
+while True:
+    try:
+        rate = float(input("rate: "))
+        break
+    except ValueError:
+        print("again")
+if mode == "test":
+    raise SystemExit("tested")
+elif mode == "train":
+    print(torch.zeros(epochs, layers, width) * rate)
+"""
+
+
+def test_the_command_line_and_the_terminal_give_what_the_script_does_something_with(probe: Callable[..., Any]) -> None:
+    outcome = probe(WORDS)
+    assert "'train' instead of `sys.argv[1]`" in outcome.err
+    assert "the answer '2 2' instead of `input()`" in outcome.err
+    assert "left with" not in outcome.err
+    assert "fails" not in outcome.err
+
+
+def test_a_question_that_no_answer_ends_is_the_end_of_the_run(probe: Callable[..., Any]) -> None:
+    outcome = probe("""
+import torch
+while True:
+    try:
+        if input("word: ") == str(torch.initial_seed()):
+            break
+    except EOFError:
+        continue
+""")
+    assert "the script asks at the terminal for ever, and takes none of the probe's answers" in outcome.err
 
 
 def test_a_missing_text_is_made_up_where_it_is_read(probe: Callable[..., Any]) -> None:
@@ -252,6 +321,58 @@ loader = tqdm(loader, desc="train")
 def test_a_module_that_plays_a_part_is_named(probe: Callable[..., Any]) -> None:
     outcome = probe("import torch\nimport torch_geometric\n")
     assert "the script imports torch_geometric, which is not installed: install torch-geometric" in outcome.err
+
+
+def test_a_package_that_is_not_there_ends_the_run_where_it_is_used(probe: Callable[..., Any]) -> None:
+    outcome = probe("""
+import torch
+import never_installed.inner as inner
+from never_installed import Base, registry
+from torch import nn
+
+@registry.register("net")
+class Net(nn.Linear):
+    pass
+
+class Sub(Base):
+    pass
+
+def unused(table: inner.Table | None = None):
+    return inner.read(table)
+
+model = Net(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(2):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).mean().backward()
+    optimizer.step()
+registry.run(unused)
+""")
+    assert "came to 2 updates" in outcome.err
+    assert "train.py fails by itself: ModuleNotFoundError: No module named 'never_installed'" in outcome.err
+    assert "in <module>: registry.run(unused)" in outcome.err
+
+
+def test_apex_is_what_torch_has_of_it(probe: Callable[..., Any]) -> None:
+    script = """
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+from apex import amp
+from apex.parallel import convert_syncbn_model
+from apex.optimizers import FusedAdam
+model = convert_syncbn_model(torch.nn.Linear(4, 1))
+optimizer = FusedAdam(model.parameters(), lr=0.1, adam_w_mode=False)
+model, optimizer = amp.initialize(model, optimizer, opt_level="O1")
+for (inputs,) in DataLoader(TensorDataset(torch.randn(32, 4)), batch_size=8):
+    optimizer.zero_grad()
+    with amp.scale_loss(model(inputs).mean(), optimizer) as scaled:
+        scaled.backward()
+    torch.nn.utils.clip_grad_norm_(amp.master_params(optimizer), 1.0)
+    optimizer.step()
+"""
+    outcome = probe(script)
+    assert "came to 4 updates" in outcome.err
+    assert "what torch has of it, in float32 instead of `apex` (a package that is not installed)" in outcome.err
 
 
 TIMM = """
@@ -504,3 +625,102 @@ def test_batches_of_made_up_data_are_smaller_where_the_cpu_takes_long(
     outcome = probe(GIVES_BATCHES.format(loader=loader, dropped=dropped, seconds=seconds, sizes=sizes))
     assert "fails" not in outcome.err, outcome.err
     assert ("instead of `batches of 64 rows`" in outcome.err) is (sizes != [64, 64])
+
+
+UNREADABLE = """
+import os
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+class Pictures(Dataset):
+    def __init__(self, root, part):
+        self.names = sorted(os.listdir(os.path.join(root, part)))
+    def __len__(self):
+        return len(self.names)
+    def __getitem__(self, index):
+        return torch.load(self.names[index])
+device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+model = nn.Sequential(nn.Conv2d(1, 4, 3), nn.Flatten(), nn.Dropout(), nn.Linear(4 * 30 * 30, 5)).to(device)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+criterion = nn.CrossEntropyLoss()
+train, test = (DataLoader(Pictures("/data/scans", part), batch_size=8, shuffle=part == "train") for part in ("train", "test"))
+for epoch in range(3):
+    for pictures, labels in train:
+        loss = criterion(model(pictures.to(device)), labels.to(device))
+        loss.backward()
+        optimizer.step()
+    right = 0
+    with torch.no_grad():
+        for pictures, labels in test:
+            right += (model(pictures.to(device)).argmax(1) == labels.to(device)).sum().item()
+"""
+
+
+def test_a_dataset_that_cannot_read_gives_the_batches_that_the_loop_takes(probe: Callable[..., Any]) -> None:
+    outcome = probe(UNREADABLE)
+    assert "came to 6 updates" in outcome.err
+    assert (
+        "batches that the loop takes (8×1×32×32 float32, 8 int64 below 5) instead of `batches of Pictures` (data that cannot "
+        "be read (FileNotFoundError: [Errno 2] No such file or directory: '/data/scans/train'))"
+    ) in outcome.err
+    assert "TDR101" in outcome.out
+    assert "TDR401" in outcome.out
+    assert outcome.out.count("confirmed") == 2
+    assert re.search(r"nothing can be said of .*TDR207.*TDR711", outcome.err)
+
+
+def test_an_error_of_a_dataset_with_its_data_is_the_scripts_own(probe: Callable[..., Any]) -> None:
+    outcome = probe(UNREADABLE.replace("os.listdir(os.path.join(root, part))", "range(20)"))
+    assert "train.py fails by itself: AttributeError: 'int' object has no attribute" in outcome.err
+    assert "batches that the loop takes" not in outcome.err
+
+
+def test_numbers_are_made_up_as_the_code_takes_files_apart(probe: Callable[..., Any]) -> None:
+    script = """
+import numpy as np
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+def numbers(path):
+    found = {}
+    with open(path) as file:
+        for line in file:
+            fields = line.strip().split(",")
+            found[int(fields[0])] = int(fields[3])
+    return found
+assert 2 < len(numbers("/data/map.names")) <= 64
+words = np.genfromtxt("/data/cora.content", dtype=np.dtype(str))
+assert words.shape[1] == 16 and words[0, 0].isdigit()
+assert np.loadtxt("/data/cora.cites", dtype=np.int32).shape[1] == 2
+data = np.load("/data/all.npz")
+loader = DataLoader(TensorDataset(torch.from_numpy(data["rows"]), torch.from_numpy(data["labels"])), batch_size=16)
+"""
+    outcome = probe(script + TRAIN.format(features=16))
+    assert "came to 6 updates" in outcome.err
+    assert (
+        "2000 made-up rows of each of rows, labels instead of `/data/all.npz` (a file that is not there)" in outcome.err
+    )
+
+
+def test_small_packages_are_a_few_lines(probe: Callable[..., Any]) -> None:
+    outcome = probe("""
+import torch
+from easydict import EasyDict
+from numba import jit, njit
+from pkg_resources import parse_version
+settings = EasyDict({"model": {"width": 3}, "rates": [{"first": 0.1}]})
+settings.epochs = 2
+assert settings.model.width == 3 and settings.rates[0].first == 0.1 and settings["epochs"] == 2
+assert not hasattr(settings, "depth")
+
+@njit
+def one(value):
+    return value + 1
+
+@jit(nopython=True)
+def two(value):
+    return value + 2
+
+assert one(1) == 2 and two(1) == 3 and parse_version(torch.__version__) > parse_version("1.9")
+""")
+    assert "fails" not in outcome.err
+    assert "a dictionary with attributes instead of `easydict`" in outcome.err

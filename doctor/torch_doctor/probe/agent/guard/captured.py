@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
 # What imports run on: they read what is on the disk.
 UNTOUCHED = frozenset(
@@ -26,6 +30,20 @@ def replace(pairs: Iterable[tuple[Any, Callable[..., Any]]], keep: str) -> None:
         for attribute, value in list(namespace.items()):
             if id(value) in known:
                 namespace[attribute] = known[id(value)]
+    _in_classes(known)
+
+
+@contextlib.contextmanager
+def followed() -> Iterator[None]:
+    """What replaces a function of `os` or `io` while this lasts replaces it in the classes that hold it, too."""
+    held = [(module, name, value) for module in (os, io) for name, value in vars(module).items() if callable(value)]
+    yield
+    _in_classes({id(value): new for module, name, value in held if (new := getattr(module, name)) is not value})
+
+
+def _in_classes(known: dict[int, Callable[..., Any]]) -> None:
+    if sys.version_info < (3, 11):
+        importlib.import_module("pathlib")  # later its class would make methods of the replacements
     for name in WITH_CLASSES:
         for value in list(vars(sys.modules.get(name, object)).values()):
             if isinstance(value, type) and value.__module__ == name:

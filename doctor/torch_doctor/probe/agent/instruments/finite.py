@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from typing import TYPE_CHECKING, Any
 
+from .births import Birth, born_in_backward, born_in_forward
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
     from ..scopes import Here
     from ..watching.watch import Watch
 
-LARGEST = 50_000_000  # parameters of a model that is copied to run again
+MOST = 4  # answers that are looked at, where the script leaves them out
 
 
 class Instrument(Base):
@@ -24,27 +24,37 @@ class Instrument(Base):
         self._steps = 0
         self._born: tuple[int, str] | None = None
         self._pending: tuple[str, int, str, Any, str] | None = None
+        self._looked = 0
+        self._last: tuple[Any, tuple[Any, ...], dict[str, Any]] | None = None
 
     # --- what is looked at ---
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
     ) -> None:
-        """A module answered: where the answer is not finite, it runs again on a copy, operation by operation."""
-        if self._found or not self._bad(output) or self._kind(output) == "inf":
+        """A module answered: where the answer is not finite, it runs again on a copy, operation by operation.
+
+        It matters when it goes backward, or is scored: the script may leave out such a batch, or rows of padding.
+        """
+        training = self.watch.torch.is_grad_enabled()
+        if self._found:
+            return
+        if training and not any(each.requires_grad for each in self.watch.marks.tensors((arguments, keywords))):
+            self._last = module, arguments, keywords
+        if not self._bad(output) or self._kind(output) == "inf" or self._looked >= MOST:
             return  # infinite scores may mask
-        name = self.watch.recorder.caller(here.site)
+        self._looked += 1
+        site, operation, what = here.site, "", "activation"
         if self._bad(arguments) or self._bad(keywords):
-            self._tell("batch", here, here.site, name, output)
-            return
-        if self._bad(list(module.parameters())):
-            self._tell("parameter", here, here.site, name, output)
-            return
-        site, operation = self._again(module, arguments, keywords, self._kind(output))
-        if self.watch.torch.is_grad_enabled() or self._lost(output):
-            self._tell("activation", here, site or here.site, name, output, operation)
-        else:  # rows of padding may be left out of the score
-            self._pending = "activation", site or here.site, name, output, operation
+            what = "batch"
+        elif self._bad(list(module.parameters())):
+            what = "parameter"
+        else:
+            born = born_in_forward(self.watch, module, arguments, keywords, self._kind(output))
+            site, operation = born.site or here.site, born.operation
+        self._pending = what, site, self.watch.recorder.caller(here.site), output, operation
+        if not training and self._lost(output):
+            self._tell_pending(here)
 
     def on_loss(
         self, loss: str, arguments: tuple[Any, ...], keywords: dict[str, Any], value: Any, here: Here, event: int
@@ -52,14 +62,18 @@ class Instrument(Base):
         """A loss was computed: it matters when it goes backward, or when it scores an answer that is not finite."""
         if not self._found and self._bad(value):
             self._born = here.site, loss
-            if self._pending is not None:
-                what, site, name, output, operation = self._pending
-                self._tell(what, here, site, name, output, operation)
+            if self._pending is not None and not self.watch.torch.is_grad_enabled():
+                self._tell_pending(here)
 
     def before_backward(self, losses: list[Any], here: Here) -> None:
         """A value goes backward: one that was computed by hand is first seen here."""
-        for value in losses:
-            if not self._found and self._bad(value) and (self._born is not None or not self._scaled()):
+        bad = [value for value in losses if not self._found and self._bad(value)]
+        if bad and self._pending is not None and not self._scaled():
+            self._tell_pending(here)
+        elif not bad:
+            self._pending = self._born = None
+        for value in bad:
+            if not self._found and (self._born is not None or not self._scaled()):
                 site, operation = self._born or (here.site, "")
                 self._tell("loss", here, site, self.watch.recorder.owner(here.site, "backward"), value, operation)
 
@@ -69,17 +83,25 @@ class Instrument(Base):
             return
         for tensor in got:
             if tensor.grad is not None and self._bad(tensor.grad):
-                self._tell("gradient", here, here.site, self.watch.recorder.owner(here.site, "backward"), tensor.grad)
+                name = self.watch.recorder.owner(here.site, "backward")
+                born = born_in_backward(self.watch, *self._last) if self._last is not None else Birth()
+                self._tell("gradient", here, born.site or here.site, name, tensor.grad, born.operation)
                 return
 
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
         """An update was made."""
         self._steps += 1
+        self._last = None
         if optimizer is not None and not self._found:
             for group in optimizer.param_groups:
                 self._look("parameter", group["params"], here, self.watch.optimizers.name(optimizer, here))
 
     # --- how ---
+
+    def _tell_pending(self, here: Here) -> None:
+        if self._pending is not None:
+            what, site, name, output, operation = self._pending
+            self._tell(what, here, site, name, output, operation)
 
     def _scaled(self) -> bool:
         """Whether a gradient scaler is at work, which takes notice of infinite gradients by itself."""
@@ -131,33 +153,3 @@ class Instrument(Base):
             step=self._steps,
             skipped=False,
         )
-
-    def _again(self, module: Any, arguments: Any, keywords: Any, kind: str) -> tuple[int | None, str]:
-        """The place in the user's code of the operation that makes the first such value, and what it is called."""
-        torch, recorder = self.watch.torch, self.watch.recorder
-        if sum(each.numel() for each in module.parameters()) > LARGEST:
-            return None, ""
-        found: list[tuple[int | None, str]] = []
-        bad = (
-            (lambda each: bool(each.isnan().any())) if kind == "nan" else (lambda each: not bool(each.isfinite().all()))
-        )
-
-        class Looking(torch.overrides.TorchFunctionMode):  # type: ignore[misc, name-defined]
-            def __torch_function__(self, function: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
-                result = function(*args, **(kwargs or {}))
-                if (
-                    not found
-                    and isinstance(result, torch.Tensor)
-                    and result.is_floating_point()
-                    and bad(result.detach())  # type: ignore[no-untyped-call]
-                ):
-                    frame = recorder.sites.frame(1)
-                    name = getattr(function, "__name__", "")
-                    found.append((None if frame is None else recorder.sites.of_frame(frame), name))
-                return result
-
-        with self.watch.unwatched(), torch.no_grad(), torch.random.fork_rng(devices=[]):
-            copied = copy.deepcopy(module)
-            with Looking():
-                copied(*arguments, **keywords)
-        return found[0] if found else (None, "")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from .. import claims
+from ..identities import IdentityMap, IdentitySet
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._ran: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._roots: IdentitySet = IdentitySet()
+        self._ran: IdentityMap[int] = IdentityMap()
         self._passes = 0
         watch.torch.nn.modules.module.register_module_forward_pre_hook(self._runs)
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..identities import IdentityMap, IdentitySet
 from ..watching.naming import class_name, is_project
+from .copies import elements
 from .instrument import Instrument as Base
+from .later import may_join
+from .members import out_of_reach
 from .rates import may_rise, may_thaw
 
 if TYPE_CHECKING:
@@ -68,13 +72,14 @@ class Instrument(Base):
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
         self._fates: dict[int, Fate] = {}
-        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._ran: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._unrecorded: weakref.WeakKeyDictionary[Any, Unrecorded] = weakref.WeakKeyDictionary()
+        self._roots: IdentitySet = IdentitySet()
+        self._ran: IdentitySet = IdentitySet()
+        self._unrecorded: IdentityMap[Unrecorded] = IdentityMap()
         self._steps = 0
         self._muted = False
         self._rising: dict[tuple[int, int], bool] = {}
         self._thawing: bool | None = None
+        self._joining: bool | None = None
         hooks = watch.torch.nn.modules.module
         self._hook = hooks.register_module_forward_pre_hook(self._runs)
 
@@ -141,7 +146,7 @@ class Instrument(Base):
                 fate.optimizer, fate.group = weakref.ref(optimizer), number
                 fate.rated |= bool(rate)
                 fate.trained |= parameter.requires_grad
-                if fate.was is None and parameter.numel() <= LARGEST:
+                if fate.was is None and elements(self.watch, [parameter]) <= LARGEST:
                     fate.was = parameter.detach().clone()
                 fate.steps += 1
                 gradient = parameter.grad
@@ -187,9 +192,9 @@ class Instrument(Base):
                 owner_class=class_name(type(place), recorder) if whole is not None else "",
                 of_project=whole is not None
                 and (is_project(type(place), recorder) or type(place).__module__.startswith("torch.nn.")),
-                elements=parameter.numel(),
+                elements=elements(self.watch, [parameter]),
                 units=parameter.shape[0] if parameter.dim() else 1,
-                backwards=fate.backwards,
+                backwards=fate.backwards or self._missed(fate),
                 gradients=fate.gradients,
                 nonzero=fate.nonzero,
                 optimizer=numbers(optimizer),
@@ -200,6 +205,7 @@ class Instrument(Base):
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
                 group=fate.group,
                 still=self._still(fate, optimizer),
+                joins=fate.steps > 0 and not fate.nonzero and self._joins(),
             )
 
     def _tell_unrecorded(self, here: Here) -> None:
@@ -238,6 +244,20 @@ class Instrument(Base):
         if self._thawing is None:
             self._thawing = may_thaw(self.watch)
         return self._thawing
+
+    def _joins(self) -> bool:
+        if self._joining is None:
+            self._joining = bool(self.watch.recorder.safely(may_join, self.watch))
+        return self._joining
+
+    def _missed(self, fate: Fate) -> int:
+        """The backward passes that went by a part which no line of the script reaches."""
+        root, owner = fate.root(), fate.owner()
+        if not fate.steps or owner in self._ran or not isinstance(root, self.watch.torch.nn.Module):
+            return 0
+        if not self.watch.recorder.safely(out_of_reach, self.watch, root, owner):
+            return 0
+        return max(other.backwards for other in self._fates.values() if other.root() is root)
 
     def _highest(self, owner: Any, root: Any) -> Any:
         """The biggest part of a module around the owner of which nothing got a gradient; the owner, where it got some."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 AHEAD = 50_000  # steps that a schedule is followed
 LONGEST = 1.0  # seconds that this may take
+UPDATES = frozenset({"update", "__setitem__", "setdefault"})
+"""Methods of a parameter group, which is a dictionary, that set items."""
 
 
 def may_rise(watch: Watch, optimizer: Any, number: int) -> bool:
@@ -39,6 +41,10 @@ def _nodes(watch: Watch) -> Iterator[ast.AST]:
 
 
 def _sets_rate(node: ast.AST) -> bool:
+    """Whether this sets a rate: `group["lr"] = ...`, `group.update(lr=...)` and the like."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in UPDATES:
+        named = [keyword.arg for keyword in node.keywords]
+        return "lr" in named or any(isinstance(each, ast.Constant) and each.value == "lr" for each in ast.walk(node))
     return any(
         isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant) and target.slice.value == "lr"
         for target in _targets(node)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..identities import IdentityMap
 from ..watching.definitions import class_site
 from ..watching.naming import class_name, is_project
 from ..watching.sensitivity import is_sensitive
@@ -27,7 +27,7 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._calls: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._calls: IdentityMap[int] = IdentityMap()
         self._got: set[int] = set()
         watch.torch.nn.modules.module.register_module_forward_pre_hook(self._runs)
 

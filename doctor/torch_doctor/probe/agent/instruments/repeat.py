@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from .copies import copied, elements
 from .instrument import Instrument as Base
+from .noise import listener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +35,11 @@ class Instrument(Base):
         if self.watch.torch.is_grad_enabled() and module.training:
             return
         parameters = self.watch.modules.family(module).parameters
-        if not parameters or self._done.get(here.site, 0) >= MOST or sum(each.numel() for each in parameters) > LARGEST:
+        if not parameters or self._done.get(here.site, 0) >= MOST or elements(self.watch, parameters) > LARGEST:
             return
         self._done[here.site] = self._done.get(here.site, 0) + 1
         with self.watch.unwatched(), self._undisturbed():
-            self._before = copy.deepcopy(module), copy.deepcopy((arguments, keywords))
+            self._before = copied(self.watch, module), copied(self.watch, (arguments, keywords))
 
     def on_forward(
         self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], output: Any, here: Here, event: int
@@ -50,19 +51,21 @@ class Instrument(Base):
             return
         again, given = before
         with self.watch.unwatched(), self.watch.torch.no_grad(), self._undisturbed():
-            state = copy.deepcopy(again)
+            state = copied(self.watch, again)
             self.watch.torch.manual_seed(1)
-            dropped, second = self._run(again, given)
+            with listener(self.watch) as listening:
+                dropped, second = self._run(again, given)
             if second is None or second.shape != first.shape:
                 return
             one, other = self._furthest(first, second)
             because = ""
             if not self._same(first, second):
                 self.watch.torch.manual_seed(1)
-                _, third = self._run(state, copy.deepcopy(given))
+                _, third = self._run(state, copied(self.watch, given))
                 fixed = third is not None and third.shape == second.shape and self._same(second, third)
                 training = any(part.training for part in self.watch.forwards.caring(module))
-                because = "mode" if training else "state" if not fixed else "dropout" if dropped else "noise"
+                drawn = "dropout" if dropped else "disturbance" if listening.only_adds else "noise"
+                because = "mode" if training else drawn if fixed else "state"
         self.watch.recorder.event(
             "Reevaluated",
             here,

@@ -8,10 +8,11 @@ import inspect
 import io
 import os
 import sys
-import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..identities import IdentityMap
 from ..watching.naming import is_project
+from .copies import copied, elements
 from .instrument import Instrument as Base
 from .parts import tensors
 
@@ -44,8 +45,8 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._firsts: weakref.WeakKeyDictionary[Any, First | None] = weakref.WeakKeyDictionary()
-        self._built: weakref.WeakKeyDictionary[Any, dict[str, Any]] = weakref.WeakKeyDictionary()
+        self._firsts: IdentityMap[First | None] = IdentityMap()
+        self._built: IdentityMap[dict[str, Any]] = IdentityMap()
         self._looked = 0
         watch.patches.replace(watch.torch.nn.Module, "__init__", self._building)
 
@@ -72,11 +73,11 @@ class Instrument(Base):
             return
         self._firsts[module] = None
         parameters = self.watch.modules.family(module).parameters
-        if not parameters or sum(each.numel() for each in parameters) > LARGEST:
+        if not parameters or elements(self.watch, parameters) > LARGEST:
             return
         with self._aside(), contextlib.suppress(Exception):
-            given = copy.deepcopy((arguments, keywords))
-            self._firsts[module] = First(copy.deepcopy(module), given, self.watch.recorder.caller(here.site))
+            given = copied(self.watch, (arguments, keywords))
+            self._firsts[module] = First(copied(self.watch, module), given, self.watch.recorder.caller(here.site))
 
     def on_save(self, saved: Any, target: Any, here: Here, event: int) -> None:
         """Something was saved: the states in it are tried on the models that they are of."""
@@ -117,8 +118,8 @@ class Instrument(Base):
 
     def _tried(self, module: Any, first: First, state: dict[str, Any]) -> tuple[float, list[str]] | None:
         """How far the answers are apart, and what is other in the copy; None where it cannot be told."""
-        saved = copy.deepcopy(module).eval()
-        other = (self._rebuilt(module) or copy.deepcopy(first.model)).eval()
+        saved = copied(self.watch, module).eval()
+        other = (self._rebuilt(module) or copied(self.watch, first.model)).eval()
         keys = other.state_dict().keys()
         bare = {key if key in keys else key.removeprefix(PREFIX): value for key, value in state.items()}
         if set(bare) != set(keys):
@@ -145,7 +146,7 @@ class Instrument(Base):
     def _answer(self, module: Any, first: First) -> Any:
         """The first tensor of numbers that the module answers."""
         torch = self.watch.torch
-        given, keywords = copy.deepcopy(first.given)
+        given, keywords = copied(self.watch, first.given)
         torch.manual_seed(1)
         with torch.no_grad():
             found = tensors(module(*given, **keywords))

@@ -27,7 +27,10 @@ class Instrument(Base):
         if isinstance(dataset, torch.utils.data.IterableDataset):
             return
         with self.watch.unwatched(), self._random_numbers_kept(dataset):
-            changed = sum(self._changes(copy.copy(dataset), row) for row in range(min(ROWS, len(dataset))))
+            try:
+                changed = sum(self._changes(copy.copy(dataset), row) for row in range(min(ROWS, len(dataset))))
+            except Exception:  # noqa: BLE001 - a dataset that fails will say so itself
+                return
         self.watch.recorder.measured(claims.ROWS_CHANGE, changed, "rows", about=[event])
 
     def _changes(self, dataset: Any, row: int) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..identities import IdentitySet
 from ..watching.naming import class_name, is_project
+from .copies import elements
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._roots: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._roots: IdentitySet = IdentitySet()
         self._constant: list[tuple[weakref.ref[Any], str, float]] = []
         self._steps: dict[int, int] = {}
 
@@ -40,7 +42,7 @@ class Instrument(Base):
                 else:
                     weights = part._parameters if is_project(type(part), self.watch.recorder) else {}
                 for name, weight in weights.items():
-                    if weight is None or not weight.requires_grad or weight.numel() not in SIZES:
+                    if weight is None or not weight.requires_grad or elements(self.watch, [weight]) not in SIZES:
                         continue
                     first = weight.detach().flatten()[0]
                     if weight.dim() >= MATRIX and len(weight) > 1 and bool((weight.detach() == first).all()):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
+from ..identities import IdentityMap
 from .instrument import Instrument as Base
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class Instrument(Base):
 
     def __init__(self, watch: Watch) -> None:
         super().__init__(watch)
-        self._units: weakref.WeakKeyDictionary[Any, Units] = weakref.WeakKeyDictionary()
-        self._outputs: weakref.WeakKeyDictionary[Any, Outputs] = weakref.WeakKeyDictionary()
+        self._units: IdentityMap[Units] = IdentityMap()
+        self._outputs: IdentityMap[Outputs] = IdentityMap()
         self._updates = 0
         self._kinds = (watch.torch.nn.ReLU, watch.torch.nn.ReLU6)
         self._hook = watch.torch.nn.modules.module.register_module_forward_hook(self._activated)

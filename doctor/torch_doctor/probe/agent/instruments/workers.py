@@ -29,8 +29,11 @@ class Instrument(Base):
         if not workers or dataset is None or isinstance(dataset, torch.utils.data.IterableDataset):
             return
         with self.watch.unwatched(), self._kept(dataset):
-            first = self._rows(dataset, 0, workers, setup)
-            second = self._rows(dataset, 1, workers, setup)
+            try:
+                first = self._rows(dataset, 0, workers, setup)
+                second = self._rows(dataset, 1, workers, setup)
+            except Exception:  # noqa: BLE001 - a dataset that fails will say so itself
+                return
         if all(row == first[0] for row in first):
             return  # nothing random is in it
         recorder = self.watch.recorder

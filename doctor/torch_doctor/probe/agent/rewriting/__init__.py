@@ -40,6 +40,7 @@ def compiled(source: bytes | str, path: str, index: Index) -> Any:
     text = source if isinstance(source, str) else importlib.util.decode_source(source)
     index.sites.read(path, text)
     file = index.describe(path, text, tree)
+    index.mark(tree, path)
     try:
         changed = ast.fix_missing_locations(FileRewriter(index, file).visit(tree))
         return compile(changed, path, "exec", dont_inherit=True)

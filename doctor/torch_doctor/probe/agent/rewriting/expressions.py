@@ -78,6 +78,17 @@ class ExpressionRewriter(Rewriter):
             each.value = self._read(each.value, key)
         return node
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`loss.data[0]` → `first(loss.data)`: tensors of one number had a first one."""
+        self.generic_visit(node)
+        first = (
+            isinstance(node.ctx, ast.Load)
+            and isinstance(node.slice, ast.Constant)
+            and node.slice.value == 0
+            and node.slice.value is not False
+        )
+        return self.call("first", node, node.value) if first else node
+
     def _read(self, value: ast.expr, key: int) -> ast.expr:
         return value if isinstance(value, ast.Starred) or is_plain(value) else self.call("read", value, key, value)
 

@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .. import discovery, libraries
+from ..guard import captured
 from .source import Sources
 from .stand_in import Setting, StandIn
 from .told import Teller
@@ -40,8 +41,9 @@ class StandIns:
 
     def prepare(self) -> None:
         """Sets everything up that has to be in place before the script starts, and hooks for what it may import."""
-        for each in self._all:
-            each.prepare()
+        with captured.followed():
+            for each in self._all:
+                each.prepare()
 
     def with_torch(self, torch: ModuleType) -> None:
         """Patches torch right after its import; it may come first, where torch is there already."""

@@ -1,4 +1,4 @@
-"""Modules that are not there: those that play no part in training are stood in for, the others are named."""
+"""Modules that are not there: those that play no part in training are stood in for, others end the run where they are used."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from . import told
 from .fallbacks import has_fallback, importing_frame, is_only_asking
 from .hub.metrics import make_evaluate
 from .plain_tqdm import make_tqdm
+from .postponed import PostponedModule, asked_for
 from .silent import Silent, SilentModule
 from .stand_in import StandIn
 
@@ -44,24 +45,9 @@ IDLE = {
         "yagmail slack telegram notifiers knockknock twilio pushover playsound".split(), "sending messages"
     ),
     "evaluate": "measuring",
-    **dict.fromkeys("nni kaggle gdown wget dotenv google.colab".split(), "fetching and launching"),
+    **dict.fromkeys("nni kaggle dotenv google.colab".split(), "fetching and launching"),
 }
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
-# Import name → what to install, where it is called otherwise.
-INSTALLED_AS = {
-    "cv2": "opencv-python",
-    "PIL": "pillow",
-    "sklearn": "scikit-learn",
-    "skimage": "scikit-image",
-    "yaml": "pyyaml",
-    "torch_geometric": "torch-geometric",
-    "pl_bolts": "lightning-bolts",
-    "pytorch_lightning": "pytorch-lightning",
-    "attr": "attrs",
-    "Levenshtein": "python-Levenshtein",
-    "bs4": "beautifulsoup4",
-    "efficientnet_pytorch": "efficientnet-pytorch",
-}
 
 
 class AbsentModules(StandIn):
@@ -72,14 +58,15 @@ class AbsentModules(StandIn):
 
     def prepare(self) -> None:
         """Looks at every module that no finder finds."""
-        imports.where_absent(functools.partial(_find, self))
+        imports.where_absent(functools.partial(_find, self), last=True)
 
 
 def _find(stand_in: StandIn, name: str) -> ModuleSpec | None:
     top = name.partition(".")[0]
     parent = sys.modules.get(name.rpartition(".")[0])
-    if isinstance(parent, SilentModule):
-        return imports.spec_of(name, type(parent))
+    if isinstance(parent, (SilentModule, PostponedModule)):
+        inner = functools.partial(PostponedModule, user=stand_in)
+        return imports.spec_of(name, inner if isinstance(parent, PostponedModule) else type(parent))
     if name in WITHIN:
         top = name
     elif name != top:
@@ -97,13 +84,15 @@ def _find(stand_in: StandIn, name: str) -> ModuleSpec | None:
         stand_in.teller.note(f"{name} is found in the project itself, as it would be when it is installed")
         return own
     if top not in IDLE:
-        if name == top and top not in sys.stdlib_module_names:
-            stand_in.teller.missing(
-                top, f"the script imports {top}, which is not installed: install {INSTALLED_AS.get(top, top)}"
-            )
-        return None
+        return _postponed(stand_in, top) if name == top and top not in sys.stdlib_module_names else None
     stand_in.tell(top, "calls that do nothing", why=f"{IDLE[top]} with a package that is not installed")
     return imports.spec_of(name, MADE.get(top, SilentModule))
+
+
+def _postponed(stand_in: StandIn, top: str) -> ModuleSpec:
+    """A module that ends the run where it is used."""
+    stand_in.teller.note(f"{asked_for(top)}; it runs until it uses it")
+    return imports.spec_of(top, functools.partial(PostponedModule, user=stand_in))
 
 
 def _own_package(stand_in: StandIn, name: str) -> ModuleSpec | None:

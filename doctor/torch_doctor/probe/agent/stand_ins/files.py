@@ -14,11 +14,12 @@ from ..imports import after
 from . import folders, told
 from .demands import demanded
 from .project_files import meant
+from .source import spelled
 from .stand_in import Setting, StandIn
 from .tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import ModuleType
 
 
@@ -39,6 +40,14 @@ TEXTS = (
     ".test",
     ".corpus",
 )
+NO_TEXTS = frozenset(
+    ".csv .tsv .json .yaml .yml .xml .toml .ini .cfg .conf .py .pkl .pickle .bin .npy .npz .h5 .hdf5 .mat .pt .pth .ckpt "
+    ".zip .gz .tar .tgz .png .jpg .jpeg .bmp .tif .tiff .gif .wav .flac .mp3 .mp4 .parquet .lock .md".split()
+)
+"""Endings of files that are no plain lines."""
+TAKING_APART = frozenset({"split", "splitlines", "readlines", "strip", "rstrip"})
+NUMBERED = frozenset({"int", "float"})
+FEWEST, FIELDS = 3, 32  # numbers of a line
 LINES, WORDS = 2_000, 12
 VOCABULARY = (
     "the a one this that some every old young small big red blue green cold warm house tree river road dog cat bird child "
@@ -119,7 +128,7 @@ class Files(StandIn):
         if not isinstance(name, str):
             return False
         ending = os.path.splitext(name)[1].lower()
-        if ending in TEXTS:
+        if ending in TEXTS or (ending not in NO_TEXTS and self._is_read_in_lines()):
             content, how = self._text(name), f"{LINES} lines of made-up text"
         elif ending in (".csv", ".tsv"):
             made = self.tables.text("\t" if ending == ".tsv" else ",")
@@ -134,6 +143,11 @@ class Files(StandIn):
 
     def _text(self, name: str) -> str:
         draw = random.Random(name)  # noqa: S311 - made-up text
+        numbers = self._numbers_between()
+        if numbers is not None:
+            between, count = numbers
+            rows = (between.join(str(draw.randrange(SMALL)) for _ in range(count)) for _ in range(LINES))
+            return "".join(f"{row}\n" for row in rows)
         columns = 3 if self._splits_at_tabs() else 1
         if any(word in os.path.basename(name).lower() for word in ("label", "target", "class")):
             return "".join(f"{draw.randrange(2)}\n" for _ in range(LINES))
@@ -145,6 +159,47 @@ class Files(StandIn):
             ]
             lines.append("\t".join(parts) + "\n")
         return "".join(lines)
+
+    def _numbers_between(self) -> tuple[str, int] | None:
+        """What separates the numbers of a line in the function that reads it, and how many it takes; None for words."""
+        nodes = list(self._reading_function())
+        calls = [node for node in nodes if isinstance(node, ast.Call)]
+        splits = [node for node in calls if isinstance(node.func, ast.Attribute) and node.func.attr == "split"]
+        taken = [node.args[0] for node in calls if spelled(node.func) in NUMBERED and node.args]
+        taken += [
+            node.args[1]
+            for node in calls
+            if spelled(node.func) == "map" and len(node.args) > 1 and spelled(node.args[0]) in NUMBERED
+        ]
+        if not splits or not any(isinstance(each, (ast.Subscript, ast.Name)) for each in taken):
+            return None
+        given = [each.value for node in splits for each in node.args if isinstance(each, ast.Constant)]
+        between = next((each for each in given if isinstance(each, str)), "")
+        places = [
+            node.slice.value
+            for node in nodes
+            if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
+        ]
+        return between or " ", max(
+            [FEWEST, *(place + 1 for place in places if isinstance(place, int) and place < FIELDS)]
+        )
+
+    def _reading_function(self) -> Iterator[ast.AST]:
+        """All in the function of the user's that is running; in the module where it is none."""
+        frame = self.sources.innermost()
+        tree = self.sources.tree(frame.f_code.co_filename) if frame is not None else None
+        if frame is None or tree is None:
+            return iter(())
+        own: list[ast.AST] = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == frame.f_code.co_name
+        ]
+        return (each for node in own or [tree] for each in ast.walk(node))
+
+    def _is_read_in_lines(self) -> bool:
+        """Whether the function that reads takes lines apart."""
+        return any(isinstance(node, ast.Attribute) and node.attr in TAKING_APART for node in self._reading_function())
 
     def _splits_at_tabs(self) -> bool:
         """Whether the user's code takes lines apart at tabs."""

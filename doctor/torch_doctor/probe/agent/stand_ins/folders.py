@@ -7,6 +7,7 @@ import functools
 import glob
 import io
 import os
+import pathlib
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from .source import spelled
 from .stand_in import StandIn
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from .told import Teller
 
@@ -27,35 +28,85 @@ WHY = "data that is not there"
 DATA = frozenset({"train", "training", "val", "valid", "test"})
 MASKS = frozenset({"gt", "groundtruth", "seg"})
 READERS = frozenset({"imread", "read_image", "default_loader", "pil_loader"})
+LIBRARIES = frozenset({"torchvision", "PIL", "cv2", "skimage", "imageio", "albumentations", "kornia"})
+"""Packages of pictures."""
+LISTING = frozenset({"listdir", "glob", "iglob", "rglob", "iterdir", "scandir", "walk", "isdir", "is_dir"})
+"""Functions that look what is in a folder."""
 
 
 class PictureFolders(StandIn):
     """Fills folders of pictures that a script lists."""
 
     replaces = "data that is not there"
-    voids = (told.VALUES,)
+    voids = (told.VALUES, told.FILES)
     installed_after = ("OutputFolders",)
 
     def prepare(self) -> None:
         """Patches what lists folders, for scripts that read pictures."""
         os.listdir = _listing(os.listdir, self)
-        found = glob.glob
+        glob.glob = self._globbing(glob.glob, list)
+        glob.iglob = self._globbing(glob.iglob, iter)
+        path: Any = pathlib.Path
+        for name, before in (("glob", ""), ("rglob", "**"), ("iterdir", "")):
+            setattr(path, name, self._walking(getattr(path, name), before))
+        os.walk = self._descending(os.walk)
+
+    def _globbing(self, found: Callable[..., Iterable[Any]], form: Callable[[Any], Any]) -> Any:
+        @functools.wraps(found)
+        def globbed(pathname: Any, *arguments: Any, **keywords: Any) -> Any:
+            names = list(found(pathname, *arguments, **keywords))
+            if not names and isinstance(pathname, str) and self._asks() and self._filled(pathname):
+                names = list(found(pathname, *arguments, **keywords))
+            return form(names)
+
+        return globbed
+
+    def _walking(self, found: Callable[..., Iterable[Any]], before: str) -> Any:
+        """`Path.glob` and its like; `iterdir` has no pattern."""
 
         @functools.wraps(found)
-        def globbed(pathname: Any, *arguments: Any, **keywords: Any) -> list[Any]:
-            names = found(pathname, *arguments, **keywords)
-            if names or not isinstance(pathname, str) or not self.sources.called_by_user() or not _reads_pictures(self):
-                return names
-            folder, last = os.path.split(pathname)
-            ending = os.path.splitext(last)[1]
-            if ending.lower() not in READABLE and last not in ("*", "*.*"):
-                return names
-            parts = ["train" if "*" in part else part for part in folder.split(os.sep)]
-            if not flat(os.sep.join(parts), self.teller, ending if ending.lower() in READABLE else ".jpg"):
-                return names
-            return found(pathname, *arguments, **keywords)
+        def walked(path: Any, *pattern: Any, **keywords: Any) -> Any:
+            try:
+                names, missing = list(found(path, *pattern, **keywords)), None
+            except FileNotFoundError as error:
+                names, missing = [], error
+            whole = os.path.join(str(path), before, *map(str, pattern or ("*",)))
+            if not names and self._asks() and self._filled(whole):
+                names, missing = list(found(path, *pattern, **keywords)), None
+            if missing is not None:
+                raise missing
+            return iter(names)
 
-        glob.glob = globbed
+        return walked
+
+    def _descending(self, walk: Callable[..., Iterable[Any]]) -> Any:
+        @functools.wraps(walk)
+        def walked(top: Any, *arguments: Any, **keywords: Any) -> Any:
+            there = isinstance(top, (str, os.PathLike)) and os.path.isdir(top)
+            if not there and isinstance(top, (str, os.PathLike)) and self._asks():
+                make(os.fspath(top), None, self.teller, "folder")
+            return walk(top, *arguments, **keywords)
+
+        return walked
+
+    def _asks(self) -> bool:
+        """Whether code of the user's asks that reads pictures."""
+        return self.sources.called_by_user(3) and _reads_pictures(self)
+
+    def _filled(self, pattern: str) -> bool:
+        """Whether pictures were put where a pattern looks for them."""
+        folder, last = os.path.split(pattern)
+        stem, ending = os.path.splitext(last)
+        if ending == ".*" and stem and not glob.has_magic(os.path.join(folder, stem)):
+            return _beside(folder, stem, self.teller)
+        if ending.lower() not in READABLE and last not in ("*", "*.*"):
+            return False
+        parts = ["train" if "*" in part else part for part in folder.split(os.sep) if part != "**"]
+        return flat(os.sep.join(parts), self.teller, ending if ending.lower() in READABLE else ".jpg")
+
+
+MADE: set[str] = set()
+"""The folders that were filled."""
 
 
 def _listing(listed: Callable[..., list[str]], stand_in: StandIn) -> Any:
@@ -94,12 +145,18 @@ def _goes_deeper(stand_in: StandIn) -> bool:
         if isinstance(node, (ast.FunctionDef, ast.Module)) and getattr(node, "name", "<module>") == frame.f_code.co_name
     ]
     calls = [spelled(node.func) for each in own for node in ast.walk(each) if isinstance(node, ast.Call)]
-    return "isdir" in calls or calls.count("listdir") > 1
+    return "isdir" in calls or sum(name in LISTING for name in calls) > 1
 
 
 def _reads_pictures(stand_in: StandIn) -> bool:
-    """Whether the user's code opens pictures."""
-    return any(_is_reader(node) for tree in stand_in.sources.trees() for node in ast.walk(tree))
+    """Whether the user's code opens pictures, or uses packages for them."""
+    return any(_is_reader(node) or _imports_one(node) for tree in stand_in.sources.trees() for node in ast.walk(tree))
+
+
+def _imports_one(node: ast.AST) -> bool:
+    names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+    names += [each.name for each in node.names] if isinstance(node, ast.Import) else []
+    return any(name.partition(".")[0] in LIBRARIES for name in names)
 
 
 def _is_reader(node: ast.AST) -> bool:
@@ -112,13 +169,35 @@ def _is_reader(node: ast.AST) -> bool:
 
 def flat(root: str, teller: Teller, ending: str = ".jpg") -> bool:
     """Writes random pictures, or masks by the folder's name, into a folder that is not there, or is empty."""
-    if os.path.isdir(root) and any(not entry.name.startswith(".") for entry in os.scandir(root)):
+    if (
+        os.path.isdir(root)
+        and not _is_made(root, ending)
+        and any(not entry.name.startswith(".") for entry in os.scandir(root))
+    ):
         return False
     _write(root, (f"{number:04}{ending}" for number in range(FLAT)))
     _fill_masks(root)
     sort = "masks" if is_mask(root) else "pictures"
     teller.stand_in(root, WHY, f"{FLAT} random {sort} {SIDE}×{SIDE}", [told.VALUES, told.FILES])
     return True
+
+
+def _beside(folder: str, stem: str, teller: Teller) -> bool:
+    """Writes one random picture, or mask, of a name, into a folder that is not there, is empty or was filled."""
+    known = os.path.realpath(folder) in MADE
+    if not known and os.path.isdir(folder) and any(not entry.name.startswith(".") for entry in os.scandir(folder)):
+        return False
+    _write(folder, iter((f"{stem}.png",)), len(stem))
+    if not known:
+        how = f"random {'masks' if is_mask(folder) else 'pictures'} {SIDE}×{SIDE} of the names that are asked for"
+        teller.stand_in(folder, WHY, how, [told.VALUES, told.FILES])
+    return True
+
+
+def _is_made(root: str, ending: str) -> bool:
+    """Whether all in a folder was made up, and nothing of it has this ending."""
+    names = os.listdir(root)
+    return os.path.realpath(root) in MADE and not any(name.endswith(ending) for name in names)
 
 
 def _fill_masks(root: str) -> None:
@@ -148,12 +227,13 @@ def make(root: str, extensions: Any, teller: Teller, what: str) -> bool:
     for number in range(CLASSES):
         _write(os.path.join(root, f"class_{number:02}"), (f"{place:03}.jpg" for place in range(PICTURES)), number)
     how = f"{CLASSES * PICTURES} random pictures {SIDE}×{SIDE}, {CLASSES} classes"
-    teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES])
+    teller.stand_in(f"{what}({root!r})", WHY, how, [told.VALUES, told.FILES])
     return True
 
 
 def _write(folder: str, names: Iterator[str], first: int = 0) -> None:
     os.makedirs(folder, exist_ok=True)
+    MADE.add(os.path.realpath(folder))
     for number, name in enumerate(names, start=first):
         with open(os.path.join(folder, name), "wb") as file:
             file.write(picture(number % 8, mask=is_mask(folder)))

@@ -169,6 +169,10 @@ def _pools(stand_in: StandIn, module: ModuleType) -> None:
         return Manager()
 
     context.Pool, context.Manager = pool, manager
+    for named in (sys.modules.get("multiprocessing"), sys.modules.get("torch.multiprocessing")):
+        for name in ("Pool", "Manager"):  # methods of the default context that a process which has torch bound before
+            if (bound := vars(named or context).get(name)) is not None and hasattr(bound, "__self__"):
+                setattr(named, name, getattr(bound.__self__, name))
 
 
 class Manager:

@@ -58,6 +58,8 @@ def meant(sources: Sources, name: str) -> str | None:
     What is relative has to be found as a whole, from another folder; of a path from elsewhere one name is enough if the
     project has a single file of it.
     """
+    if "\\" in name and os.path.exists(other := os.path.abspath(name.replace("\\", os.sep))):
+        return other  # as Windows spells it
     parts = [part for part in re.split(r"[\\/]+", os.path.normpath(name)) if part not in ("", ".", "..")]
     whole = os.path.isabs(name) or bool(re.match(r"[A-Za-z]:", name)) or name.startswith("~")
     if not parts or name.startswith(sources.project + os.sep):

@@ -39,7 +39,7 @@ class Silent:
     def __delitem__(self, _: Any) -> None: ...
 
     def __iter__(self) -> Any:
-        return iter([Silent(self._name) for _ in range(_unpacked(sys._getframe(1)))])
+        return iter([Silent(self._name) for _ in range(unpacked(sys._getframe(1)))])
 
     def __len__(self) -> int:
         return 0
@@ -136,7 +136,7 @@ def returned(name: str, arguments: tuple[Any, ...], keywords: dict[str, Any]) ->
     return Silent(f"{name}()")
 
 
-def _unpacked(frame: types.FrameType) -> int:
+def unpacked(frame: types.FrameType) -> int:
     """How many values the statement that iterates wants: those it unpacks, else none."""
     code, at = frame.f_code.co_code, frame.f_lasti
     return code[at + 1] if 0 <= at < len(code) and code[at] == UNPACK else 0

@@ -37,6 +37,7 @@ class StandIn:
     installed_after: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, setting: Setting) -> None:
+        self.setting = setting
         self.plan, self.sources, self.teller, self.ranks = setting
 
     def prepare(self) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .told import Teller
 
 ROWS = 512
+SMALL = 64  # whole numbers stay below it
 LABELS = (
     "label",
     "target",
@@ -44,6 +45,11 @@ TEXTS = (
     "message",
     "caption",
 )
+WHOLE = (
+    "id ids idx index user users item items movie year age count counts number num code zip day month hour week rank "
+    "rating ratings fold cluster node src dst source edge"
+).split()
+"""Words in the names of columns of whole numbers."""
 PICTURES = ("image", "img", "file", "path", "filename", "picture", "photo")
 WORDS = "the a good bad small big film story is was never always ends begins well badly".split()
 
@@ -77,6 +83,7 @@ class Tables:
                 return read(path, *arguments, **keywords)
             columns = self._columns(pandas, keywords)
             table = growing(pandas)({name: _values(str(name)) for name in columns}, index=range(ROWS))
+            table = _of_type(table, keywords.get("dtype"))
             index = keywords.get("index_col")
             if index is not None and index is not False:
                 table = table.set_index(table.columns[index] if isinstance(index, int) else index)
@@ -138,6 +145,23 @@ def growing(pandas: Any) -> Any:
     return Table
 
 
+def _of_type(table: Any, wanted: Any) -> Any:
+    """The table with its columns of the types that were asked for, by name or by place; as it is where they cannot be."""
+    if wanted is None:
+        return table
+    by_column = wanted if isinstance(wanted, dict) else dict.fromkeys(table.columns, wanted)
+    for column, kind in by_column.items():
+        name = table.columns[column] if isinstance(column, int) and column not in table.columns else column
+        if name not in table.columns:
+            continue
+        try:
+            values = table[name]
+            table[name] = (values.abs() * SMALL).astype(kind) if values.dtype.kind == "f" else values.astype(kind)
+        except (TypeError, ValueError):
+            continue
+    return table
+
+
 def _named(node: ast.AST, tables: set[str], pandas: Any) -> list[str]:
     """The columns that one expression names: `df["a"]`, `df[["a", "b"]]`, `df.a`, `df.drop("a")`."""
     if isinstance(node, ast.Subscript) and (spelled(node.value) in tables or spelled(node.value) in ("row", "loc")):
@@ -176,4 +200,6 @@ def _values(name: str) -> list[Any]:
         return [" ".join(draw.choices(WORDS, k=8)) for _ in range(ROWS)]
     if any(word in LABELS for word in words):
         return [number % 2 for number in range(ROWS)]
+    if any(word in WHOLE for word in words) or any(word.endswith(("id", "ids")) for word in words):
+        return [draw.randrange(SMALL) for _ in range(ROWS)]
     return [round(draw.gauss(0, 1), 4) for _ in range(ROWS)]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
 
 # What a stand-in makes meaningless; a rule whose verdict rests on one of these is undecided.
 VALUES = "values"  # inputs and targets are random
+SHAPES = "shapes"  # the form of batches, and shapes and types in them, are made to fit
 WEIGHTS = "weights"  # pretrained weights are random
 DEVICE = "device"  # moves to a GPU did nothing
 PRECISION = "precision"  # autocast for a GPU computes in float32

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ def class_name(cls: type, recorder: Recorder) -> str:
 
 def is_project(cls: type, recorder: Recorder) -> bool:
     """Whether a class is defined in the user's own files."""
-    code = next((value.__code__ for value in vars(cls).values() if hasattr(value, "__code__")), None)
+    code = next((inspect.unwrap(value).__code__ for value in vars(cls).values() if hasattr(value, "__code__")), None)
     if code is not None and recorder.sites.is_users(code.co_filename):
         return True
     if cls.__module__ == "__main__":

@@ -214,18 +214,19 @@ class LoopCounted(Event, frozen=True, kw_only=True):
 class ParameterSeen(Event, frozen=True, kw_only=True):
     """What became of one trainable parameter; written when the run ends.
 
-    `site` is where the module that owns it was built (the parameter itself, where it has a site of its own). `module` is
-    the whole module it belongs to (0: none that ran), `name` its name there, `owner_class` the class of its owner and
-    `of_project` whether that class is the project's own or torch's, and not a library's. `elements` counts its numbers,
-    `units` its rows: the units (features, channels) that its layer has. `backwards` counts the backward passes that gave
-    gradients to some parameter of `module` after its owner had run, `gradients` those of them that left it one, and
-    `nonzero` those that left it one that is not all zero. `optimizer` is the one that has it (0: none); `steps` counts
-    that one's steps, `live_steps` those with a learning rate that is not 0, a gradient that is not zero and no scaler that
-    skipped them, `visible_steps` those of them that are larger than what its values are rounded to. `moved` tells whether
-    its values are other than they were before the first. `scheduled`: a scheduler sets its learning rate. `group` is the
-    number of its parameter group. `still` says why it did not move: "rate" where its rate is 0 and neither a schedule nor
-    the script raises it, "waits" where it is 0 so far, "frozen" where nothing lets it want gradients, else "". Only the
-    probe writes it.
+    `site` is where the module that owns it was built (the parameter itself, where it has a site of its own). `module`
+    is the whole module it belongs to (0: none that ran), `name` its name there, `owner_class` the class of its owner
+    and `of_project` whether that class is the project's own or torch's, and not a library's. `elements` counts its
+    numbers, `units` its rows: the units (features, channels) that its layer has. `backwards` counts the backward
+    passes that gave gradients to some parameter of `module` after its owner had run, or where no line can run it,
+    `gradients` those of them that left it one, and `nonzero` those that left it one that is not all zero. `optimizer`
+    is the one that has it (0: none); `steps` counts that one's steps, `live_steps` those with a learning rate that is
+    not 0, a gradient that is not zero and no scaler that skipped them, `visible_steps` those of them that are larger
+    than what its values are rounded to. `moved` tells whether its values are other than they were before the first.
+    `scheduled`: a scheduler sets its learning rate. `group` is the number of its parameter group. `still` says why it
+    did not move: "rate" where its rate is 0 and neither a schedule nor the script raises it, "waits" where it is 0 so
+    far, "frozen" where nothing lets it want gradients, else "". `joins`: it may be part of the loss in a later pass.
+    Only the probe writes it.
     """
 
     module: int
@@ -246,6 +247,7 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     scheduled: bool
     group: int
     still: str
+    joins: bool = False
 
     def words(self, _: Names, /) -> str:
         fate = "moved" if self.moved else "never moved"

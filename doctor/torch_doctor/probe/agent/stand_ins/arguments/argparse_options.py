@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 
 METAVARS: dict[str, Any] = {"INT": int, "FLOAT": float, "BOOL": bool}  # where a library keeps the type to itself
+FLAGS = frozenset(
+    {"train", "do_train", "training", "is_train", "is_training", "train_mode", "run_train", "train_model"}
+)
+"""What flags are called that have a script train."""
 
 
 class ArgparseOptions(StandIn):
@@ -55,7 +59,7 @@ def _patch_argparse(stand_in: StandIn, module: ModuleType) -> None:
 
 def _filled(parser: argparse.ArgumentParser, given: list[str], stand_in: StandIn) -> list[str]:
     """The arguments with those that are missing."""
-    needed = [*_required(parser), *_wanted(parser, stand_in.sources)]
+    needed = [*_required(parser), *_wanted(parser, stand_in.sources, given)]
     missing = [action for action in needed if not _is_given(parser, action, given)]
     positional = [action for action in missing if not action.option_strings]
     count = sum(not word.startswith("-") for word in given) if positional else 0
@@ -94,14 +98,35 @@ def _required(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
             yield group._group_actions[0]
 
 
-def _wanted(parser: argparse.ArgumentParser, sources: Sources) -> Iterator[argparse.Action]:
-    """Configuration files that are optional by their declaration, and without which the script gives up."""
+def _wanted(parser: argparse.ArgumentParser, sources: Sources, given: list[str]) -> Iterator[argparse.Action]:
+    """What is optional by its declaration, and without which the script gives up, or does not train.
+
+    That is a configuration file; a flag that has the script train, where nothing was given at all; and a choice between
+    training and something else.
+    """
     for action in parser._actions:
+        if not given and (_trains(action) or _leaves_training_out(action)):
+            yield action
         optional = (
             bool(action.option_strings) and not action.required and action.default is None and action.nargs is None
         )
         if optional and names_configuration(action.dest) and wanted(sources, action.dest) and configuration(sources):
             yield action
+
+
+def _trains(action: argparse.Action) -> bool:
+    """Whether it is a flag that is off, and has the script train."""
+    return action.nargs == 0 and action.default is False and action.dest in FLAGS
+
+
+def _leaves_training_out(action: argparse.Action) -> bool:
+    """Whether its default is another choice than to train."""
+    return (
+        bool(action.option_strings)
+        and "train" in (action.choices or ())
+        and isinstance(action.default, str)
+        and "train" not in action.default
+    )
 
 
 def _is_given(parser: argparse.ArgumentParser, action: argparse.Action, given: list[str]) -> bool:
@@ -131,10 +156,4 @@ def _values(action: argparse.Action, stand_in: StandIn) -> list[str]:
     name = action.option_strings[-1] if action.option_strings else action.dest
     kind = METAVARS.get(str(action.metavar), action.type)
     plain, choices = name.lstrip("-").replace("-", "_"), list(action.choices or ())
-    value = made_up(plain, kind, choices, action.help or "", stand_in.sources)
-    if value is None:
-        about = f" ({action.help})" if action.help else ""
-        entry = {"name": name, "kind": getattr(action.type, "__name__", "str"), "help": action.help or ""}
-        text = f"the script needs the argument {name}{about}: give it after `--`"
-        raise stand_in.teller.asked(text, [entry])
-    return [value] * count
+    return [made_up(plain, kind, choices, action.help or "", stand_in.sources)] * count

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import os
 from typing import TYPE_CHECKING, Any
 
 from ...imports import after
 from .. import told
+from ..files import Files
 from ..stand_in import StandIn
-from .values import WHY, made_up
+from .values import WHY, made_up, main_command
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from types import ModuleType
+
+KINDS = {"integer": int, "integer range": int, "float": float, "float range": float, "boolean": bool}
+PLACES = ("path", "file", "directory", "filename")
+HELD = "torch-doctor"  # the folder of what is made up
 
 
 class ClickOptions(StandIn):
@@ -23,31 +28,94 @@ class ClickOptions(StandIn):
 
     def prepare(self) -> None:
         """Patches click and typer when they are imported."""
-        for name in ("click.core", "typer.core"):
-            after(name, functools.partial(_patch_click, self))
+        for name in ("click.core", "typer.core", "typer._click.core"):
+            after(name, functools.partial(_patch, self))
 
 
-def _patch_click(stand_in: StandIn, module: ModuleType) -> None:
-    parameter: Any = getattr(module, "_TyperParameter", getattr(module, "Parameter", None))  # typer has its own click
-    if parameter is None:
-        return
-    missing: Callable[..., Any] = parameter.process_value
+def _patch(stand_in: StandIn, module: ModuleType) -> None:
+    for name in ("_TyperParameter", "Parameter"):  # typer has its own click
+        if hasattr(module, name):
+            _patch_values(stand_in, getattr(module, name))
+    for name in ("Option", "TyperOption"):
+        _patch_prompts(stand_in, getattr(module, name, None))
+    for name in ("MultiCommand", "Group"):
+        _patch_commands(stand_in, vars(module).get(name))
 
-    @functools.wraps(missing)
+
+def _patch_values(stand_in: StandIn, parameter: Any) -> None:
+    process = parameter.process_value
+
+    @functools.wraps(process)
     def process_value(self: Any, context: Any, value: Any) -> Any:
-        if value in (None, ()) and self.required:
-            sort = getattr(self, "type", None) or self.type_descriptor  # typer's
-            word = getattr(sort, "name", "str")
-            kind = {"integer": int, "float": float, "boolean": bool}.get(word, getattr(sort, "annotation", None))
-            choices = list(getattr(sort, "choices", None) or ())
-            about = getattr(self, "help", None) or ""
-            made = made_up(self.name, kind, choices, about, stand_in.sources)
-            if made is None:
-                entry = {"name": self.name, "kind": word, "help": about}
-                text = f"the script needs the argument {self.name}: give it after `--`"
-                raise stand_in.teller.asked(text, [entry])
-            stand_in.tell(f"{self.name} {made}", "a value made up", why=WHY)
-            value = made
-        return missing(self, context, value)
+        try:
+            return process(self, context, value)
+        except Exception as error:
+            if type(error).__name__ != "MissingParameter" or getattr(context, "resilient_parsing", False):
+                raise
+        made = _made(stand_in, self)
+        stand_in.tell(f"{self.name} {made}", "a value made up", why=WHY)
+        count = self.nargs if self.nargs > 0 else 1
+        whole: Any = made if self.nargs == 1 else (made,) * count
+        return process(self, context, (whole,) if getattr(self, "multiple", False) else whole)
 
     parameter.process_value = process_value
+
+
+def _made(stand_in: StandIn, parameter: Any) -> str:
+    sort = getattr(parameter, "type", None) or parameter.type_descriptor  # typer's
+    word = str(getattr(sort, "name", "str"))
+    kind = KINDS.get(word, getattr(sort, "annotation", None))
+    choices = [getattr(choice, "value", choice) for choice in getattr(sort, "choices", None) or ()]
+    made = made_up(parameter.name, kind, choices, getattr(parameter, "help", None) or "", stand_in.sources)
+    least, most = getattr(sort, "min", None), getattr(sort, "max", None)
+    if kind in (int, float) and (least is not None or most is not None):
+        made = str(min(max(kind(made), least if least is not None else kind(made)), most or float("inf")))
+    if word in PLACES:
+        made = made if os.path.dirname(made) else os.path.join(HELD, made)
+        if getattr(sort, "exists", False) or word == "filename":
+            _make(stand_in, made, folder=getattr(sort, "dir_okay", False))
+    return made
+
+
+def _make(stand_in: StandIn, path: str, *, folder: bool) -> None:
+    """What has to be there: a folder, unless it must be a file."""
+    if folder:
+        os.makedirs(path, exist_ok=True)
+    elif not Files(stand_in.setting).make(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb"):
+            pass
+
+
+def _patch_prompts(stand_in: StandIn, option: Any) -> None:
+    """What would be asked for at the terminal is made up as what must be given is."""
+    if option is None or "prompt_for_value" not in vars(option):
+        return
+
+    def prompt_for_value(self: Any, context: Any) -> Any:
+        default = self.get_default(context)
+        value = True if getattr(self, "is_flag", False) else default or _made(stand_in, self)
+        stand_in.tell(f"{self.name} {value}", "a value made up", why=WHY)
+        return self.type_cast_value(context, value)
+
+    option.prompt_for_value = prompt_for_value
+
+
+def _patch_commands(stand_in: StandIn, group: Any) -> None:
+    """Of several commands, where none is named, it is the one that trains."""
+    if group is None:
+        return
+    parse = group.parse_args
+
+    @functools.wraps(parse)
+    def parse_args(self: Any, context: Any, args: list[str]) -> Any:
+        named = any(not word.startswith("-") for word in args)
+        if not named and not getattr(self, "invoke_without_command", False):
+            names = list(self.list_commands(context))
+            if names and not set(args) & set(context.help_option_names):
+                name = main_command(names)
+                stand_in.tell(f"the command {name!r}", "the one that trains", why=WHY)
+                args = [*args, name]
+        return parse(self, context, args)
+
+    group.parse_args = parse_args

@@ -108,9 +108,5 @@ def _value(parameter: inspect.Parameter, stand_in: StandIn) -> str:
     name = parameter.name
     kind = KINDS.get(getattr(parameter.annotation, "__name__", str(parameter.annotation)))
     value = made_up(name, kind, [], "", stand_in.sources) if kind is not None else untyped(name, stand_in.sources)
-    if value is None:
-        entry = {"name": name, "kind": getattr(kind, "__name__", "str"), "help": ""}
-        text = f"the script needs the argument --{name}: give it after `--`"
-        raise stand_in.teller.asked(text, [entry])
     stand_in.tell(f"--{name} {value}", "a value made up", why=WHY)
     return value

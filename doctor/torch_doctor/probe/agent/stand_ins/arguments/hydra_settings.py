@@ -73,10 +73,6 @@ def _fill(config: Any, stand_in: StandIn) -> None:
         kind = getattr(getattr(node, "_metadata", None), "ref_type", None)
         known = kind in (int, float, bool, str)
         value = made_up(name, kind, [], "", stand_in.sources) if known else untyped(name, stand_in.sources)
-        if value is None:
-            entry = {"name": key, "kind": getattr(kind, "__name__", "str") if known else "str", "help": ""}
-            text = f"the script needs the setting {key}: give it after `--` as {key}=…"
-            raise stand_in.teller.asked(text, [entry])
         stand_in.tell(f"{key}={value}", "a value made up", why=WHY)
         with open_dict(config):
             OmegaConf.update(config, key, value if known else _read(value))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..project_files import configuration
 from ..source import spelled
+from ..uses import Use, use_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ..source import Sources
 
@@ -69,49 +70,100 @@ MEASURED = (
 )
 
 
+TRIED = (
+    "1",
+    "0.5",
+    "true",
+    "train",
+    "a",
+    "1,2",
+    "1,2,3",
+    "1:2",
+    "1-2",
+    "1x1",
+    "a=1",
+    "a:1",
+    "{}",
+    "[1]",
+    "2020-01-01",
+    "cpu",
+)
+"""Texts of the forms that conversions of the user's take."""
+
+
 def main_command(names: Sequence[str]) -> str:
     """The command that trains, by its name; else the first."""
     return next((name for word in TRAINING for name in names if word in name), names[0])
 
 
-def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str | None:  # noqa: C901, PLR0911 - by sort
+def made_up(name: str, kind: Any, choices: list[Any], about: str, sources: Sources) -> str:  # noqa: PLR0911 - by sort
     """A value for an argument of this name, by its type, its choices, its use, or its name."""
     if choices:
-        return str(_easiest([str(choice) for choice in choices]))
+        return easiest([str(choice) for choice in choices])
     if kind is int:
-        return str(_number(name))
+        return str(number(name))
     if kind is float:
         return "0.01"
     if kind is bool:
         return "1"
     if isinstance(kind, argparse.FileType):
         return os.devnull
-    compared = _compared(name, sources)
-    if compared:
-        return _easiest(compared)
+    use = used(name, sources)
+    if use.words:
+        return easiest(use.words)
     pretrained = _pretrained(name, sources)
     if pretrained:
         return pretrained
+    place = _named(name, about, sources)
+    if place is not None:
+        return place
+    if callable(kind) and kind is not str:
+        return _accepted(kind, name)
+    one = {None: "probe", float: "0.01"}.get(use.kind) or str(number(name))
+    separator = " " if use.separator == "" else use.separator
+    return one if separator is None else separator.join([one] * max(use.count, 2))
+
+
+def _named(name: str, about: str, sources: Sources) -> str | None:
+    """What the name of an argument says: a configuration, a place for files, or a name."""
     words = name.lower().replace("-", "_").split("_")
-    if names_configuration(name):
-        found = configuration(sources, name)
-        if found:
-            return found
+    found = configuration(sources, name) if names_configuration(name) else None
+    if found:
+        return found
     if any(place in word for word in words for place in PLACES) or "path" in about.lower():
         return os.path.join("torch-doctor", name)
-    if any(word in NAMES for word in words):
-        return "probe"
-    return None
+    return "probe" if any(word in NAMES for word in words) else None
 
 
-def untyped(name: str, sources: Sources) -> str | None:
+def used(name: str, sources: Sources, *, bare: bool = False) -> Use:
+    """What the user's code does with `args.name`, and with a name alone where it is `bare`."""
+    kinds: Any = (ast.Attribute, ast.Name) if bare else ast.Attribute
+    key = name.replace("-", "_")
+    return use_of(
+        sources.project_trees(),
+        lambda node: isinstance(node, kinds) and isinstance(node.ctx, ast.Load) and spelled(node) == key,
+    )
+
+
+def _accepted(kind: Callable[[str], Any], name: str) -> str:
+    """The first text that a conversion of the user's takes."""
+    for text in (str(number(name)), *TRIED):
+        try:
+            kind(text)
+        except Exception:  # noqa: BLE001, S112 - however it refuses
+            continue
+        return text
+    return "probe"
+
+
+def untyped(name: str, sources: Sources) -> str:
     """A value for something that has no type: by its use, else a number where its name is one's."""
     words = name.lower().replace("-", "_").replace(".", "_").split("_")
-    compared = _compared(name, sources, bare=True)
-    if compared:
-        return _easiest(compared)
+    use = used(name, sources, bare=True)
+    if use.words:
+        return easiest(use.words)
     if words[-1] in COUNTED:
-        return str(_number(name))
+        return str(number(name))
     if words[-1] in MEASURED:
         return "0.01"
     return made_up(name, None, [], "", sources)
@@ -123,7 +175,7 @@ def names_configuration(name: str) -> bool:
     return any(word in CONFIGURATION or any(part in word for part in CONFIGURATIONS) for word in words)
 
 
-def _number(name: str) -> int:
+def number(name: str) -> int:
     """A whole number that does no harm: sizes are even, counts are small."""
     lowered = name.lower()
     if any(word in lowered for word in ("local_rank", "rank", "seed", "gpu", "fold", "device")):
@@ -139,22 +191,9 @@ def _number(name: str) -> int:
     return 4
 
 
-def _easiest(values: Sequence[str]) -> str:
+def easiest(values: Sequence[str]) -> str:
     """The value that needs least: one that says it is made up, or small; else the first."""
     return next((value for easy in EASY for value in values if value.lower() == easy), values[0])
-
-
-def _compared(name: str, sources: Sources, *, bare: bool = False) -> list[str]:
-    """The words that the user's code compares `args.name` with, or a parameter that is `bare`, in the source's order."""
-    found: list[str] = []
-    for tree in sources.project_trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Compare) and len(node.ops) == 1 and _mentions(node.left, name, bare=bare):
-                found += [word for each in ast.walk(node.comparators[0]) if (word := _word(each))]
-            elif isinstance(node, ast.Subscript) and _mentions(node.slice, name, bare=bare):
-                keys = node.value.keys if isinstance(node.value, ast.Dict) else []
-                found += [word for key in keys if key is not None and (word := _word(key))]
-    return found
 
 
 def _pretrained(name: str, sources: Sources) -> str | None:
@@ -170,14 +209,3 @@ def _pretrained(name: str, sources: Sources) -> str | None:
         return None
     classes = " ".join(owner for owner, _ in calls)
     return next((model for word, model in PRETRAINED if word in classes), "bert-base-uncased")
-
-
-def _word(node: ast.AST) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def _mentions(node: ast.expr, name: str, *, bare: bool) -> bool:
-    """Whether it is `args.name`, or `args.name.lower()`; a name alone, too, where it is `bare`."""
-    while isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and not node.args:
-        node = node.func.value
-    return isinstance(node, (ast.Attribute, ast.Name) if bare else ast.Attribute) and spelled(node) == name

@@ -9,6 +9,7 @@ from ..stand_in import StandIn
 from . import loading, types
 from .devices import Devices, needed
 from .factories import Factories
+from .lineage import Lineage
 from .memory import Memory
 from .moves import Moves
 from .queries import Queries
@@ -30,6 +31,8 @@ class Gpu(StandIn):
         pretend = bool(self.plan.get("pretend"))
         devices = Devices(torch, lambda: self.tell("cuda", "the CPU", why=why))
         memory = Memory(torch)
+        if not pretend:  # else the places of all tensors are followed
+            memory.on_use = Lineage(torch, memory).begin
         Moves(torch, devices, memory).patch()
         Factories(torch, devices, memory).patch()
         loading.patch(torch, devices)

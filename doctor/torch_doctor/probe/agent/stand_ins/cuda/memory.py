@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 KEY = "_torch_doctor_on_gpu"
 NOT_READABLE = (
@@ -13,11 +16,12 @@ NOT_READABLE = (
 class Memory:
     """What was put on the GPU, and what was fetched from it; where neither is known, a tensor was computed.
 
-    `used` tells that something was put there at all.
+    `used` tells that something was put there at all; `on_use` is called when that happens.
     """
 
     def __init__(self, torch: Any) -> None:
         self.used = False
+        self.on_use: Callable[[], None] = lambda: None
         self._torch = torch
         self._to = torch.Tensor.to
 
@@ -35,7 +39,9 @@ class Memory:
             setattr(tensor.untyped_storage(), KEY, gpu)
         except (NotImplementedError, RuntimeError, AttributeError):
             return tensor
-        self.used |= gpu
+        if gpu and not self.used:
+            self.used = True
+            self.on_use()
         return tensor
 
     def put(self, tensor: Any, result: Any) -> Any:

@@ -78,6 +78,10 @@ class Queries:
         for name in ("current_stream", "default_stream"):
             self._replace(name, lambda *_, **__: Stream())
         cuda.Stream, cuda.Event, cuda.ExternalStream = Stream, Event, Stream
+        bases = sys.modules.get("torch._streambase")
+        if bases is not None and hasattr(bases._StreamBase, "register"):
+            bases._StreamBase.register(Stream)  # torch 2.4 asserts that all of them derive from these
+            bases._EventBase.register(Event)
         cuda.stream = lambda *_, **__: contextlib.nullcontext()
         cuda.StreamContext = StreamContext
         cuda.device = Device

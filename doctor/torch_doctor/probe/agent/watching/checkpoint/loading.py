@@ -61,9 +61,7 @@ class Watcher:
         if here.frame is None:
             return
         name = recorder.owner(here.site, "load_state_dict")
-        span = recorder.span(here.site)
-        file = recorder.index.file(span.path)
-        overwrites = file is not None and file.targets.get((span.end_row, span.end_column)) == name
+        overwrites = recorder.assigned(here.site, "load_state_dict") == name
         if overwrites and not isinstance(result, type(thing)):
             recorder.event("LoadMisused", here, name=name, result=type(result).__name__, overwritten=True)
             return

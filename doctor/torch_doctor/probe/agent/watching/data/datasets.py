@@ -15,6 +15,8 @@ from ..naming import class_name
 from .shared_rows import SharedRows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..watch import Watch
 
 REORDERING = ("shuffle", "sample", "permutation", "choice", "default_rng", "RandomState", "randperm")
@@ -23,6 +25,7 @@ ELSEWHERE = ("sklearn.model_selection", "sklearn.utils", "pandas")
 """Modules that put rows in random order without being seen."""
 STORED = ("torchvision.", "torchaudio.", "torch_geometric.", "dgl.")
 CALLS = ("CALL", "CALL_KW", "CALL_METHOD", "CALL_FUNCTION", "CALL_FUNCTION_KW", "CALL_FUNCTION_EX")
+VERBS = ("LOAD", "STORE", "DELETE")
 MOSTLY = 0.5  # of the rows: a window reaches back over the bound between two parts by fewer
 MOST = 1 << 20  # indices that are looked through
 
@@ -46,7 +49,7 @@ class Watcher:
             make = super(dataset, cls).__new__
             made = make(cls) if make is object.__new__ else make(cls, *arguments, **keywords)
             frame = None if recorder.quiet else sites.frame(2)
-            if frame is not None and _referable(made):
+            if frame is not None and is_referable(made):
                 born[id(made)] = (weakref.ref(made), sites.of_frame(frame))
             return made
 
@@ -95,7 +98,7 @@ class Watcher:
 
     def tell(self, dataset: Any) -> int:
         """Writes which rows a dataset reads, once; returns its number."""
-        if dataset is None or not _referable(dataset):
+        if dataset is None or not is_referable(dataset):
             return 0
         recorder = self._recorder
         number = recorder.references.number(dataset)
@@ -120,7 +123,7 @@ class Watcher:
             parts=[part for part in parts if part],
             computes=_computes(dataset),
             changes=self._changes(dataset),
-            drawn=_drawn(dataset),
+            drawn=is_drawn(dataset),
             shares=list(shares),
             mostly=[other for other, share in shares.items() if MOSTLY <= share < 1],
         )
@@ -129,7 +132,7 @@ class Watcher:
 
     def _shuffled(self, dataset: Any, indices: Any) -> bool | None:
         """Whether the rows are in random order: in a subset, where an index is followed by a lower one."""
-        if _drawn(dataset):
+        if is_drawn(dataset):
             return True
         if indices is not None:
             listed = list(indices[:MOST])
@@ -149,7 +152,7 @@ class Watcher:
         methods = [
             each for cls in type(dataset).__mro__ for name, each in vars(cls).items() if not name.startswith("_")
         ]
-        codes = [each.__code__ for each in methods if hasattr(each, "__code__")]
+        codes = [inspect.unwrap(each).__code__ for each in methods if hasattr(each, "__code__")]
         return any(
             step.opname == "STORE_ATTR"
             for code in codes
@@ -158,24 +161,25 @@ class Watcher:
         )
 
 
-def _referable(thing: Any) -> bool:
+def is_referable(thing: Any) -> bool:
     """Whether there can be a weak reference to it: not to lists, dicts and the like."""
-    return getattr(type(thing), "__weakrefoffset__", 0) > 0
+    return getattr(type(thing), "__weakrefoffset__", 0) != 0  # below 0 from Python 3.12 on
 
 
-def _drawn(dataset: Any) -> bool:
+def is_drawn(dataset: Any) -> bool:
     """Whether a row does not depend on the index that it is asked by: `__getitem__` does not read it, or sets it first."""
     code = getattr(getattr(type(dataset), "__getitem__", None), "__code__", None)
     if code is None or code.co_argcount != len(("self", "index")) or code.co_flags & inspect.CO_VARARGS:
         return False
     index = code.co_varnames[1]
-    steps = (each for each in dis.get_instructions(code) if index in _names(each.argval))
-    return all(each.opname.startswith("STORE") for each in itertools.islice(steps, 1))
+    uses = (verb for each in dis.get_instructions(code) for verb, name in _uses(each) if name == index)
+    return next(uses, "STORE") == "STORE"
 
 
-def _names(argument: Any) -> tuple[Any, ...]:
-    """What an instruction is about: newer Pythons load two names at once."""
-    return argument if isinstance(argument, tuple) else (argument,)
+def _uses(step: dis.Instruction) -> Iterator[tuple[str, Any]]:
+    """What an instruction does with names: from Python 3.13 on `STORE_FAST_LOAD_FAST` stores one and loads another."""
+    verbs = [word for word in step.opname.split("_") if word in VERBS]
+    return zip(verbs, step.argval if isinstance(step.argval, tuple) else (step.argval,), strict=False)
 
 
 def _computes(dataset: Any) -> bool | None:

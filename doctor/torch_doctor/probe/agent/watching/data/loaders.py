@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import os
 from collections import Counter
@@ -283,7 +284,7 @@ def _speaks_of_devices(*makers: Any) -> bool:
     for maker in makers:
         owned = [each for cls in type(maker).__mro__ for each in vars(cls).values()]
         for each in (maker, *owned):
-            code = getattr(each, "__code__", None)
+            code = getattr(inspect.unwrap(each) if callable(each) else each, "__code__", None)
             named = [] if code is None else [const for const in code.co_consts if isinstance(const, tuple)]
             if code is not None and not DEVICES.isdisjoint((*code.co_names, *itertools.chain(*named))):
                 return True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
+
+from ...identities import IdentitySet
 
 if TYPE_CHECKING:
     from ..watch import Watch
@@ -21,7 +22,7 @@ class Watcher:
         self._torch = watch.torch
         self._recorder = watch.recorder
         self._deep = False
-        self.shells: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.shells: IdentitySet = IdentitySet()
         """What wraps modules for several processes."""
 
     def install(self) -> None:

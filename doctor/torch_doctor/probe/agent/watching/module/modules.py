@@ -6,6 +6,7 @@ import sys
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ...identities import IdentityMap
 from ..definitions import class_site, init_site, misspelt_init
 from ..naming import class_name, is_project
 from ..sensitivity import is_sensitive
@@ -51,8 +52,8 @@ class Watcher:
         self._watch = watch
         self._torch = watch.torch
         self._recorder: Recorder = watch.recorder
-        self._births: weakref.WeakKeyDictionary[Any, Birth] = weakref.WeakKeyDictionary()
-        self._families: weakref.WeakKeyDictionary[Any, Family] = weakref.WeakKeyDictionary()
+        self._births: IdentityMap[Birth] = IdentityMap()
+        self._families: IdentityMap[Family] = IdentityMap()
         self._told: set[int] = set()
         self._recurrent = (watch.torch.nn.RNNBase, watch.torch.nn.RNNCellBase)
         self._parts: set[tuple[int, int, str]] = set()
@@ -63,7 +64,7 @@ class Watcher:
         self.version = 0
         self._losses = watch.torch.nn.modules.loss._Loss
         self._inner: tuple[int, set[int]] = (-1, set())
-        self._walked: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._walked: IdentityMap[int] = IdentityMap()
 
     def install(self) -> None:
         """Wraps `nn.Module.__init__` and `__setstate__`."""

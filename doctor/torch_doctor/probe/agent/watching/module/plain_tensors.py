@@ -8,6 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
+from ...identities import IdentityMap
 from ..naming import class_name, is_project
 from .modules import first_argument
 
@@ -34,7 +35,7 @@ class Watcher:
         self._recorder = watch.recorder
         self._assigned: dict[int, tuple[weakref.ref[Any], str, int]] = {}
         self._told: set[int] = set()
-        self._looked: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._looked: IdentityMap[int] = IdentityMap()
 
     def install(self) -> None:
         """Nothing to replace: it is told of assignments and of forwards."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..watch import Watch
 
+FRAMES_UP = 2  # the place of `_frames_up` among the arguments of `torch.jit.script`
+
 
 class Watcher:
     """Puts torch's own functions back for as long as `torch.jit.script` looks at them."""
@@ -22,6 +24,8 @@ class Watcher:
 
     def _reading(self, original: Any) -> Any:
         def script(*arguments: Any, **keywords: Any) -> Any:
+            if len(arguments) <= FRAMES_UP:  # the names of what is compiled are looked up in the caller's frame
+                keywords["_frames_up"] = keywords.get("_frames_up", 0) + 1
             with self._watch.patches.suspended():
                 self._watch.recorder.safely(self._introduce)
                 return original(*arguments, **keywords)

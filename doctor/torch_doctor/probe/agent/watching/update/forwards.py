@@ -95,7 +95,7 @@ class Watcher:
         if not family.parameters and not family.sensitive and not is_project(type(meant), recorder):
             return call(module, *arguments, **keywords)  # a function in the shape of a module
         here = recorder.here()
-        if here.frame is None:
+        if here.frame is None or self._torch.jit.is_tracing():  # who traces a module uses no result
             return call(module, *arguments, **keywords)
         before = recorder.safely(self._before, meant, family, here, [*arguments, *keywords.values()])
         if before is not None:
@@ -181,8 +181,10 @@ class Watcher:
         facts.called[number] = fields.get("module", 0)
         first = True
         fact: dict[str, Any] = {}
+        recorded = False
         for tensor in marks.tensors(output):
             if tensor.grad_fn is not None:
+                recorded = True
                 on_node(tensor.grad_fn).setdefault("forwards", set()).add(number)
             mark = marks.of(tensor)
             marks.put(tensor, replace(mark, forwards=mark.forwards | {number}))
@@ -190,6 +192,8 @@ class Watcher:
                 fact = facts.of(tensor, source=fields["inputs"].get("source", ""))
                 first = False
         fact["forwards"] = sorted({number, *data})
+        if recorded:  # by whichever of several outputs
+            fact["graph"] = True
         if fact.get("graph"):
             fact["graph_forwards"] = sorted({number, *graph})
         return recorder.event("Forward", here, **fields, output=fact, used=recorder.used(here.site))

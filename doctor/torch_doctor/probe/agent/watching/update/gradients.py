@@ -47,7 +47,7 @@ class Watcher:
         self._present: set[int] = set()
         self._unowned: set[int] = set()
         self._backward: Here | None = None
-        self._once: dict[str, set[int]] = {"gone": set(), "moved": set(), "assigned": set()}
+        self._once: dict[str, set[int]] = {"gone": set(), "moved": set(), "assigned": set(), "changed": set()}
 
     def install(self) -> None:
         """Puts what instrumented code calls after it may have changed something by hand."""
@@ -154,24 +154,25 @@ class Watcher:
                 self._recorder.safely(self._look_after, key, named)
 
     def _look_after(self, key: int, named: bool) -> None:  # noqa: FBT001 - as `touched` knows it
-        changes = self._changes(thoroughly=True)
+        gone, moved, changed = self._changes(thoroughly=True)
         assigned = self._assigned(self._watch.optimizers.tensors()) if named else []
-        if any(changes) or assigned:
+        if gone or moved or assigned or (changed and named):
             here, index = self._recorder.here(), self._recorder.index
-            self._write(*changes, here, index.site(key), index.nodes[key].text)
+            self._write_changed(changed if named else [], here, index.site(key), index.nodes[key].text)
+            self._write(gone, moved, here, index.site(key), index.nodes[key].text)
             self._write_assigned(assigned, here, index.site(key), index.nodes[key].text)
 
     def look(self, here: Here) -> None:
         """Before something happens: writes what was changed by hand and not noticed at a statement."""
         if self._present or self._unowned:
-            changes = self._changes(thoroughly=False)
-            if any(changes):
+            gone, moved, _ = self._changes(thoroughly=False)
+            if gone or moved:
                 at = self._backward or here
-                self._write(*changes, at, at.site, "")
+                self._write(gone, moved, at, at.site, "")
 
-    def _changes(self, *, thoroughly: bool) -> tuple[list[Any], list[Any]]:
-        """The tensors whose gradients are gone, and those whose values moved, since the last backward pass."""
-        gone, moved = [], []
+    def _changes(self, *, thoroughly: bool) -> tuple[list[Any], list[Any], list[Any]]:
+        """The tensors whose gradients are gone, whose values moved since the last backward pass, and whose gradients changed."""
+        gone, moved, changed = [], [], []
         for key in list(self._present):
             state = self._states[key]
             tensor = state.ref()
@@ -184,7 +185,8 @@ class Watcher:
                 self._present.discard(key)
                 if gradient is not None and id(gradient) == state.gradient:
                     state.zero_version = gradient._version
-            else:
+            elif gradient._version != state.version:
+                changed.append(tensor)
                 state.version = gradient._version
         for key in list(self._unowned):
             state = self._states[key]
@@ -193,7 +195,7 @@ class Watcher:
                 moved.append(tensor)
                 self._unowned.discard(key)
                 state.values = None
-        return gone, moved
+        return gone, moved, changed
 
     def _is_cleared(self, gradient: Any, state: State, thoroughly: bool) -> bool:  # noqa: FBT001 - as `_changes` knows it
         return (thoroughly or gradient._version != state.version) and not _is_nonzero(gradient)
@@ -233,6 +235,14 @@ class Watcher:
             if modules:
                 once["gone"] |= modules
                 recorder.event("ZeroGrad", here, site=site, target=0, name=text, modules=sorted(modules), whole=True)
+
+    def _write_changed(self, tensors: list[Any], here: Here, site: int, text: str) -> None:
+        """Gradients that the script changed in place, and that are still there."""
+        modules = self._watch.modules.owners(tensors, here) - self._once["changed"] if tensors else frozenset()
+        if modules:
+            self._once["changed"] |= modules
+            fields = {"name": text, "modules": sorted(modules), "whole": True}
+            self._recorder.event("Clipped", here, site=site, function="", manual=True, **fields)
 
     def assigned(self, tensors: Iterable[Any], here: Here) -> None:
         """Before a step: writes gradients that no backward pass put there and no statement showed."""

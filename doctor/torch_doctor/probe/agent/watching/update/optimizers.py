@@ -8,6 +8,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from ... import claims
+from ...identities import IdentitySet
 from ..naming import class_name
 from .gradients import PROOFS
 
@@ -27,14 +28,14 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._torch = watch.torch
-        self._told: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._told: IdentitySet = IdentitySet()
         self._stepping: list[Any] = []
         self._under_way: tuple[Any, int, Here, tuple[Any, ...], dict[str, Any]] | None = None
         self._clearing = False
         self._measured: dict[int, int] = {}
         self.optimized: set[int] = set()
         self.moved: set[int] = set()
-        self._moving: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._moving: IdentitySet = IdentitySet()
         self._tensors: dict[int, weakref.ref[Any]] = {}
         self.scaled: Any = None
         self.scaler: Any = None
@@ -103,8 +104,6 @@ class Watcher:
             return
         parameters = list(parameters_of(optimizer))
         modules = self._watch.modules.owners(parameters, here)
-        span = recorder.span(here.site)
-        file = recorder.index.file(span.path)
         recorder.event(
             "OptimizerBuilt",
             here,
@@ -115,7 +114,7 @@ class Watcher:
             remembers=not (
                 type(optimizer) is self._torch.optim.SGD and not any(map(_momentum, optimizer.param_groups))
             ),
-            name=file.targets.get((span.end_row, span.end_column), "") if file is not None else "",
+            name=recorder.assigned(here.site, type(optimizer).__name__),
         )
 
     def tensors(self) -> list[Any]:

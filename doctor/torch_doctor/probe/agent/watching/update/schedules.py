@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from ...identities import IdentityMap
 from ..naming import class_name
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class Watcher:
         self._watch = watch
         self._recorder = watch.recorder
         self._deep = 0
-        self._of: weakref.WeakKeyDictionary[Any, list[weakref.ref[Any]]] = weakref.WeakKeyDictionary()
+        self._of: IdentityMap[list[weakref.ref[Any]]] = IdentityMap()
 
     def of(self, optimizer: Any) -> list[Any]:
         """The schedulers that set the rates of an optimizer."""

@@ -1,0 +1,93 @@
+"""Runs what comes next in a copy of the process, to learn how the script uses what it is given; this process waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .guard import real
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SECONDS = 30.0  # how long a rehearsal may take
+POSSIBLE = hasattr(os, "fork")
+
+
+class Rehearsals:
+    """The rehearsals of one run.
+
+    `begun` is called in the process that rehearses, `learnt` gives what it has found out so far (None: nothing).
+    """
+
+    def __init__(self) -> None:
+        self._out = -1
+        self.learnt: Callable[[], Any] = lambda: None
+        self.begun: Callable[[], None] = lambda: None
+
+    @property
+    def under_way(self) -> bool:
+        """Whether this process is the one that rehearses."""
+        return self._out >= 0
+
+    def begin(self, prepare: Callable[[], None]) -> Any:
+        """Forks; returns what the rehearsal has learnt (None: nothing), and in the rehearsal itself `self`.
+
+        The rehearsal goes on from here as the script would, after `prepare()`, until `end` is called in it.
+        """
+        if not POSSIBLE or self.under_way:
+            return None
+        reading, writing = os.pipe()
+        child = real.call("fork")
+        if child == 0:
+            self._out = writing
+            self._leave_others_alone()
+            self.begun()
+            prepare()
+            return self
+        os.close(writing)
+        try:
+            return self._heard(reading)
+        finally:
+            os.close(reading)
+            real.functions["kill"](child, signal.SIGKILL)
+            os.waitpid(child, 0)
+
+    def broke_off(self, error: BaseException | None) -> NoReturn:
+        """Ends the rehearsal with the script, which failed with this error or came to its end."""
+        learnt = self.learnt()
+        failed = None if error is None else {"failed": f"{type(error).__name__}: {error}"}
+        self.end(learnt or failed or {})
+
+    def end(self, learnt: Any) -> NoReturn:
+        """Tells what was learnt, and ends the rehearsal."""
+        data = json.dumps(learnt).encode()
+        while data:
+            data = data[os.write(self._out, data) :]
+        real.functions["_exit"](0)
+        raise SystemExit
+
+    def _leave_others_alone(self) -> None:
+        """Nobody hears what the rehearsal prints."""
+        null = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(null, descriptor)
+
+    def _heard(self, reading: int) -> Any:
+        until, data = monotonic() + SECONDS, b""
+        while (left := until - monotonic()) > 0:
+            if not select.select([reading], [], [], left)[0]:
+                break
+            part = os.read(reading, 65_536)
+            if not part:
+                return json.loads(data) if data else None
+            data += part
+        return None
+
+
+rehearsals = Rehearsals()
+"""Those of this process, which runs one script."""

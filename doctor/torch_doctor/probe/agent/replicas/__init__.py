@@ -1,0 +1,1 @@
+"""Small copies of libraries that are not installed. They need torch, so they are imported when a script imports theirs."""

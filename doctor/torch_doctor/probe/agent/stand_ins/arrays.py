@@ -1,0 +1,86 @@
+"""Arrays in files that are not there: random numbers, as many columns as the user's code reads."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..imports import after
+from . import told
+from .source import spelled, targets
+from .stand_in import StandIn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+ROWS, COLUMNS, PAIR = 2_000, 16, 2
+SMALL = 64  # whole numbers stay below it, so that they are indices of any vocabulary
+LABELS = ("label", "target", "class", "y_")
+PACKED = (".npz", ".pkl", ".pickle")
+
+
+class ArrayFiles(StandIn):
+    """Makes up what `numpy.load`, `genfromtxt` and `loadtxt` would read."""
+
+    replaces = "a file that is not there"
+    voids = (told.FILES, told.VALUES, told.SHAPES)
+    installed_after = ("Files",)
+
+    def prepare(self) -> None:
+        """Patches numpy when it is imported."""
+        after("numpy", self._patch)
+
+    def _patch(self, module: ModuleType) -> None:
+        numpy: Any = module
+        for name in ("load", "genfromtxt", "loadtxt"):
+            setattr(numpy, name, self._reading(getattr(numpy, name), numpy, text=name != "load"))
+
+    def _reading(self, read: Any, numpy: Any, *, text: bool) -> Any:
+        @functools.wraps(read)
+        def reading(file: Any, *arguments: Any, **keywords: Any) -> Any:
+            try:
+                return read(file, *arguments, **keywords)
+            except OSError:
+                path = os.fspath(file) if isinstance(file, (str, os.PathLike)) else ""
+                if not path or os.path.lexists(path) or self.sources.innermost() is None:
+                    raise
+                return self._made(
+                    path, numpy, numpy.dtype(keywords.get("dtype", arguments[0] if text and arguments else float))
+                )
+
+        return reading
+
+    def _made(self, path: str, numpy: Any, dtype: Any) -> Any:
+        draw = numpy.random.default_rng(len(path))
+        keys = list(dict.fromkeys(self._keys()))
+        if path.endswith(PACKED) and keys:
+            self.tell(path, f"{ROWS} made-up rows of each of {', '.join(keys[:6])}")
+            return {key: self._array(key, dtype, draw) for key in keys}
+        made = self._array(os.path.basename(path), dtype, draw)
+        self.tell(path, f"random numbers {'×'.join(map(str, made.shape))}")
+        return made
+
+    def _array(self, name: str, dtype: Any, draw: Any) -> Any:
+        """Classes by the name, else rows of numbers; texts are whole numbers that are spelled out."""
+        if any(word in name.lower() for word in LABELS):
+            return draw.integers(0, PAIR, ROWS)
+        if dtype.kind in "iu":
+            return draw.integers(0, SMALL, (ROWS, PAIR)).astype(dtype)
+        if dtype.kind in "US":
+            return draw.integers(0, SMALL, (ROWS, COLUMNS)).astype(dtype.kind)
+        return draw.random((ROWS, COLUMNS))
+
+    def _keys(self) -> Iterator[str]:
+        """The names by which the user's code takes what it reads apart."""
+        frame = self.sources.innermost()
+        statements = self.sources.statements(frame) if frame is not None else []
+        names = set(targets(statements[0])) if statements else set()
+        for tree in self.sources.trees():
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Subscript) and spelled(node.value) in names:
+                    key = node.slice
+                    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                        yield key.value

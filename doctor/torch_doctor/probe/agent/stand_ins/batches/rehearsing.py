@@ -1,0 +1,85 @@
+"""The rehearsal of a pass over a loader: it ends where the pass has shown what it wants of the batch."""
+
+from __future__ import annotations
+
+from time import thread_time
+from typing import TYPE_CHECKING, Any
+
+from ...rehearsal import rehearsals
+from .wanted import Wanted
+
+if TYPE_CHECKING:
+    from .finding import Finder
+
+
+class Pass:
+    """A pass over `iterator` that is rehearsed, with a batch that is to be found by `finder`, or that is there."""
+
+    def __init__(self, torch: Any, iterator: Any, finder: Finder | None) -> None:
+        self.iterator = iterator
+        self.finder = finder
+        self._torch = torch
+        self._began = 0.0
+        self._came_through = False
+
+    def begin(self) -> None:
+        """Has this process, which rehearses, tell what it learnt when the pass comes to its backward."""
+        torch = self._torch
+        self._began = thread_time()
+        torch.set_num_threads(1)  # those of the process that was copied are not there
+        rehearsals.learnt = lambda: self._learnt() if self._came_through else None
+        for owner, name in ((torch.Tensor, "backward"), (torch.autograd, "backward"), (torch.autograd, "grad")):
+            setattr(owner, name, self._ending(getattr(owner, name)))
+        for kind in (torch.optim.Optimizer, *vars(torch.optim).values()):
+            if isinstance(kind, type) and "step" in vars(kind):
+                kind.step = self._going_on(vars(kind)["step"])  # type: ignore[attr-defined]
+        if self.finder is not None:
+            self._hand_over(self.finder)
+
+    def _hand_over(self, finder: Finder) -> None:
+        """Has models and variables take what is wanted."""
+        Wanted.finder = finder
+        module: Any = self._torch.nn.Module
+        finder.call_module = module.__call__
+
+        def call(model: Any, *arguments: Any, **keywords: Any) -> Any:
+            return finder.module(model, arguments, keywords)
+
+        module.__call__ = call
+        variables: Any = type(self._torch.autograd.Variable)
+        build = variables.__call__
+
+        def built(cls: Any, *given: Any, **named: Any) -> Any:
+            return given[0] if given and type(given[0]) is Wanted else build(cls, *given, **named)
+
+        variables.__call__ = built
+
+    def _ending(self, original: Any) -> Any:
+        """A backward, which ends the rehearsal unless parts of the batch are still to be found."""
+
+        def called(*arguments: Any, **keywords: Any) -> Any:
+            self._came_through = True
+            if self.finder is None or not self.finder.batch.wants():
+                self.end()
+            return original(*arguments, **keywords)
+
+        return called
+
+    def _going_on(self, original: Any) -> Any:
+        """A step, after which the rehearsal has something to tell."""
+
+        def called(*arguments: Any, **keywords: Any) -> Any:
+            given = original(*arguments, **keywords)
+            self._came_through = True
+            return given
+
+        return called
+
+    def end(self) -> None:
+        """Ends the rehearsal, which was a success."""
+        rehearsals.end(self._learnt())
+
+    def _learnt(self) -> dict[str, Any]:
+        if self.finder is None:
+            return {"form": "", "seconds": thread_time() - self._began}
+        return {**self.finder.batch.learnt(), "seconds": self.finder.computed}

@@ -1,0 +1,76 @@
+"""The ways on which the source comes to a finding, and whether a run has gone them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from torch_doctor.rule import same_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from torch_doctor.rule import Finding
+    from torch_doctor.trace import Event, Site, Trace
+
+
+class Ways:
+    """What the source says of how its places are reached: `traces` are those of the static witness."""
+
+    def __init__(self, traces: Sequence[Trace] = ()) -> None:
+        self._traces = traces
+
+    @cached_property
+    def _events(self) -> dict[Site, list[Event]]:
+        found: dict[Site, list[Event]] = defaultdict(list)
+        for trace in self._traces:
+            for event in trace.events:
+                found[event.site].append(event)
+        return found
+
+    def places(self, findings: Iterable[Finding]) -> frozenset[Site]:
+        """The lines of which a run has to tell whether it came there."""
+        return frozenset(site for finding in findings for site in self._needed(finding))
+
+    def left_out(self, finding: Finding, run: Trace) -> Site | None:
+        """A place that the bug needs and the run did not come to; None where it went all ways to the finding.
+
+        A line that is right when it is called from one place may be wrong when it is called from another: each call that
+        leads to the finding in the source has to lead there in the run, which also has to come to each step of the trail.
+        """
+        for site in self._needed(finding):
+            if not came_to(run, site):
+                return site
+        gone = {event.scope.calls() for event in seen_at(run, finding.site)}
+        for way in self._to(finding):
+            if gone and not any(_goes(calls, way) for calls in gone):
+                return way[-1]
+        return None
+
+    def _needed(self, finding: Finding) -> Iterator[Site]:
+        yield finding.site
+        for way in self._to(finding):
+            yield from way
+        yield from (step.site for step in finding.trail)
+
+    def _to(self, finding: Finding) -> list[tuple[Site, ...]]:
+        """The calls that lead to a finding, outermost first, for each way on which the source comes there."""
+        return sorted({event.scope.calls() for event in self._events.get(finding.site, ())} - {()})
+
+
+def seen_at(run: Trace, site: Site) -> list[Event]:
+    """What happened at a place."""
+    return [event for event in run.events if same_place(site, event.site)]
+
+
+def came_to(run: Trace, site: Site) -> bool:
+    """Whether a run came to a line. Of one that it was not to tell of, nothing else is asked than that something is there."""
+    told = run.run.came_to(site) if run.run is not None else None
+    return told is not False
+
+
+def _goes(calls: Sequence[Site], way: Sequence[Site]) -> bool:
+    """Whether calls of a run include those of a way, in this order."""
+    left = iter(calls)
+    return all(any(same_place(site, call) for call in left) for site in way)

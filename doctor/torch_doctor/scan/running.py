@@ -1,0 +1,117 @@
+"""The part of a scan that runs scripts: findings get their verdicts, and what only a run shows is added."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from typing import TYPE_CHECKING, Protocol
+
+from msgspec.structs import replace
+
+from torch_doctor.probing import jobs_for, probed
+from torch_doctor.rule import Verdict
+from torch_doctor.sources.discovery import display
+from torch_doctor.static.tables.sinks import BY_PACKAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from torch_doctor.probe import Outcome
+    from torch_doctor.probing import Probing, Runnable
+    from torch_doctor.rule import Finding
+    from torch_doctor.scan.causes import Causes
+    from torch_doctor.scan.following import Follower
+    from torch_doctor.scan.options import Options, Report
+    from torch_doctor.sources.project import Project
+    from torch_doctor.trace import Site, Trace
+
+
+class Scanning(Protocol):
+    """The scan that the runs belong to."""
+
+    options: Options
+    report: Report
+    follower: Follower
+    causes: Causes
+
+    def take(self, finding: Finding, project: Project) -> None:
+        """Let the report have a finding."""
+
+    def show(self, site: Site, project: Project) -> None:
+        """Let the report have the source that a site lies in."""
+
+
+def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
+    """Give the findings so far their verdicts, and add those of the runs alone."""
+    from torch_doctor.probe import Ways, explained, judge, merged, unsaid  # noqa: PLC0415 - only where it is asked for
+
+    report = scan.report
+    ways = Ways([trace for part in runnable for trace in part.traces])
+    for trace, project in observed(scan, runnable, ways.places(report.findings)):
+        judgement = judge(report.findings, trace, scan.options.rules, ways)
+        report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
+        for finding in filter(scan.causes.is_new, judgement.new):
+            scan.take(finding, project)
+        for lines in (report.errors, report.warnings):
+            lines[-1:] = [explained(line, report.findings, trace) for line in lines[-1:]]
+        report.remarks += unsaid(trace, judgement)
+        report.remarks += _for_more_processes(scan.options, trace, judgement.judged)
+        for code, error in judgement.failures:
+            report.failed(f"the run of {trace.path} with {code}", error)
+        for finding in report.findings:
+            for evidence in finding.evidence:
+                if evidence.site is not None:
+                    scan.show(evidence.site, project)
+
+
+def observed(
+    scan: Scanning, runnable: Sequence[Runnable], places: frozenset[Site] = frozenset()
+) -> Iterator[tuple[Trace, Project]]:
+    """What the runs of the scripts that were named showed, of those that could be run, in their order.
+
+    Of `places` they tell whether they came there.
+    """
+    from torch_doctor.probe import Attention, Own, Stop, side_by_side  # noqa: PLC0415 - only where it is asked for
+
+    how, named = scan.options.probe, frozenset(scan.options.paths)
+    if how is None:
+        return
+    how, stop = replace(how, sinks=BY_PACKAGE, places=places), Stop()
+    each = [(script, part) for part in runnable for script in part.scripts if script in named]
+    how = replace(how, jobs=jobs_for(len(each), how))
+    attention = Attention(follower=scan.follower, stop=stop)
+    with contextlib.closing(Own(several=len(each) > 1)) as own:
+        rules, how = scan.options.rules, replace(how, own=own)
+        runs = [functools.partial(probed, script, part, rules, how, attention) for script, part in each]
+        start = time.perf_counter()
+        for (script, part), outcome in zip(each, side_by_side(runs, how.jobs, stop), strict=True):
+            scan.report.seconds["probe"] += time.perf_counter() - start
+            _hear(scan, outcome, script, how)
+            if outcome.trace is not None:
+                yield outcome.trace, part.project
+            start = time.perf_counter()
+    scan.report.interrupted = stop.asked
+
+
+def _hear(scan: Scanning, outcome: Outcome, script: Path, how: Probing) -> None:
+    report = scan.report
+    name = scan.options.names.get(script) or display(script)
+    report.remarks += outcome.remarks
+    report.outputs[name] = outcome.output
+    if outcome.trace is not None:
+        told = report.errors if how.required and outcome.failed else report.warnings
+        told += [outcome.ending] if outcome.ending else []
+    elif how.required:
+        report.errors.append(f"the probe could not run {name}: {outcome.ending}")
+    else:
+        report.warnings.append(f"the probe could not run {name}, what the source says stands: {outcome.ending}")
+
+
+def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:
+    """What a run in several processes would decide."""
+    undecided = {finding.code for finding in judged if finding.verdict is Verdict.UNDECIDED}
+    codes = [rule.code for rule in options.rules if rule.compares_ranks and rule.code in undecided]
+    if codes and options.probe is not None and options.probe.processes == 1:
+        yield f"{trace.path}: `--probe-processes 2` would decide {', '.join(codes)}"

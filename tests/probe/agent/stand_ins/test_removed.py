@@ -1,0 +1,101 @@
+"""What newer versions have no more works as it did, in the user's code alone, and is told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.usefixtures("farm")
+
+GONE = """
+import collections
+import inspect
+import time
+from collections import Iterable
+from distutils.version import LooseVersion
+import numpy as np
+import torch
+from torch import nn
+from torch._six import string_classes
+from torch.utils.data import DataLoader, TensorDataset
+
+assert isinstance([], Iterable) and isinstance("", string_classes) and time.clock() >= 0
+assert inspect.getargspec(lambda a, b=1: None).args == ["a", "b"]
+assert LooseVersion("1.10.1") > LooseVersion("1.9") and LooseVersion(torch.__version__) >= "1.0"
+assert np.zeros(3, dtype=np.int).dtype == int and np.float(3) == 3.0 and np.NaN != np.NaN
+assert np.alltrue([1, 1]) and np.product([2, 3]) == 6
+matrix = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
+values, vectors = torch.symeig(matrix, eigenvectors=True)
+assert torch.allclose(vectors @ values.diag() @ vectors.T, matrix, atol=1e-5)
+assert torch.allclose(torch.solve(matrix, matrix)[0], torch.eye(2), atol=1e-5)
+signal = torch.randn(4, 8)
+assert torch.allclose(torch.irfft(torch.rfft(signal, 1), 1, signal_sizes=(8,)), signal, atol=1e-5)
+assert (1 - (matrix > 1.5)).tolist() == [[0, 1], [1, 0]]
+loader = DataLoader(TensorDataset(torch.randn(32, 4), torch.randn(32, 1)), batch_size=8)
+inputs, targets = iter(loader).next()
+model = nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, verbose=True)
+total = 0
+for inputs, targets in loader:
+    optimizer.zero_grad()
+    loss = nn.functional.mse_loss(model(inputs), targets)
+    loss.backward()
+    optimizer.step()
+    total += loss.data[0]
+    total += loss.data.numpy()[0]
+assert isinstance(total, float)
+try:
+    torch.tensor([])[0]
+except IndexError:
+    print("an empty tensor has no first element")
+else:
+    raise AssertionError
+"""
+
+
+def test_names_functions_and_tensors_work_as_they_did(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", GONE)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "came to 4 updates" in err
+    assert "fails" not in err
+    for told in ("int instead of `numpy.int`", "next(iterator) instead of `iterator.next()`", "`[0] of a number`"):
+        assert told in err
+    assert err.count("(an interface that was removed)") > 1
+
+
+def test_code_that_is_not_the_users_finds_what_there_is(run: Any, write: Callable[..., Any]) -> None:
+    write("site-packages/library.py", "import numpy\nHAS_INT = hasattr(numpy, 'int')\n")
+    script = "import sys, torch\nsys.path.append('site-packages')\nimport library\nassert not library.HAS_INT\n"
+    write("train.py", script)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "fails" not in err
+    assert "removed" not in err
+
+
+SETTINGS = """
+import torch
+import yaml
+
+with open(".\\\\settings\\\\small.yaml") as file:
+    settings = yaml.load(file)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=settings["rate"])
+for step in range(3):
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).square().mean().backward()
+    optimizer.step()
+"""
+
+
+def test_yaml_needs_no_loader_and_paths_may_be_those_of_windows(run: Any, write: Callable[..., Any]) -> None:
+    pytest.importorskip("yaml")
+    write("settings/small.yaml", "rate: 0.1\n")
+    write("train.py", SETTINGS)
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "came to 3 updates" in err
+    assert "yaml.FullLoader instead of `yaml.load without a loader` (an interface that was removed)" in err

@@ -64,7 +64,7 @@ class ParameterNeverUpdated(Rule):
     ```
 
     ## How the probe confirms it
-    It keeps the values before the first step and compares them, bit for bit, when the script has ended.
+    It keeps the values before the first step and compares them, bit for bit, after each step and when the script has ended.
 
     ## When it stays silent
     While a scheduler keeps the learning rate at zero and raises it in the next 50,000 steps, where the script sets

@@ -31,6 +31,7 @@ class Fate:
         "gradients",
         "group",
         "live_steps",
+        "moved",
         "name",
         "nonzero",
         "optimizer",
@@ -52,7 +53,7 @@ class Fate:
         self.backwards = self.gradients = self.nonzero = self.steps = self.live_steps = self.visible_steps = 0
         self.optimizer: weakref.ref[Any] | None = None
         self.group = 0
-        self.rated = self.trained = False
+        self.rated = self.trained = self.moved = False
         self.was: Any = None
 
 
@@ -163,10 +164,20 @@ class Instrument(Base):
         return fate
 
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
-        """After enough steps, all is seen."""
+        """What the step moved is noted, as a later one may move it back; after enough steps, all is seen."""
+        if self._steps <= MOST:
+            for group in optimizer.param_groups:
+                for parameter in group["params"]:
+                    self._note_move(parameter)
         self._steps += 1
         if self._steps > MOST:
             self._hook.remove()
+
+    def _note_move(self, parameter: Any) -> None:
+        """Whether a parameter has other values than before the first step."""
+        fate = self._fates.get(id(parameter))
+        if fate is not None and fate.was is not None and not fate.moved:
+            fate.moved = not self.watch.torch.equal(parameter.detach(), fate.was)
 
     def at_end(self, error: BaseException | None) -> None:
         """Writes what became of each."""
@@ -179,6 +190,7 @@ class Instrument(Base):
             if parameter is None or root is None or owner is None:
                 continue
             optimizer = fate.optimizer() if fate.optimizer is not None else None
+            self._note_move(parameter)
             whole = root if isinstance(root, self.watch.torch.nn.Module) else None
             place = self._highest(owner, whole) if whole is not None else owner
             site = modules.birthplace(place) if whole is not None else None
@@ -201,7 +213,7 @@ class Instrument(Base):
                 steps=fate.steps,
                 live_steps=fate.live_steps,
                 visible_steps=fate.visible_steps,
-                moved=fate.was is None or not self.watch.torch.equal(parameter.detach(), fate.was),
+                moved=fate.moved or fate.was is None,
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
                 group=fate.group,
                 still=self._still(fate, optimizer),

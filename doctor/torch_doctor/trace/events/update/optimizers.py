@@ -222,7 +222,7 @@ class ParameterSeen(Event, frozen=True, kw_only=True):
     `gradients` those of them that left it one, and `nonzero` those that left it one that is not all zero. `optimizer`
     is the one that has it (0: none); `steps` counts that one's steps, `live_steps` those with a learning rate that is
     not 0, a gradient that is not zero and no scaler that skipped them, `visible_steps` those of them that are larger
-    than what its values are rounded to. `moved` tells whether its values are other than they were before the first.
+    than what its values are rounded to. `moved` tells whether its values were ever other than before the first.
     `scheduled`: a scheduler sets its learning rate. `group` is the number of its parameter group. `still` says why it
     did not move: "rate" where its rate is 0 and neither a schedule nor the script raises it, "waits" where it is 0 so
     far, "frozen" where nothing lets it want gradients, else "". `joins`: it may be part of the loss in a later pass.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import weakref
+from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ..identities import IdentityMap, IdentitySet
@@ -79,8 +81,6 @@ class Instrument(Base):
         self._steps = 0
         self._muted = False
         self._rising: dict[tuple[int, int], bool] = {}
-        self._thawing: bool | None = None
-        self._joining: bool | None = None
         hooks = watch.torch.nn.modules.module
         self._hook = hooks.register_module_forward_pre_hook(self._runs)
 
@@ -166,9 +166,8 @@ class Instrument(Base):
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
         """What the step moved is noted, as a later one may move it back; after enough steps, all is seen."""
         if self._steps <= MOST:
-            for group in optimizer.param_groups:
-                for parameter in group["params"]:
-                    self._note_move(parameter)
+            for parameter in chain.from_iterable(group["params"] for group in optimizer.param_groups):
+                self._note_move(parameter)
         self._steps += 1
         if self._steps > MOST:
             self._hook.remove()
@@ -189,8 +188,8 @@ class Instrument(Base):
             parameter, root, owner = fate.ref(), fate.root(), fate.owner()
             if parameter is None or root is None or owner is None:
                 continue
-            optimizer = fate.optimizer() if fate.optimizer is not None else None
             self._note_move(parameter)
+            optimizer = fate.optimizer() if fate.optimizer is not None else None
             whole = root if isinstance(root, self.watch.torch.nn.Module) else None
             place = self._highest(owner, whole) if whole is not None else owner
             site = modules.birthplace(place) if whole is not None else None
@@ -217,7 +216,7 @@ class Instrument(Base):
                 scheduled=optimizer is not None and any("initial_lr" in group for group in optimizer.param_groups),
                 group=fate.group,
                 still=self._still(fate, optimizer),
-                joins=fate.steps > 0 and not fate.nonzero and self._joins(),
+                joins=fate.steps > 0 and not fate.nonzero and self._joins,
             )
 
     def _tell_unrecorded(self, here: Here) -> None:
@@ -246,21 +245,19 @@ class Instrument(Base):
             return ""
         with self.watch.unwatched():
             if not fate.trained:
-                return "" if self._thaws() else "frozen"
+                return "" if self._thaws else "frozen"
             key = id(optimizer), fate.group
             if not fate.rated and key not in self._rising:
                 self._rising[key] = may_rise(self.watch, optimizer, fate.group)
             return "" if fate.rated else "waits" if self._rising[key] else "rate"
 
+    @cached_property
     def _thaws(self) -> bool:
-        if self._thawing is None:
-            self._thawing = may_thaw(self.watch)
-        return self._thawing
+        return may_thaw(self.watch)
 
+    @cached_property
     def _joins(self) -> bool:
-        if self._joining is None:
-            self._joining = bool(self.watch.recorder.safely(may_join, self.watch))
-        return self._joining
+        return bool(self.watch.recorder.safely(may_join, self.watch))
 
     def _missed(self, fate: Fate) -> int:
         """The backward passes that went by a part which no line of the script reaches."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor import __version__
+from torch_doctor.cli import COMMANDS
 from torch_doctor.report.rule_pages import markdown_table, page
 
 if TYPE_CHECKING:
@@ -82,7 +83,13 @@ def test_version(run: Run, arguments: tuple[str, ...]) -> None:
     assert run(*arguments) == (0, f"torch-doctor {__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["scan", "rule", "rules", "trace", "version"])
+def test_the_page_of_help_lists_every_command_with_a_line(run: Run) -> None:
+    listed = run("--help").out.partition("Commands:\n")[2]
+    assert [line.split("  ")[1] for line in listed.splitlines()] == list(COMMANDS)
+    assert "scan     Find the bugs in files and folders.\n" in listed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help(run: Run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.status == 0

@@ -26,6 +26,20 @@ def test_the_module_is_the_command(folder: Path, write: Callable[..., Path]) -> 
     assert done.stdout.startswith(b"train.py:2:1: TDR000")
 
 
+IMPORTED = """
+import sys
+from torch_doctor.cli import run
+run(sys.argv[1:])
+print(*(name for name in sys.modules if name.startswith("torch_doctor")), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(("argument", "needed"), [("--help", set()), ("version", {"torch_doctor.cli.version"})])
+def test_what_only_tells_of_the_command_imports_nothing_of_the_machine(argument: str, needed: set[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTED, argument], capture_output=True, text=True, check=True)
+    assert {"torch_doctor", "torch_doctor.cli"} | needed == set(done.stderr.split())
+
+
 def test_output_is_utf8_whatever_the_locale_says(folder: Path, write: Callable[..., Path]) -> None:
     write("träin.py", BROKEN)
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}

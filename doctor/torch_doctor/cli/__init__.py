@@ -15,7 +15,14 @@ from torch_doctor import __version__
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = ("scan", "rule", "rules", "trace", "version")
+COMMANDS = {
+    "scan": "Find the bugs in files and folders.",
+    "rule": "Explain a rule: why it is a bug, an example, what to do instead.",
+    "rules": "List all rules.",
+    "trace": "Show what a script does: the events that rules judge.",
+    "version": "Say which version this is.",
+}
+"""Their names, the most used first, with what the list of them says: nothing of them is imported for that."""
 USAGE_ERROR = 2
 INTERRUPTED = 130
 
@@ -26,6 +33,11 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Their names, the most used first."""
         return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """The list of them on the page of help."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         """The command, imported now."""

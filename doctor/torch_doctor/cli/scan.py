@@ -36,7 +36,6 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @click.command(
     "scan",
     cls=ProbeCommand,
-    short_help="Find the bugs in files and folders.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("paths", nargs=-1)

@@ -22,7 +22,6 @@ from torch_doctor.report.trace_text import render, render_json
 @click.command(
     "trace",
     cls=ProbeCommand,
-    short_help="Show what a script does: the events that rules judge.",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.argument("file")

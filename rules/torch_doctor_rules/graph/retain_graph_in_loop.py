@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import Backward, Escaped, GaveUp, Retained, Trace
+from torch_doctor.trace import Backward, Escaped, GaveUp, Retained, StateKept, Trace, claims
 from torch_doctor_rules.judging.carried_graphs import carrying
-from torch_doctor_rules.judging.evidence import count, fact
+from torch_doctor_rules.judging.evidence import count, counted, fact
 from torch_doctor_rules.judging.wording import message, owner
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class RetainGraphInLoop(Rule):
 
     ## When it stays silent
     When another loss shares the graph, or a parameter that both are computed of directly, when the graph reaches back to
-    before the pass of the loop (style transfer, recurrent states of this loop: TDR504), when `create_graph` is asked for,
-    and when the loss goes out of sight.
+    before the pass of the loop (style transfer, recurrent states of this loop: TDR504), when a module keeps what it
+    computed for its next call, when `create_graph` is asked for, and when the loss goes out of sight.
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.backward.html
@@ -88,7 +88,7 @@ class RetainGraphInLoop(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the graph was retained there, and another pass went through it."""
         retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
-        return any(_shared(trace, event) for event in retaining) or (
+        return any(_shared(trace, event) or _seen_again(trace, event) for event in retaining) or (
             bool(retaining) and "the run ended before the next pass"
         )
 
@@ -96,6 +96,7 @@ class RetainGraphInLoop(Rule):
         """How many graphs were retained, and how many were used again."""
         retaining = [event for event in trace.of(Backward) if _is_at(event, finding)]
         again = sum(_shared(trace, event) for event in retaining)
+        again = max(again, counted(trace, finding.site, claims.GRAPHS_USED_AGAIN))
         text = f"{count(len(retaining), 'graph')} kept, {again} of them gone through again"
         yield from [fact(text, again, "graphs", retaining[0])] if retaining else []
 
@@ -115,8 +116,14 @@ def _in_vain(trace: Trace, backward: Backward) -> bool:
         and (isinstance(event, GaveUp) or (isinstance(event, Escaped) and graph & event.forwards))
         for event in trace.after(backward)
     )
-    carried = any(trace.same_loop(later, backward) for _, later in carrying(trace))
-    return bool(graph) and inside and known and not lost and not _shared(trace, backward) and not carried
+    carried = any(trace.same_loop(later, backward) for _, later in carrying(trace)) or bool(trace.of(StateKept))
+    needed = _shared(trace, backward) or _seen_again(trace, backward)
+    return bool(graph) and inside and known and not (lost or needed or carried)
+
+
+def _seen_again(trace: Trace, backward: Backward) -> bool:
+    """Whether a later pass of the run went through nodes of a graph that was kept there."""
+    return backward.retained_at is not None and counted(trace, backward.retained_at, claims.GRAPHS_USED_AGAIN) > 0
 
 
 def _shared(trace: Trace, backward: Backward) -> bool:

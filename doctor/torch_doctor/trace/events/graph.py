@@ -33,6 +33,16 @@ class Retained(Event, frozen=True, kw_only=True):
         return f"retain {self.value.words()} in {quoted(self.holder)} ({self.how.value}){bounded}"
 
 
+class StateKept(Event, frozen=True, kw_only=True):
+    """A module keeps what it computed, perhaps with its graph, in an attribute: its next call may go on from there."""
+
+    module: int
+    name: str
+
+    def words(self, names: Names, /) -> str:
+        return f"{names.thing(self.module)} keeps what it computed as {quoted(self.name)}"
+
+
 class Logged(Event, frozen=True, kw_only=True):
     """A value went to a sink: something that formats, plots or collects what it is given.
 

@@ -14,6 +14,7 @@ from .instrument import Instrument as Base
 from .later import may_join
 from .members import out_of_reach
 from .rates import may_rise, may_thaw
+from .weightless import has_weight_zero
 
 if TYPE_CHECKING:
     from ..scopes import Here
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 8  # steps that are looked at
 LARGEST = 4_000_000  # elements of a parameter whose values are compared
-VISIBLE = 1e-6  # a step that is smaller, beside the values, may be lost in rounding
-NODES = 200  # of a graph that are looked at, from the loss on
+VISIBLE = 8  # units in the last place: a step that is smaller, beside the values, may be lost in rounding
 
 
 class Fate:
@@ -116,7 +116,7 @@ class Instrument(Base):
         """A loss whose weight is 0 for now gives gradients that are all zero, and says nothing."""
         if self._steps <= MOST:
             with self.watch.unwatched():
-                self._muted = _has_weight_zero(losses)
+                self._muted = has_weight_zero(losses)
 
     def on_backward(self, losses: list[Any], got: list[Any], here: Here, event: int) -> None:
         """Some tensors got gradients: the modules that they belong to went backward."""
@@ -154,7 +154,11 @@ class Instrument(Base):
                 if rate and gradient is not None and parameter.numel():
                     steepest = 1.0 if gradient.is_sparse else float(gradient.detach().abs().max())
                     fate.live_steps += steepest != 0
-                    fate.visible_steps += rate * steepest > VISIBLE * float(parameter.detach().abs().max())
+                    fate.visible_steps += rate * steepest > self._rounding(parameter)
+
+    def _rounding(self, parameter: Any) -> float:
+        """How large a step is that shows in the largest value of a parameter."""
+        return VISIBLE * self.watch.torch.finfo(parameter.dtype).eps * float(parameter.detach().abs().max())
 
     def _fate_of(self, parameter: Any) -> Fate:
         """The fate of a parameter; one of an optimizer that no module owns that ran stands for itself."""
@@ -280,19 +284,3 @@ class Instrument(Base):
             return owner
         around = [module for module in root.modules() if module is not root and barren(module)]
         return next((module for module in around if any(part is owner for part in module.modules())), owner)
-
-
-def _has_weight_zero(losses: list[Any]) -> bool:
-    """Whether one of the last operations before a loss multiplies by a number that is 0."""
-    nodes = [loss.grad_fn for loss in losses if loss.grad_fn is not None]
-    for node in nodes:
-        if node.name() == "MulBackward0" and any(_is_zero(node, name) for name in ("_saved_self", "_saved_other")):
-            return True
-        if len(nodes) < NODES:
-            nodes.extend(after for after, _ in node.next_functions if after is not None)
-    return False
-
-
-def _is_zero(node: Any, name: str) -> bool:
-    value = getattr(node, name, None)
-    return value is not None and value.dim() == 0 and not bool(value.detach())

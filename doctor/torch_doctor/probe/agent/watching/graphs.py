@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .marks import noted
+from .marks import noted, on_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MOST = 20_000  # nodes that one walk looks at
 FURTHEST = 40  # nodes between a tensor and what gave it its kind
@@ -66,6 +69,27 @@ def behind(node: Any, *, leaves: bool = False, most: int = MOST) -> Behind:  # n
                 seen.add(following)
                 waiting.append(following)
     return found
+
+
+def gone_through(nodes: Iterable[Any], keeps: int | None) -> tuple[set[int], bool]:
+    """The places that kept something of the graph from these nodes on, for another pass; whether all of it was looked at.
+
+    `keeps` is the place that keeps all of it from now on, for who asks next.
+    """
+    waiting = [node for node in nodes if node is not None]
+    seen, found = set(waiting), set()
+    while waiting and len(seen) <= MOST:
+        node = waiting.pop()
+        if hasattr(node, "variable"):
+            continue
+        if (before := (noted(node) or {}).get("kept_at")) is not None:
+            found.add(before)
+        if keeps is not None:
+            on_node(node)["kept_at"] = keeps
+        fresh = [after for after, _ in node.next_functions if after is not None and after not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return found, not waiting
 
 
 def treated(node: Any) -> tuple[bool, bool]:

@@ -1,4 +1,4 @@
-"""Compilers that read the source of the functions a model calls: to them torch is as it was."""
+"""Compilers that read the source of the functions a model calls, or follow a call of it: to them torch is as it was."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ FRAMES_UP = 2  # the place of `_frames_up` among the arguments of `torch.jit.scr
 
 
 class Watcher:
-    """Puts torch's own functions back for as long as `torch.jit.script` looks at them."""
+    """Puts torch's own functions back for as long as `torch.jit.script` looks at them, and watches nothing that is traced."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
 
     def install(self) -> None:
         """Wraps the compiler."""
-        self._watch.patches.replace(self._watch.torch.jit, "script", self._reading)
+        torch = self._watch.torch
+        self._watch.patches.replace(torch.jit, "script", self._reading)
+        for name in ("trace", "trace_module", "_get_trace_graph"):  # the last is that of older exports to ONNX
+            self._watch.patches.replace(torch.jit, name, self._tracing)
 
     def _reading(self, original: Any) -> Any:
         def script(*arguments: Any, **keywords: Any) -> Any:
@@ -31,6 +34,15 @@ class Watcher:
                 return original(*arguments, **keywords)
 
         return script
+
+    def _tracing(self, original: Any) -> Any:
+        """Whatever is computed in a traced call becomes part of what is exported: nothing is measured there."""
+
+        def trace(*arguments: Any, **keywords: Any) -> Any:
+            with self._watch.unwatched():
+                return original(*arguments, **keywords)
+
+        return trace
 
     def _introduce(self) -> None:
         """Tells the compiler which operator each function is that stands in for one of torch's."""

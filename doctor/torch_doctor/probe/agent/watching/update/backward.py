@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import claims
 from ...nodes import span_of
-from ..graphs import Behind, behind, treated
+from ..graphs import Behind, behind, gone_through, treated
 from .gradients import PROOFS
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class Watcher:
         self._by_method = True
         self._seen: dict[int, Seen] = {}
         self._proofs: dict[int, int] = {}
+        self._keeps = False
 
     def install(self) -> None:
         """Puts the wrappers in place."""
@@ -110,9 +111,20 @@ class Watcher:
             if old is not None and self._proofs.get(here.site, 0) < PROOFS and gradients.is_stale(leaf):
                 before.old.append((leaf, old.detach().clone()))
         before.losses = losses
+        self._note_kept(before, keywords)
         before.weighted = len(arguments) > 1 or any(keywords.get(name) is not None for name in WEIGHTS)
         self._watch.tell("before_backward", losses, here)
         return before
+
+    def _note_kept(self, before: Before, keywords: dict[str, Any]) -> None:
+        """Tells which places kept graphs that this pass goes through again, and notes what it keeps itself."""
+        keeps = self._retained_at(before.here.site, keywords)
+        self._keeps |= keeps is not None
+        if self._keeps:
+            again, whole = gone_through([loss.grad_fn for loss in before.losses], keeps)
+            before.reached.complete &= whole
+            for site in again:
+                self._recorder.measured(claims.GRAPHS_USED_AGAIN, 1, "backward passes", site=site)
 
     def _name(self, site: int) -> str:
         """The user's text of the loss: whose `backward` it is, or what a function of another library is given."""

@@ -74,6 +74,10 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         notebook = project.read(project.displayed(site.path)) if site.path.endswith(NOTEBOOK) else None
         return site if notebook is None else notebook.site(*site[1:5])
 
+    def laid(site: Site) -> Site:
+        notebook = None if site.cell is None else project.read(project.displayed(site.path))
+        return site if notebook is None else notebook.laid(site)
+
     file = project.read(script)
     request = Request(
         script=script,
@@ -93,6 +97,6 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         places=how.places,
     )
     try:
-        return probe(request, rules, part.traces, Names(project.shown, project.displayed, placed), attention)
+        return probe(request, rules, part.traces, Names(project.shown, project.displayed, placed, laid), attention)
     finally:
         attention.follower.done(project.shown(script))

@@ -103,10 +103,17 @@ def test_two_batches_of_two_epochs_at_least() -> None:
     assert EPOCHS >= 2
 
 
-def test_loops_of_notebooks_are_left_to_the_agent(tmp_path: Path) -> None:
-    request = Request(script=tmp_path / "n.ipynb", root=tmp_path, cwd=tmp_path, text="pass")
-    made = plan(request, tmp_path, [], [trace_of(EPOCH_LOOP, cell=3)], Path("/p").joinpath)
-    assert made["loops"] == {}
+def test_places_in_cells_are_those_in_what_is_run(tmp_path: Path) -> None:
+    traces = [trace_of(EPOCH_LOOP, cell=3)]
+    (loop,) = loops(traces)
+    request = Request(script=tmp_path / "n.ipynb", root=tmp_path, cwd=tmp_path, text="pass", places=frozenset((loop,)))
+
+    def laid(site: Site) -> Site:
+        return site._replace(row=site.row + 20, end_row=site.end_row + 20, cell=None)
+
+    made = plan(request, tmp_path, [], traces, Path("/p").joinpath, laid=laid)
+    assert made["loops"] == {f"/p/{loop.path}:{loop.row + 20}:{loop.column}": {"cap": 6, "kind": "batch"}}
+    assert made["places"] == {f"/p/{loop.path}": [loop.row + 20]}
     assert made["text"] == "pass"
 
 

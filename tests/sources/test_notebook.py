@@ -47,6 +47,7 @@ def test_an_indented_cell_is_python_and_its_sites_keep_their_columns(notebook: N
     assert file.lines == ["a = 1", "@cache", "def f():", "    return 1", "b = 2"]
     assert file.site(3, 1, 3, 9) == Site("train.ipynb", 2, 5, 2, 13, 2)
     assert file.site(5, 1, 5, 2) == Site("train.ipynb", 1, 1, 1, 2, 3)
+    assert file.laid(file.site(3, 1, 3, 9)) == Site("train.ipynb", 3, 1, 3, 9)
 
 
 def test_a_magic_without_its_sign_is_one_only_where_it_is_no_python(notebook: Notebook) -> None:

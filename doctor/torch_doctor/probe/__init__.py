@@ -76,12 +76,13 @@ class Outcome:
 class Names:
     """How users see the files of a run: `shown` gives a file's name, `absolute` the file of a name.
 
-    `placed` turns a row of the text of a notebook into the cell and the row there.
+    `placed` turns a row of the text of a notebook into the cell and the row there, and `laid` turns it back.
     """
 
     shown: Callable[[Path], str]
     absolute: Callable[[str], Path]
     placed: Callable[[Site], Site]
+    laid: Callable[[Site], Site] = lambda site: site
 
 
 def probe(
@@ -98,7 +99,7 @@ def probe(
     try:
         python = interpreter(request.python, request.root)
         with scratch_folder() as scratch:
-            first = plan(request, scratch, rules, traces, names.absolute)
+            first = plan(request, scratch, rules, traces, names.absolute, laid=names.laid)
             first["server"], word = _server(request, python, rules, attention)
             done = launched(python.path, first, limits, attention)
     except NoInterpreterError as error:

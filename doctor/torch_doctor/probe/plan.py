@@ -59,12 +59,21 @@ class Request:
     places: frozenset[Site] = frozenset()
 
 
-def plan(
-    request: Request, scratch: Path, rules: Iterable[Rule], traces: Sequence[Trace], absolute: Callable[[str], Path]
+def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
+    request: Request,
+    scratch: Path,
+    rules: Iterable[Rule],
+    traces: Sequence[Trace],
+    absolute: Callable[[str], Path],
+    *,
+    laid: Callable[[Site], Site] = lambda site: site,
 ) -> dict[str, Any]:
-    """What the agent is told; `absolute` gives the file that the path of a static site stands for."""
+    """What the agent is told; `absolute` gives the file that the path of a static site stands for, `laid` the place in it.
+
+    What is run of a notebook is the text of its cells: a site in a cell lies on a row of that.
+    """
     places: dict[str, set[int]] = defaultdict(set)
-    for site in request.places:
+    for site in map(laid, request.places):
         if site.cell is None:
             places[str(absolute(site.path))].add(site.row)
     left_out = AGAIN | ALONE if request.processes > 1 else AGAIN
@@ -84,9 +93,9 @@ def plan(
         "pass_seconds": min(PASS_SECONDS, request.seconds / 10),
         "timeout": request.seconds * SHARE,
         "loops": {
-            f"{absolute(site.path)}:{site.row}:{site.column}": loop
+            f"{absolute(place.path)}:{place.row}:{place.column}": loop
             for site, loop in loops(traces).items()
-            if site.cell is None
+            if (place := laid(site)).cell is None
         },
         "places": {path: sorted(rows) for path, rows in places.items()},
         "sinks": {package: dict(methods) for package, methods in request.sinks.items()},

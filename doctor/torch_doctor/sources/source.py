@@ -79,6 +79,16 @@ class SourceFile:
         indent = 0 if cell is None else cell.indent
         return Site(self.display, placed, column + indent, end_row - row + placed, end_column + indent, number)
 
+    def laid(self, site: Site) -> Site:
+        """Where a site of this file lies in `text`: the inverse of `site`, for a place on one row."""
+        if site.cell is None:
+            return site
+        row = self.row_of(site)
+        cell = self._cell(row)
+        indent = 0 if cell is None else cell.indent
+        below, left = row - site.row, site.column - indent
+        return Site(site.path, row, left, site.end_row + below, site.end_column - indent)
+
     def displays(self, site: Site) -> bool:
         """Whether it is a notebook that shows the value of the expression at `site`: the last of its cell."""
         rows = self.row_range(site)[site.end_row :] if site.cell is not None and site.column == 1 else None

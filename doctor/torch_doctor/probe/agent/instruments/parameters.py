@@ -158,7 +158,8 @@ class Instrument(Base):
 
     def _rounding(self, parameter: Any) -> float:
         """How large a step is that shows in the largest value of a parameter."""
-        return VISIBLE * self.watch.torch.finfo(parameter.dtype).eps * float(parameter.detach().abs().max())
+        smallest: float = self.watch.torch.finfo(parameter.dtype).eps
+        return VISIBLE * smallest * float(parameter.detach().abs().max())
 
     def _fate_of(self, parameter: Any) -> Fate:
         """The fate of a parameter; one of an optimizer that no module owns that ran stands for itself."""

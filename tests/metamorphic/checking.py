@@ -101,12 +101,14 @@ def check(name: str, transformation: Transformation, *, probe: bool = False) -> 
     project = fixture_named(name)
     if project is None or (probe and not transformation.runs):
         return Outcome(0, (), frozenset())
-    before = said_before(name, probe=probe)
     try:
         forms = list(transformation.variants(project))
     except Exception as error:
         message = f"{transformation.name} fails at {name}"
         raise RuntimeError(message) from error
+    if probe and not forms:
+        return Outcome(0, (), frozenset())  # a run for nothing
+    before = said_before(name, probe=probe)
     breaks = [broken for rewritten in forms if (broken := _compared(before, rewritten, transformation, probe))]
     return Outcome(len(forms), tuple(breaks), frozenset(finding.code for finding in before))
 

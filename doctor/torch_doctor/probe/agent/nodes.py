@@ -114,6 +114,7 @@ class Index:
         self.nodes: list[Node] = []
         self.files: dict[str, File] = {}
         self.mark: Callable[[ast.Module, str], None] = lambda *_: None
+        self._trees: dict[str, ast.Module] = {}
 
     def add(self, kind: str, span: Span, **details: object) -> int:
         """The key of a new place."""
@@ -137,6 +138,13 @@ class Index:
                 return None
             known = self.describe(path, text, tree)
         return known
+
+    def trees(self) -> Mapping[str, ast.Module]:
+        """The syntax of all files of the user's that were run, as they are written, by their paths."""
+        for path, file in self.files.items():
+            if path not in self._trees:
+                self._trees[path] = ast.parse(file.text)
+        return self._trees
 
     def describe(self, path: str, text: str, tree: ast.Module) -> File:
         """Collects the functions and calls of a tree that is not changed yet."""

@@ -16,7 +16,21 @@ if TYPE_CHECKING:
     from torch_doctor.probe import Outcome
 
 (ROOT,) = torch_doctor.__path__
-PARTS = {"births", "copies", "devices", "instrument", "later", "members", "noise", "parts", "rates"}
+PARTS = {
+    *(
+        "births",
+        "copies",
+        "devices",
+        "drawing",
+        "instrument",
+        "later",
+        "members",
+        "noise",
+        "parts",
+        "rates",
+        "weightless",
+    )
+}
 NEEDS = sorted({module.name for module in pkgutil.iter_modules([f"{ROOT}/probe/agent/instruments"])} - PARTS)
 SCRIPT = """
 import random

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import sys
 from textwrap import dedent
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +18,7 @@ from torch_doctor.probe.agent.instruments.members import out_of_reach
 
 def watching(source: str) -> Any:
     """A watch of a script with this source."""
-    sites = SimpleNamespace(lines=lambda _: dedent(source).splitlines())
-    index = SimpleNamespace(files={"train.py": None}, sites=sites)
+    index = SimpleNamespace(trees=lambda: {"train.py": ast.parse(dedent(source))})
     return SimpleNamespace(recorder=SimpleNamespace(index=index), torch=torch)
 
 
@@ -38,6 +39,10 @@ def loop(body: str) -> str:
         ("if epoch >= 5:\n    loss = loss + second", True),
         ("if epoch % 2:\n    loss += second", True),
         ("if random.random() < 0.1:\n    loss = second", True),
+        ("if dice.choice([1, 2]) == 2:\n    loss = second", True),
+        ("if share.bernoulli():\n    loss = second", True),
+        ("if operand(first):\n    loss = second", False),
+        ("if first.dim() > 1:\n    loss = second", False),
         ("if epoch >= 5:\n    second.backward()", True),
         ("part = first\nif epoch > 5:\n    part = second\nloss = loss + part", True),
         ("if epoch >= 5:\n    best = loss", False),
@@ -48,6 +53,29 @@ def loop(body: str) -> str:
 )
 def test_a_part_may_join_the_loss_where_a_test_of_later_passes_decides(body: str, joins: bool) -> None:
     assert may_join(watching(loop(body))) is joins
+
+
+@pytest.mark.parametrize(
+    ("names", "call", "joins"),
+    [
+        ("from random import gauss as draw", "draw(0, 1) > 1", True),
+        ("import random\ndice = random.Random(0)", "dice.random() > 0.5", True),
+        ("from torch import rand as operand", "operand(1) > 0.5", True),
+        ("import random\ndef coin(): return random.random()", "coin() > 0.5", True),
+        ("def random(): return 4", "random() > 3", False),
+        ("from math import floor as rand", "rand(0.5) > 0", False),
+        ("from torch import numel as rand", "rand(first) > 0", False),
+    ],
+)
+def test_what_draws_is_known_by_what_its_name_stands_for(
+    monkeypatch: pytest.MonkeyPatch, names: str, call: str, joins: bool
+) -> None:
+    source = f"{names}\n{loop(f'if {call}: loss = second')}"
+    module = ModuleType("train")
+    module.__file__ = "train.py"
+    exec(compile(names, "train.py", "exec"), vars(module))  # noqa: S102 - lines of this test
+    monkeypatch.setitem(sys.modules, "train", module)
+    assert may_join(watching(source)) is joins
 
 
 def test_a_part_may_join_in_a_function_that_returns_the_loss() -> None:

@@ -5,24 +5,28 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from .drawing import Drawing
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ..watching.watch import Watch
 
 ORDERING = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
-BACKWARD = "backward"
-RANDOM = "rand"
-"""What is in the names of functions that draw numbers."""
+BACKWARD = frozenset({"backward", "manual_backward"})
+"""Methods that go backward."""
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
 def may_join(watch: Watch) -> bool:
     """Whether what is left out of the loss now may be part of it in a later pass: `if epoch >= 5: loss = loss + extra`."""
-    index = watch.recorder.index
-    trees = [ast.parse("\n".join(index.sites.lines(path))) for path in list(index.files)]
-    changing = {name for tree in trees for name in _attributes_set_later(tree)}
-    return any(_Body(body, changing).decides() for tree in trees for body in _bodies(tree))
+    trees, drawing = watch.recorder.index.trees(), Drawing(watch)
+    changing = {name for tree in trees.values() for name in _attributes_set_later(tree)}
+    return any(
+        _Body(body, changing, lambda call, path=path: drawing.draws(call, path)).decides()
+        for path, tree in trees.items()
+        for body in _bodies(tree)
+    )
 
 
 def _bodies(tree: ast.Module) -> Iterator[ast.AST]:
@@ -40,11 +44,15 @@ def _attributes_set_later(tree: ast.Module) -> Iterator[str]:
 
 
 class _Body:
-    """A function, or what a script does by itself."""
+    """A function, or what a script does by itself.
 
-    def __init__(self, body: ast.AST, changing: set[str]) -> None:
+    `changing` are the attributes that are set later; `draws` tells whether a call draws random numbers.
+    """
+
+    def __init__(self, body: ast.AST, changing: set[str], draws: Callable[[ast.Call], bool]) -> None:
         self._nodes = list(_own(body))
         self._changing = changing
+        self._draws = draws
         parameters = body.args if isinstance(body, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
         self._names = (
             {each.arg for each in (*parameters.posonlyargs, *parameters.args)} if parameters is not None else set()
@@ -60,7 +68,7 @@ class _Body:
         for node in self._nodes:
             if isinstance(node, ast.If) and self._turns(node.test):
                 for inner in (each for arm in (*node.body, *node.orelse) for each in ast.walk(arm)):
-                    if isinstance(inner, ast.Call) and BACKWARD in _called(inner):
+                    if _goes_backward(inner):
                         return True
                     if not lost.isdisjoint(_names(_targets(inner))):
                         return True
@@ -68,7 +76,7 @@ class _Body:
 
     def _lost(self) -> set[str]:
         """The names whose values go into what goes backward here, or is returned."""
-        ends: list[ast.AST] = [node for node in self._nodes if isinstance(node, ast.Call) and BACKWARD in _called(node)]
+        ends: list[ast.AST] = [node for node in self._nodes if _goes_backward(node)]
         ends += [node.value for node in self._nodes if isinstance(node, ast.Return) and node.value is not None]
         found, before = set(_names(ends)), -1
         while len(found) != before:
@@ -83,7 +91,7 @@ class _Body:
         for node in ast.walk(test):
             if isinstance(node, ast.Attribute) and node.attr in self._changing:
                 return True
-            if isinstance(node, ast.Call) and RANDOM in _called(node):
+            if isinstance(node, ast.Call) and self._draws(node):
                 return True
             compares = isinstance(node, ast.Compare) and isinstance(node.ops[0], ORDERING)
             remains = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)
@@ -125,5 +133,6 @@ def _names(nodes: Iterable[ast.AST]) -> set[str]:
     return {each.id for node in nodes for each in ast.walk(node) if isinstance(each, ast.Name)}
 
 
-def _called(call: ast.Call) -> str:
-    return ast.unparse(call.func)
+def _goes_backward(node: ast.AST) -> bool:
+    """Whether this goes backward: `loss.backward()`, `accelerator.backward(loss)`."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in BACKWARD

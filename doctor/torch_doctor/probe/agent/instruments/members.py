@@ -31,10 +31,8 @@ def out_of_reach(watch: Watch, root: Any, part: Any) -> bool:
 
 def _reached(watch: Watch, name: str, count: int) -> set[int]:
     """The members, by their numbers, that lines with the attribute `name` may reach: all where a line may reach any."""
-    index = watch.recorder.index
     found: set[int] = set()
-    for path in list(index.files):
-        tree = ast.parse("\n".join(index.sites.lines(path)))
+    for tree in watch.recorder.index.trees().values():
         around = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         for node in ast.walk(tree):
             constant = isinstance(node, ast.Constant) and node.value == name

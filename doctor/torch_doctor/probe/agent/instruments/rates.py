@@ -35,9 +35,8 @@ def may_thaw(watch: Watch) -> bool:
 
 def _nodes(watch: Watch) -> Iterator[ast.AST]:
     """The syntax of all files of the user's that were run."""
-    index = watch.recorder.index
-    for path in list(index.files):
-        yield from ast.walk(ast.parse("\n".join(index.sites.lines(path))))
+    for tree in watch.recorder.index.trees().values():
+        yield from ast.walk(tree)
 
 
 def _sets_rate(node: ast.AST) -> bool:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import json
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.probe.farm import farm as farming
+from torch_doctor.probe import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -228,17 +230,98 @@ def test_nothing_is_written(run: Run, write: Callable[..., Path], folder: Path) 
     assert [path.name for path in folder.iterdir()] == ["train.py"]
 
 
-def test_a_folder_is_never_run(run: Run, write: Callable[..., Path]) -> None:
-    write("project/train.py", "open('ran', 'w')\n" + BAD)
-    outcome = run("scan", "project", "--probe")
-    assert outcome == (2, "", "error: project is a folder; --probe runs scripts: name one, or several\n")
+GUARDED = HEAD + "def train():\n" + textwrap.indent(LOOP, "    ") + "\nif __name__ == '__main__':\n    train()\n"
+PROJECT = {  # file: its text, and whether it is run
+    "train.py": (GUARDED, True),  # though another file imports it
+    "flat.py": (BAD, True),  # which only a test imports
+    "tests/test_flat.py": ("import torch\nfrom flat import model\n\ndef test_it():\n    assert model\n", False),
+    "evaluate.py": ("import torch\nfrom train import model\nprint(model(torch.ones(1, 4)))\n", False),
+    "engine.py": (GUARDED.partition("\nif")[0], False),
+    "main.py": ("import torch\nimport engine\nengine.train()\n", True),
+    "shared.py": (BAD, False),
+    "lit.py": ("import lightning as L\nfrom shared import model\nL.Trainer().fit(model)\n", True),
+    "model.py": (HEAD + "if __name__ == '__main__':\n    print(model(torch.ones(1, 4)))\n", False),
+    "setup.py": ("from setuptools import setup\nsetup(name='torch-things')\n", False),
+    "broken.py": ("import torch\nloss.backward(\n", False),
+    "deep/er/run.py": (GUARDED, True),
+    "notes.ipynb": (["import torch", BAD], True),
+}
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The scripts that would be run."""
+    names: list[str] = []
+
+    def probed(script: Path, *_: object) -> Outcome:
+        names.append(script.name)
+        return Outcome(ending="it was only to be chosen")
+
+    monkeypatch.setattr("torch_doctor.scan.running.probed", probed)
+    return names
+
+
+def test_of_a_folder_the_scripts_are_run_that_one_would_start_to_train(
+    run: Run, write: Callable[..., Path], started: list[str]
+) -> None:
+    for name, (text, _) in PROJECT.items():
+        write(f"project/{name}", text)
+    err = run("scan", "project", "--probe", "-v").err
+    assert sorted(started) == sorted(Path(name).name for name, (_, runs) in PROJECT.items() if runs)
+    assert "note: project/shared.py is not run: project/lit.py imports it\n" in err
+    assert (
+        "probe: 6 scripts under project train, and are run: project/flat.py, project/lit.py, project/main.py, " in err
+    )
+    for name in started:
+        assert err.count(f"{name}, what the source says stands: it was only to be chosen\n") == 1
+
+
+def test_which_scripts_of_a_folder_are_run_does_not_depend_on_the_rules(
+    run: Run, write: Callable[..., Path], started: list[str]
+) -> None:
+    for name in ("main.py", "engine.py"):
+        write(f"project/{name}", PROJECT[name][0])
+    run("scan", "project", "--probe", "--select", "TDR601")
+    assert started == ["main.py"]
+
+
+def test_beside_scripts_that_are_named_a_folder_is_only_scanned(
+    run: Run, write: Callable[..., Path], started: list[str]
+) -> None:
+    write("project/other.py", BAD)
+    write("train.py", BAD)
+    run("scan", "train.py", "project", "--probe")
+    assert started == ["train.py"]
+
+
+def test_a_folder_without_a_script_that_trains_is_said(run: Run, write: Callable[..., Path]) -> None:
+    write("project/model.py", HEAD)
+    why = "the probe found no script under project that trains when it is started: name one to run it\n"
+    warned, failed = (run("scan", "project", flag) for flag in ("--probe", "--probe=require"))
+    assert (warned.status, failed.status) == (0, 2)
+    assert f"warning: {why}" in warned.err
+    assert f"error: {why}" in failed.err
+
+
+def test_the_scripts_of_a_folder_have_verdicts_of_their_own(run: Run, write: Callable[..., Path]) -> None:
+    write("project/bad.py", BAD)
+    write("project/deep/looks.py", LOOKS_BAD)
+    write("project/fails.py", HEAD + "assert torch.zeros(1).item()\n" + LOOP)
+    outcome = run("scan", "project", "--probe", "--output-format", "json")
+    verdicts = {Path(each["filename"]).name: each["verdict"] for each in outcome.json}
+    assert verdicts == {"bad.py": "confirmed", "looks.py": "refuted", "fails.py": "not-reached"}
+    for name in ("bad.py", "deep/looks.py", "fails.py"):
+        assert outcome.err.count(f"project/{name} ran for ") == 1
 
 
 def test_where_nothing_is_named_nothing_is_run(run: Run, write: Callable[..., Path]) -> None:
     write("train.py", BAD)
     outcome = run("scan", "--probe")
     assert outcome.status == 2
-    assert outcome.err == "error: --probe runs scripts: name them, as in `torch-doctor scan train.py --probe`\n"
+    assert (
+        outcome.err
+        == "error: --probe runs scripts: name them, or their folder, as in `torch-doctor scan train.py --probe`\n"
+    )
 
 
 def test_standard_input_is_never_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

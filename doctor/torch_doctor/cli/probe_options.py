@@ -40,8 +40,8 @@ _OPTIONS = (
         FLAG,
         type=click.Choice((ON, REQUIRE)),
         metavar="[=require]",
-        help="Run the scripts for a few steps and give every finding a verdict; what follows `--` are their "
-        "arguments. With =require it is an error when one cannot be run, or fails.",
+        help="Run the scripts that are named, or those in the folders that train, for a few steps and give every finding a "
+        "verdict; what follows `--` are their arguments. With =require it is an error when one cannot be run, or fails.",
     ),
     click.option("--device", type=click.Choice(DEVICES), help="What the probe runs on. [default: auto]"),
     click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the scripts: its "
@@ -121,7 +121,10 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
                 raise click.UsageError(message)
         return None
     if not paths:
-        message = f"{FLAG} runs scripts: name them, as in `torch-doctor scan train.py {FLAG}`"
+        message = f"{FLAG} runs scripts: name them, or their folder, as in `torch-doctor scan train.py {FLAG}`"
+        raise click.UsageError(message)
+    if "-" in paths:
+        message = f"- is standard input; {FLAG} runs scripts: name one, or several"
         raise click.UsageError(message)
     if os.environ.get("PRE_COMMIT"):  # set by pre-commit for its hooks
         message = f"{FLAG} does not run in a commit hook, which names every file of the commit: leave it out there"
@@ -129,7 +132,6 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
     if (given["probe_processes"] or 1) > 1 and given["device"] == "cuda":
         message = "--probe-processes runs on the CPU: leave out `--device cuda`"
         raise click.UsageError(message)
-    _check(paths)
     return Probing(
         args=ctx.meta.get(SCRIPT_ARGUMENTS, ()),
         required=given["probe"] == REQUIRE,
@@ -141,15 +143,3 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         jobs=given["jobs"] or 0,
         server=given["probe_server"],
     )
-
-
-def _check(paths: Sequence[str]) -> None:
-    """Refuses what is no script; a folder beside scripts is scanned, and they are run."""
-    kind = ""
-    if "-" in paths:
-        kind = "- is standard input"
-    elif all(map(os.path.isdir, paths)):
-        kind = f"{paths[0]} is a folder"
-    if kind:
-        message = f"{kind}; {FLAG} runs scripts: name one, or several"
-        raise click.UsageError(message)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WITNESS = "probe"
 WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REACHED)
 """Of several runs that saw a finding, the first of these counts: what one run saw, no other run takes back."""
+NOT_HERE = "the run did not come here"
 NO_WAYS = Ways()
 
 
@@ -75,8 +76,14 @@ def merged(first: Finding, second: Finding) -> Finding:
     verdicts = [finding for finding in (first, second) if finding.verdict is not None]
     if not verdicts:
         return first
-    best = min(verdicts, key=lambda finding: WEIGHT.index(finding.verdict or Verdict.NOT_REACHED))
+    best = min(verdicts, key=_weight)
     return replace(first, verdict=best.verdict, evidence=best.evidence)
+
+
+def _weight(finding: Finding) -> tuple[int, bool]:
+    """Where a finding stands among those of several runs, the least first; one that came to the place tells more of it."""
+    elsewhere = any(evidence.claim.startswith(NOT_HERE) for evidence in finding.evidence)
+    return WEIGHT.index(finding.verdict or Verdict.NOT_REACHED), elsewhere
 
 
 def _judged_by(
@@ -123,7 +130,7 @@ def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding
         cause = finding.behind[0]
         return _said(finding, Verdict.UNDECIDED, f"{cause.code} at {cause.site} keeps a run from showing it")
     if reached and (missed := ways.left_out(finding, trace)) is not None:
-        return _said(finding, Verdict.NOT_REACHED, f"the run did not come here by way of {_row(missed)}")
+        return _said(finding, Verdict.NOT_REACHED, f"{NOT_HERE} by way of {_row(missed)}")
     if reached:
         return finding.with_verdict(Verdict.REFUTED, tuple(rule.evidence(trace, finding)))
     return _said(finding, Verdict.NOT_REACHED, _why_not(rule, finding, trace, ways))
@@ -139,11 +146,11 @@ def _why_not(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> str:
     if run.end.how == "exception" and run.end.frames:
         ended = f"failed at {_row(run.end.frames[-1].site)}"
     if not came:
-        return f"the run did not come here{f': it {ended}' * bool(ended)}"
+        return f"{NOT_HERE}{f': it {ended}' * bool(ended)}"
     if ended:
         return f"the run came here, and {ended} before it could show"
     if (missed := ways.left_out(finding, trace)) is not None:
-        return f"the run did not come here by way of {_row(missed)}"
+        return f"{NOT_HERE} by way of {_row(missed)}"
     return f"the run saw no {rule.shown_by or 'such thing under conditions that tell'}"
 
 

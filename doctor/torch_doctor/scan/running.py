@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from torch_doctor.probing import jobs_for, probed
 from torch_doctor.rule import Verdict
+from torch_doctor.scan.starting import of_a_folder, started
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.tables.sinks import BY_PACKAGE
 
@@ -75,11 +76,11 @@ def observed(
     """
     from torch_doctor.probe import Attention, Own, Stop, side_by_side  # noqa: PLC0415 - only where it is asked for
 
-    how, named = scan.options.probe, frozenset(scan.options.paths)
+    how = scan.options.probe
     if how is None:
         return
     how, stop = replace(how, sinks=BY_PACKAGE, places=places), Stop()
-    each = [(script, part) for part in runnable for script in part.scripts if script in named]
+    each = _started(scan, runnable)
     how = replace(how, jobs=jobs_for(len(each), how))
     attention = Attention(follower=scan.follower, stop=stop)
     with contextlib.closing(Own(several=len(each) > 1)) as own:
@@ -93,6 +94,22 @@ def observed(
                 yield outcome.trace, part.project
             start = time.perf_counter()
     scan.report.interrupted = stop.asked
+
+
+def _started(scan: Scanning, runnable: Sequence[Runnable]) -> list[tuple[Path, Runnable]]:
+    """The scripts that are run; what of a folder is not is said for `-v`."""
+    report, options = scan.report, scan.options
+    chosen = started(options, runnable)
+    report.notes += chosen.left_out
+    if of_a_folder(options):
+        where = ", ".join(map(display, options.paths))
+        if not chosen.scripts:
+            told = report.errors if options.probe is not None and options.probe.required else report.warnings
+            told.append(f"the probe found no script under {where} that trains when it is started: name one to run it")
+        elif len(chosen.scripts) > 1:
+            names = ", ".join(display(script) for script, _ in chosen.scripts)
+            report.remarks.append(f"{len(chosen.scripts)} scripts under {where} train, and are run: {names}")
+    return chosen.scripts
 
 
 def _hear(scan: Scanning, outcome: Outcome, script: Path, how: Probing) -> None:

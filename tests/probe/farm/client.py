@@ -12,15 +12,17 @@ import sys
 
 connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 connection.connect(os.environ["TORCH_DOCTOR_FARM"])
-request = marshal.dumps((True, sys.argv[1:], dict(os.environ), os.getcwd()))  # noqa: PTH109 - pathlib is slow, too
-named = sys.argv[sys.argv.index("--fd") + 1] if "--fd" in sys.argv else ""  # one of several opens its pipe by its path
-descriptor = int(named) if named else os.open(os.devnull, os.O_WRONLY)
+request = marshal.dumps((sys.argv[1:], dict(os.environ), os.getcwd()))  # noqa: PTH109 - pathlib is slow, too
+descriptor = os.open(os.devnull, os.O_WRONLY)  # one of several opens its pipe by its path
 rights = array.array("i", [descriptor, 1, 2])
 connection.sendmsg([len(request).to_bytes(4, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, rights)])
 connection.sendall(request)
 os.close(descriptor)
 os.closerange(1, 3)
-status = int(connection.recv(16) or b"-9")
+told = b""
+while told.count(b"\n") < 2:
+    told += connection.recv(64) or b"\n-9\n"
+status = int(told.split(b"\n")[1])
 if status < 0:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.kill(os.getpid(), -status)

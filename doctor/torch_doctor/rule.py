@@ -159,7 +159,7 @@ class Rule(abc.ABC):
 
     def broken(self, finding: Finding) -> Broken | None:
         """What a finding of this rule says is broken, so that other bugs may hide behind it."""
-        return None if self.meant is None else Broken(finding.site, self.meant, self.code)
+        return None if self.meant is None else Broken(finding.site, self.meant, self.code, self.name)
 
     def finding(
         self,

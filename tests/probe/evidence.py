@@ -85,6 +85,7 @@ GRAPHS = [
     Claim("kept {} times?, never with a graph", never, some),
 ]
 CONTAINED = [
+    Claim("the optimizer gets none of them: {…}", always, never),
     Claim("{} of {} layers?, {} parameters?, are in no parameter group", some, never),
     Claim("{} of {} layers? are in no parameter group", some, never),
     Claim("{} parameters? are in no parameter group", some, never),

@@ -72,12 +72,62 @@ def test_a_script_that_fails_by_itself_shows_where() -> None:
         missing=[Remark("the script imports timm, which is not installed: install timm")],
     )
     assert ending(run, status=1).splitlines() == [
-        "train.py fails by itself: ValueError: no data",
+        "train.py fails: ValueError: no data",
         "    train.py:3 in <module>: main()",
         "    train.py:9 in main: raise ValueError",
         "    the script imports timm, which is not installed: install timm",
         "    the probe left loops early (train.py:7): if it needs all their passes, that is why",
     ]
+
+
+def made_up(what: str, *voids: str) -> StandIn:
+    return StandIn(what=what, why="it must be given", how="a value", voids=frozenset(voids))
+
+
+@pytest.mark.parametrize(
+    ("stand_ins", "line", "blamed"),
+    [
+        ([made_up("--epochs 2", "arguments")], "first = config['rate']", ""),
+        ([made_up("--epochs 2", "arguments")], "best = history[args.epochs]", "--epochs 2"),
+        ([made_up("--batch-size 2", "arguments")], "n = len(rows) // args.batch_size", "--batch-size 2"),
+        ([made_up("--epochs 2", "arguments"), made_up("rows.csv", "files")], "first = config['rate']", "rows.csv"),
+        (
+            [made_up("rows.csv", "files"), made_up("--epochs 2", "arguments")],
+            "best = history[args.epochs]",
+            "--epochs 2",
+        ),
+        ([made_up("cuda", "device")], "first = config['rate']", ""),
+    ],
+)
+def test_an_argument_that_was_made_up_is_blamed_where_the_failure_names_it(
+    stand_ins: list[StandIn], line: str, blamed: str
+) -> None:
+    end = End(how="exception", status=1, exception="KeyError: 'x'", frames=(Frame(HERE, "<module>", line),))
+    last = ending(Run(end=end, stand_ins=stand_ins)).splitlines()[-1].strip()
+    why = f"it runs on a value instead of `{blamed}` (it must be given): if that does not fit, that is why"
+    assert last == (why if blamed else f"train.py:3 in <module>: {line}")
+
+
+def test_who_leaves_for_an_argument_that_was_made_up_is_told_with_it() -> None:
+    run = Run(end=End(how="exit", status=2), stand_ins=[made_up("--batch-size 2", "arguments")])
+    assert ending(run, printed="train.py: error: --batch-size has to be odd\n").splitlines()[1:] == [
+        "    it runs on a value instead of `--batch-size 2` (it must be given): if that does not fit, that is why"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("exception", "told"),
+    [
+        ("IndexError: list index out of range", True),
+        ("AttributeError: 'NoneType' object has no attribute 'state_dict'", True),
+        ("AttributeError: 'Net' object has no attribute 'accuracy'", False),
+        ("torch.OutOfMemoryError: CUDA out of memory", False),
+        ("KeyboardInterrupt", False),
+    ],
+)
+def test_loops_that_were_left_early_are_blamed_for_what_they_may_be_the_cause_of(exception: str, told: bool) -> None:
+    run = Run(end=End(how="exception", status=1, exception=exception), capped={HERE: 3})
+    assert ("left loops early" in ending(run)) == told
 
 
 def test_a_syntax_error_is_one_line() -> None:

@@ -110,12 +110,17 @@ def test_a_run_that_left_out_a_way_to_the_finding_refutes_nothing() -> None:
     assert [evidence.claim for evidence in finding.evidence] == ["the run did not come here by way of train.py:8"]
 
 
-def test_what_hides_behind_a_broken_part_is_not_refuted() -> None:
-    rule = Example(reached=True)
-    hidden = [replace(found, behind=(Broken(THERE, Meant.CALLED, "TDR111"),)) for found in static(rule)]
+@pytest.mark.parametrize("reached", [True, "perhaps on purpose"])
+def test_what_hides_behind_a_broken_part_is_not_refuted(reached: bool | str) -> None:
+    rule = Example(reached=reached)
+    hidden = [
+        replace(found, behind=(Broken(THERE, Meant.CALLED, "TDR111", "method-not-called"),)) for found in static(rule)
+    ]
     (found,) = judge(hidden, run(), [rule]).judged
     assert found.verdict is Verdict.UNDECIDED
-    assert [each.claim for each in found.evidence] == ["TDR111 at train.py:8:1 keeps a run from showing it"]
+    assert [each.claim for each in found.evidence] == [
+        "TDR111 method-not-called at train.py:8 keeps a run from showing it"
+    ]
 
 
 def test_a_rule_that_does_not_know_what_was_reached_refutes_nothing() -> None:
@@ -172,7 +177,7 @@ def test_what_a_stand_in_makes_meaningless_is_undecided_and_never_passed() -> No
     assert finding.verdict is Verdict.UNDECIDED
     assert finding.evidence[0].claim == "64 synthetic rows instead of `MNIST` (not there)"
     assert judgement.new == ()
-    assert judgement.void == (("TDR101", stand_in),)
+    assert judgement.void == (("TDR101 example", stand_in),)
 
 
 def test_a_stand_in_for_something_else_changes_nothing() -> None:
@@ -215,7 +220,7 @@ def test_what_one_run_saw_no_other_takes_back(first: Verdict | None, second: Ver
         (End(how="end"), False, "the run did not come here"),
         (End(how="stopped"), False, "the run did not come here: it was ended"),
         (FAILED, False, "the run did not come here: it failed at train.py:8"),
-        (FAILED, True, "the run came here, and failed at train.py:8 before it could show"),
+        (FAILED, True, "the run came here, and failed at train.py:8 before the bug could show"),
         (End(how="end"), True, "the run saw no second pass"),
     ],
 )

@@ -81,7 +81,7 @@ def test_a_backward_that_is_not_there_is_no_place_to_report_at() -> None:
 def test_nothing_is_executed_more_than_so_often() -> None:
     traces: list[Trace] = []
     for trace in as_meant(lambda _: iter([Trace("train.py")])):
-        trace.broken.add(Broken(Site("train.py", len(traces), 1, 1, 1), Meant.CALLED, "TDR111"))
+        trace.broken.add(Broken(Site("train.py", len(traces), 1, 1, 1), Meant.CALLED, "TDR111", "method-not-called"))
         traces.append(trace)
     assert [len(trace.meant) for trace in traces] == list(range(ROUNDS))
 

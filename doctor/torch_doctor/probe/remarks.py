@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections import defaultdict
 from typing import TYPE_CHECKING
@@ -19,8 +20,18 @@ if TYPE_CHECKING:
     from torch_doctor.trace import StandIn, Trace
 
 LONGEST_WORDS = 300
-MADE_UP = ("values", "weights", "files", "arguments")  # stand-ins that a script may fail on
+DATA = ("values", "weights", "files")  # stand-ins that a script may fail on wherever it computes
+ARGUMENTS = "arguments"  # those that it may fail on where it names them
+NEVER_FOR_PASSES = (
+    "ImportError",
+    "ModuleNotFoundError",
+    "NotImplementedError",
+    "KeyboardInterrupt",
+    "OutOfMemoryError",
+)
+OF_NOTHING = ("AttributeError", "TypeError")  # these are for missing passes only where they speak of None
 PLACE = 'File "'  # what the words of a SyntaxError begin with
+NAME = re.compile(r"[A-Za-z](?:[\w-]*\w)?")
 LIMITS = {
     "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
@@ -73,7 +84,8 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
     if end.how == "killed":
         return f"{which} ended without a word: {_status(end.status or launched.status)}{_last_words(launched)}"
     if end.how == "exit" and end.status:
-        return f"{which} left with status {end.status}{_last_words(launched)}"
+        words = _last_words(launched)
+        return "\n    ".join([f"{which} left with status {end.status}{words}", *_suspect(run, words)])
     return ""
 
 
@@ -87,34 +99,62 @@ def _failure(name: str, run: Run) -> str:
     rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
     if rows[0].startswith(PLACE):  # of a SyntaxError
         rows = [f"{rows[-1]} ({rows[0]})"]
-    made_up = run.voids(*MADE_UP)
-    how = "fails" if made_up or run.refused else "fails by itself"
+    real = run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing
+    how = "fails by itself" if real else "fails"
     lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
     lines += [told.text for told in run.missing]
-    if made_up:
-        lines.append(f"it runs on {made_up}: if that does not fit, that is why")
-    if run.capped:
+    lines += _suspect(run, " ".join([*rows, *(frame.line for frame in run.end.frames)]))
+    if run.capped and _may_miss_passes(" ".join(rows)):
         loops = ", ".join(f"{site.path}:{site.row}" for site in run.capped)
         lines.append(f"the probe left loops early ({loops}): if it needs all their passes, that is why")
     return "\n    ".join(lines)
 
 
+def _suspect(run: Run, words: str) -> list[str]:
+    """What was made up that a script may have failed on, which says these words: an argument only where they name it."""
+    made_up = [each for each in run.stand_ins if not each.voids.isdisjoint(DATA)]
+    named = _names(words)
+    for each in run.stand_ins:
+        if ARGUMENTS in each.voids and not named.isdisjoint(_names(each.what)):
+            made_up.insert(0, each)
+    return [f"it runs on {each}: if that does not fit, that is why" for each in made_up[:1]]
+
+
+def _names(words: str) -> set[str]:
+    return {name.replace("-", "_") for name in NAME.findall(words)}
+
+
+def _may_miss_passes(exception: str) -> bool:
+    """Whether an error can be for passes of a loop that were left out."""
+    name = exception.partition(":")[0].rpartition(".")[2]
+    return name not in NEVER_FOR_PASSES and (name not in OF_NOTHING or "None" in exception)
+
+
 def explained(ending: str, findings: Sequence[Finding], trace: Trace) -> str:
-    """What is said of a script's failure, with the findings that were confirmed at the line where it failed."""
+    """What is said of a script's failure, with the findings that were confirmed at the line where it failed, or by its words."""
     if trace.run is None or not trace.run.end.frames or not ending.startswith(f"{trace.path} fails"):
         return ending
     place = trace.run.end.frames[-1].site
-    confirmed = [each for each in findings if each.verdict is Verdict.CONFIRMED and same_place(each.site, place)]
-    return "\n    ".join([ending, *(f"{each.site}: {each.code} {each.name} is confirmed there" for each in confirmed)])
+    words = " ".join(trace.run.end.exception.split())
+    lines = [ending]
+    for each in findings:
+        called = f"{each.site}: {each.code} {each.name}"
+        if each.verdict is not Verdict.CONFIRMED:
+            continue
+        if same_place(each.site, place):
+            lines.append(f"{called} is confirmed there")
+        elif words and any(words in evidence.claim for evidence in each.evidence):
+            lines.append(f"{called} explains it")
+    return "\n    ".join(lines)
 
 
 def unsaid(trace: Trace, judgement: Judgement) -> Iterator[str]:
     """A line for each stand-in that keeps a run from saying anything of some rules."""
     void: dict[str, list[str]] = defaultdict(list)
-    for code, stand_in in judgement.void:
-        void[str(stand_in)].append(code)
-    yield from (f"{trace.path}: nothing can be said of {', '.join(codes)}: {why}" for why, codes in void.items())
+    for rule, stand_in in judgement.void:
+        void[str(stand_in)].append(rule)
+    yield from (f"{trace.path}: nothing can be said of {', '.join(rules)}: {why}" for why, rules in void.items())
 
 
 def _status(status: int) -> str:

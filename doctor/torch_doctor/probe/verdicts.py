@@ -28,7 +28,7 @@ NO_WAYS = Ways()
 class Judgement:
     """The static findings with their verdicts, in the order they came in, and the findings of the run alone.
 
-    `void` are the rules that the run says nothing about, each with the stand-in that is the reason.
+    `void` are the rules that the run says nothing about, by code and name, each with the stand-in that is the reason.
     """
 
     judged: tuple[Finding, ...]
@@ -56,7 +56,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         own = [number for number, finding in verdicts.items() if finding.code == rule.code]
         stand_in = trace.run.voids(*rule.voided_by) if trace.run is not None else None
         if stand_in is not None:
-            void.append((rule.code, stand_in))
+            void.append((f"{rule.code} {rule.name}", stand_in))
             verdicts.update({number: _said(verdicts[number], Verdict.UNDECIDED, f"{stand_in}") for number in own})
             continue
         try:
@@ -124,11 +124,10 @@ def _unexplained(new: Sequence[Finding], judged: Sequence[Finding], rules: Itera
 
 def _not_seen(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> Finding:
     reached = rule.reached(trace, finding)
+    if reached and finding.behind:
+        return _said(finding, Verdict.UNDECIDED, f"{_cause(finding)} keeps a run from showing it")
     if isinstance(reached, str):
         return _said(finding, Verdict.UNDECIDED, reached)
-    if reached and finding.behind:
-        cause = finding.behind[0]
-        return _said(finding, Verdict.UNDECIDED, f"{cause.code} at {cause.site} keeps a run from showing it")
     if reached and (missed := ways.left_out(finding, trace)) is not None:
         return _said(finding, Verdict.NOT_REACHED, f"{NOT_HERE} by way of {_row(missed)}")
     if reached:
@@ -148,10 +147,17 @@ def _why_not(rule: Rule, finding: Finding, trace: Trace, ways: Ways) -> str:
     if not came:
         return f"{NOT_HERE}{f': it {ended}' * bool(ended)}"
     if ended:
-        return f"the run came here, and {ended} before it could show"
+        return f"the run came here, and {ended} before the bug could show"
     if (missed := ways.left_out(finding, trace)) is not None:
         return f"{NOT_HERE} by way of {_row(missed)}"
-    return f"the run saw no {rule.shown_by or 'such thing under conditions that tell'}"
+    hidden = f": {_cause(finding)} keeps it from one" if finding.behind else ""
+    return f"the run saw no {rule.shown_by or 'such thing under conditions that tell'}{hidden}"
+
+
+def _cause(finding: Finding) -> str:
+    """The bug that a finding hides behind."""
+    cause = finding.behind[0]
+    return f"{cause.code} {cause.name} at {_row(cause.site)}"
 
 
 def _said(finding: Finding, verdict: Verdict, reason: str) -> Finding:

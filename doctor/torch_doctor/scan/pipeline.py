@@ -61,8 +61,10 @@ class Scan:
         self.options = options
         self.follower = follower or Follower()
         asked = (*options.rules, *options.hiding)
-        needed = TRAINS if of_a_folder(options) else frozenset()
-        self._wanted = None if everything else needed.union(event for rule in asked for event in rule.reads())
+        needed = TRAINS if of_a_folder(options) else ()
+        self._wanted = (
+            None if everything else frozenset(event for rule in asked for event in rule.reads()).union(needed)
+        )
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
         self._given: set[Path] = set()
         self.scripts: dict[Project, list[Path]] = {}

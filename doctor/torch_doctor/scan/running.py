@@ -129,6 +129,6 @@ def _hear(scan: Scanning, outcome: Outcome, script: Path, how: Probing) -> None:
 def _for_more_processes(options: Options, trace: Trace, judged: Sequence[Finding]) -> Iterator[str]:
     """What a run in several processes would decide."""
     undecided = {finding.code for finding in judged if finding.verdict is Verdict.UNDECIDED}
-    codes = [rule.code for rule in options.rules if rule.compares_ranks and rule.code in undecided]
-    if codes and options.probe is not None and options.probe.processes == 1:
-        yield f"{trace.path}: `--probe-processes 2` would decide {', '.join(codes)}"
+    rules = [f"{rule.code} {rule.name}" for rule in options.rules if rule.compares_ranks and rule.code in undecided]
+    if rules and options.probe is not None and options.probe.processes == 1:
+        yield f"{trace.path}: `--probe-processes 2` would decide {', '.join(rules)}"

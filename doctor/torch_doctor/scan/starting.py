@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from torch_doctor.probing import Runnable
     from torch_doctor.scan.options import Options
     from torch_doctor.sources.project import Project
+    from torch_doctor.trace import Event
 
-TRAINS = frozenset((Backward, Stepped))
+TRAINS: frozenset[type[Event]] = frozenset((Backward, Stepped))
 """The events of the static witness that show a script to train."""
 _TRAINING = frozenset(("backward", "fit", "manual_backward"))
 _TRAINER = "Trainer"  # what the classes of frameworks that own the loop are called, or end with
@@ -48,7 +49,8 @@ def started(options: Options, runnable: Sequence[Runnable]) -> Started:
     found = Started([], [])
     for part in runnable:
         imports = Imports(part.project)
-        seen = {trace.path for trace in part.traces if not trace.begins_outside and any(map(trace.of, TRAINS))}
+        own = [trace for trace in part.traces if not trace.begins_outside]
+        seen = {trace.path for trace in own if any(trace.of(event) for event in TRAINS)}
         for script in filter(part.project.matters, part.scripts):
             tree = part.project.tree(script)
             if tree is None or not (running := list(_run(tree))):

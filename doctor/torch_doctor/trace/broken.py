@@ -22,8 +22,9 @@ class Meant(enum.Enum):
 
 
 class Broken(NamedTuple):
-    """A part that does not do what it was meant to, with the code of the rule that says so."""
+    """A part that does not do what it was meant to, with the code and name of the rule that says so."""
 
     site: Site
     meant: Meant
     code: str
+    name: str

@@ -118,7 +118,11 @@ class WorkerSeedsIdentical(Rule):
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the rows were read as by two workers, and differed."""
         apart = any(counted(trace, step.site, APART) for step in finding.trail[:1])
-        return "this torch seeds NumPy in each worker apart" if apart and finding.message.startswith(OLD) else apart
+        return (
+            "this torch gives NumPy a seed of its own in each worker"
+            if apart and finding.message.startswith(OLD)
+            else apart
+        )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many workers drew what."""

@@ -102,7 +102,8 @@ class MovedAfterWrap(Rule):
         if not moves or not wraps:
             return "this run wraps no model" if moves else False
         return (
-            all(move.index < min(wraps) for move in moves) or "the model is there already, or is not trained after it"
+            all(move.index < min(wraps) for move in moves)
+            or "the model was on this device before, or is not trained after the move"
         )
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -89,7 +89,7 @@ class OptimizerBeforeMove(Rule):
         if not moves or not trace.of(Stepped):
             return False
         if any(built.index < moves[0].index for built in trace.of(OptimizerBuilt)):
-            return "the model is there already, or stays on the CPU in this run"
+            return "the model was on this device before, or stays on the CPU in this run"
         return True
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

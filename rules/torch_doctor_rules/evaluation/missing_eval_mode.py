@@ -135,7 +135,7 @@ class MissingEvalMode(Rule):
         evaluating = trace.view(Passes).evaluating_at(finding.site)
         wrong = [event for event in evaluating if event.training is not False]
         if any(event.sensitive for event in wrong):
-            return "it runs in training mode, but perhaps on purpose"
+            return "it runs in training mode here, but perhaps on purpose"
         return "in this run no part of the module cares about its mode" if wrong else bool(evaluating)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:

@@ -9,6 +9,8 @@ from torch_doctor.trace import Trace, Unregistered
 from torch_doctor_rules.judging.evidence import at, count, fact, number
 from torch_doctor_rules.judging.sites import first_per_site
 
+EMPTY = "empty parameter list"  # what torch says of an optimizer without parameters
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -61,3 +63,5 @@ def missing(trace: Trace, finding: Finding) -> Iterator[Evidence]:
         else:
             inside, some = len(held.members), "a module besides" if held.registered else "no module"
             yield fact(f"it holds {count(inside, noun)}, registered in {some}", inside, f"{noun}s", held)
+        if trace.run is not None and EMPTY in trace.run.end.exception:
+            yield Evidence(f"the optimizer gets none of them: {trace.run.end.exception}")

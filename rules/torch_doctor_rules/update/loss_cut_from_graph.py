@@ -97,7 +97,7 @@ class LossCutFromGraph(Rule):
 
     def broken(self, finding: Finding) -> Broken:
         """The loss, where it goes backward."""
-        return Broken(finding.trail[-1].site, self.meant, self.code)
+        return Broken(finding.trail[-1].site, self.meant, self.code, self.name)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many passes reached nothing."""

@@ -92,7 +92,7 @@ class OptimizerMissesParameters(Rule):
         trained = frozenset[int]().union(*(event.modules for event in trace.of(Backward)))
         if not steps or trained <= frozenset[int]().union(*(step.modules for step in trace.of(Stepped))):
             return bool(steps)
-        return "something that no optimizer has got gradients, but perhaps on purpose"
+        return "gradients reach parameters that no optimizer has, but perhaps on purpose"
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How many modules that got gradients no optimizer has."""

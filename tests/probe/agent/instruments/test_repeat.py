@@ -32,6 +32,36 @@ print(answer.sum().item())
 """
 
 
+KEEPS = """
+import torch
+from torch import nn
+class Keeper:
+    def __init__(self):
+        self.kept = {"outputs": [{"last": []}]}
+    def keep(self, module, inputs, output):
+        self.kept["outputs"][0]["last"] = [{"deep": (output,)}]
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer, self.kept = nn.Linear(4, 1), {"outputs": [{"last": [{"hidden": None}]}]}
+        self.layer.register_forward_hook(Keeper().keep)
+    def forward(self, x):
+        hidden = self.layer(x)
+        self.kept["outputs"][0]["last"][0]["hidden"] = {"z": [hidden]}
+        return hidden
+model = Net()
+model(torch.randn(8, 4)).sum().backward()
+model.eval()
+with torch.no_grad():
+    print(model(torch.randn(8, 4)).sum().item())
+"""
+
+
+def test_a_model_that_keeps_tensors_with_graphs_deep_inside_is_copied(seen: Callable[..., list[Any]]) -> None:
+    (event,) = seen(KEEPS, Reevaluated, "repeat")
+    assert event.because == ""
+
+
 @pytest.mark.parametrize(
     ("forward", "mode", "because"),
     [

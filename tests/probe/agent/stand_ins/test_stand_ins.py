@@ -349,7 +349,7 @@ for _ in range(2):
 registry.run(unused)
 """)
     assert "came to 2 updates" in outcome.err
-    assert "train.py fails by itself: ModuleNotFoundError: No module named 'never_installed'" in outcome.err
+    assert "train.py fails: ModuleNotFoundError: No module named 'never_installed'" in outcome.err
     assert "in <module>: registry.run(unused)" in outcome.err
 
 

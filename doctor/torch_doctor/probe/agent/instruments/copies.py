@@ -12,14 +12,24 @@ if TYPE_CHECKING:
 
 
 def copied(watch: Watch, thing: Any) -> Any:
-    """A deep copy; tensors with a graph, which torch does not copy, are there without it."""
-    memo: dict[int, Any] = {}
-    parts = [thing] if isinstance(thing, watch.torch.nn.Module) else []
-    held = [list(vars(part).values()) for whole in parts for part in whole.modules()]
-    for tensor in (*watch.marks.tensors(thing), *watch.marks.tensors(held)):
-        if tensor.grad_fn is not None:
-            memo[id(tensor)] = tensor.detach().clone().requires_grad_()
-    return copy.deepcopy(thing, memo)
+    """A deep copy; tensors with a graph, which torch does not copy, are there without it, wherever they lie."""
+    kind, own = watch.torch.Tensor, dict[int, Any]()
+    copiers: dict[type, Any] = vars(copy)["_deepcopy_dispatch"]  # what the script copies meanwhile is not ours
+
+    def without_graph(tensor: Any, memo: dict[int, Any]) -> Any:
+        if memo is not own or tensor.grad_fn is None:
+            return tensor.__deepcopy__(memo)
+        return tensor.detach().clone().requires_grad_()
+
+    before = copiers.get(kind)
+    copiers[kind] = without_graph
+    try:
+        return copy.deepcopy(thing, own)
+    finally:
+        if before is None:
+            copiers.pop(kind, None)
+        else:
+            copiers[kind] = before
 
 
 def elements(watch: Watch, parameters: Iterable[Any]) -> int:

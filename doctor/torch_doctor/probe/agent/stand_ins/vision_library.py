@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 
 REPLICAS = f"{(__package__ or '').rpartition('.')[0]}.replicas.torchvision"
 LIBRARIES = {
-    "torchvision": "data sets of random pictures, transforms, and models with fewer layers and random weights",
-    "PIL": "pictures that are made up",
+    "torchvision": (
+        "data sets of random pictures, transforms, and models with fewer layers and random weights",
+        (told.WEIGHTS,),
+    ),
+    "PIL": ("pictures that are made up", ()),
 }
+"""What is there instead, and what that makes meaningless by itself: made-up data says so where it is read."""
 MODEL_FILES = (
     "resnet",
     "vgg",
@@ -42,7 +46,7 @@ class Vision(StandIn):
     """Stands in for torchvision and Pillow where they are not installed."""
 
     replaces = "a package that is not installed"
-    voids = (told.VALUES, told.WEIGHTS)
+    voids = (told.VALUES,)
 
     def prepare(self) -> None:
         """Finds both where they are not installed."""
@@ -59,7 +63,8 @@ class Vision(StandIn):
         users = frame is not None and self.sources.is_users(frame.f_code.co_filename)
         if not users or is_only_asking() or has_fallback(self.sources, frame):
             return None
-        self.tell(top, LIBRARIES[top])
+        how, voids = LIBRARIES[top]
+        self.tell(top, how, voids=voids)
         return imports.spec_of(name, Library)
 
 
@@ -159,14 +164,19 @@ def _folder(stand_in: StandIn) -> dict[str, Any]:
     return {"ImageFolder": names["ImageFolder"], "DatasetFolder": names["DatasetFolder"], **own}
 
 
-def _io(_: StandIn) -> dict[str, Any]:
+def _io(stand_in: StandIn) -> dict[str, Any]:
     import enum
 
     ImageReadMode = enum.Enum(  # noqa: N806 - a class
         "ImageReadMode", ["UNCHANGED", "GRAY", "GRAY_ALPHA", "RGB", "RGB_ALPHA"]
     )
     found = _part("operations")
-    return {"read_image": found.read_image, "decode_image": found.read_image, "ImageReadMode": ImageReadMode}
+
+    def read_image(*arguments: Any, **keywords: Any) -> Any:
+        stand_in.tell("pictures", "random pictures", why="files that torchvision would read")
+        return found.read_image(*arguments, **keywords)
+
+    return {"read_image": read_image, "decode_image": read_image, "ImageReadMode": ImageReadMode}
 
 
 def _all(name: str) -> Callable[[StandIn], dict[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dis
+import inspect
 import re
+import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def class_site(cls: type, recorder: Recorder) -> int | None:
 def init_site(cls: type, recorder: Recorder) -> int | None:
     """The place of the `def __init__` of a project's class, or of the project's class that it inherits it from."""
     for each in cls.__mro__:
-        code = getattr(vars(each).get("__init__"), "__code__", None)
+        code = code_of(vars(each).get("__init__"))
         if code is not None and recorder.sites.is_users(code.co_filename):
             file = recorder.index.file(code.co_filename)
             span = file.functions.get((code.co_firstlineno, "__init__")) if file is not None else None
@@ -43,7 +45,7 @@ def broken_init(cls: type, recorder: Recorder) -> tuple[int | None, str]:
     """
     found: type | None = None
     for each in cls.__mro__:
-        code = getattr(vars(each).get("__init__"), "__code__", None)
+        code = code_of(vars(each).get("__init__"))
         if code is not None and recorder.sites.is_users(code.co_filename):
             found = each
             if "__init__" not in code.co_names:
@@ -72,6 +74,11 @@ def misspelt_init(cls: type, recorder: Recorder) -> tuple[str, int | None]:
 def codes(cls: type) -> Iterator[Any]:
     """The code of the functions that a class itself defines."""
     for value in vars(cls).values():
-        code = getattr(value, "__code__", None)
+        code = code_of(value)
         if code is not None:
             yield code
+
+
+def code_of(value: Any) -> Any:
+    """The code of a function as it was written, where a decorator or a stand-in wraps it; None where it is none."""
+    return getattr(inspect.unwrap(value) if isinstance(value, types.FunctionType) else value, "__code__", None)

@@ -162,7 +162,9 @@ def _function(name: str, build: Callable[..., Any], stand_in: StandIn) -> Callab
         *arguments: Any, pretrained: Any = None, weights: Any = None, num_classes: int = 1000, **keywords: Any
     ) -> Any:
         if pretrained or weights or (arguments and arguments[0] is True):
-            stand_in.tell(f"{name}(pretrained)", "random weights", why="weights that would be fetched")
+            stand_in.tell(
+                f"{name}(pretrained)", "random weights", why="weights that would be fetched", voids=("weights",)
+            )
         model = build(num_classes=num_classes)
         if keywords.get("aux_logits") is False and hasattr(model, "aux_logits"):
             model.aux_logits = False

@@ -61,7 +61,12 @@ class Watcher:
         recorder = self._recorder
 
         def __init__(self_: Any, *arguments: Any, **keywords: Any) -> None:  # noqa: N807
-            original(self_, *arguments, **keywords)
+            try:
+                original(self_, *arguments, **keywords)
+            except ValueError:  # of an empty list of parameters, among others
+                if not recorder.quiet:
+                    recorder.safely(self._refused)
+                raise
             if not recorder.quiet:
                 recorder.safely(self._built, self_)
 
@@ -93,6 +98,13 @@ class Watcher:
         here = self._recorder.here()
         if here.frame is not None:
             self._recorder.event("OptimizerRestored", here, optimizer=self._recorder.references.number(optimizer))
+
+    def _refused(self) -> None:
+        """Writes the modules that have no parameters: what they have may lie in plain containers."""
+        here, modules = self._recorder.here(), self._watch.modules
+        for module in modules.alive() if here.frame is not None else ():
+            if not modules.is_part(module) and not modules.family(module).parameters:
+                modules.tell(module, here)
 
     def _built(self, optimizer: Any) -> None:
         recorder = self._recorder

@@ -1,5 +1,7 @@
 """The agent's server, with what makes its forks cheaper, which also runs scripts that nobody watches.
 
+A probe leaves the compiler of torch out while it can (`tests/probe/agent/test_compiler.py`); here it is there from the start.
+
 `server.py SOCKET AGENT`: listens on the socket until somebody ends it.
 """
 
@@ -40,6 +42,7 @@ def main() -> int:
     start = runpy.run_path(f"{folder}/__main__.py", run_name="_agent_start")["load"]()
     process, server = (importlib.import_module(f".{name}", start.__package__) for name in ("process", "server"))
     process.prepare()
+    importlib.import_module("torch._dynamo")  # as DDP does, in every process of the tests of ranks
     server.load()
     gc.collect()
     gc.freeze()

@@ -102,8 +102,8 @@ class Rule(abc.ABC):
     The class docstring of a rule is its documentation page. `witness` is "S", "P" or "SP". `needs` names the instruments
     that the probe has to use beside those it always uses; `explained_by` the codes beside whose findings the probe does
     not report one of this rule, because they have the same cause and say more; `voided_by` what must be real for a run to
-    say anything (words of `StandIn.voids`: "values", "weights", "device", ...). `only_confirms`: what a run alone shows of it
-    is not reported, because only the source can say that nothing excuses it. `needs_end`: nor where the run broke off, because
+    say anything (words of `StandIn.voids`: "values", "weights", ...; "actions" voids all). `only_confirms`: what a run alone shows
+    is not reported: only the source can say that nothing excuses it. `needs_end`: nor where the run broke off, because
     what is missing might have come later. `compares_ranks`: a run in several processes may say
     what one process cannot. `yields_to` names the codes whose finding at the very same place says more than one of this rule.
     `shown_by`: what has to happen at a finding's place, so that a run shows the bug or that there is none, in words that

@@ -130,30 +130,17 @@ CUTS = 16 if sweep.WHOLE else 6
 """Beginnings of a run that are judged, where the script is wrong."""
 
 ENDS_EARLY = {
-    "TDR104/ok_hook_at_a_layer_out_of_sight.py": "No module named 'lab_layers'",
-    "TDR114/ok_slow_copy_of_an_agent.py": "No module named 'lab_agents'",
     "TDR207/ok_range_only_a_run_knows.py": "IndexError: Target 5 is out of bounds",
-    "TDR302/ok_base_of_a_library.py": "No module named 'sklearn'",
     "TDR302/ok_data_module.py": "No module named 'lightning'",
-    "TDR304/ok_trained_by_an_optimizer_out_of_sight.py": "No module named 'lab_optimizers'",
-    "TDR310/ok_helper_of_a_model_zoo.py": "No module named 'timm'",
-    "TDR401/ok_adapts_at_test_time.py": "No module named 'lab_data'",
-    "TDR401/ok_spread_in_a_context_out_of_sight.py": "No module named 'lab_data'",
-    "TDR401/ok_uncertainty_from_dropout.py": "No module named 'lab_data'",
-    "TDR402/ok_attack_on_test_batches.py": "No module named 'lab_data'",
+    "TDR401/ok_spread_in_a_context_out_of_sight.py": "expected a non-empty list of Tensors",
+    "TDR401/ok_uncertainty_from_dropout.py": "expected a non-empty list of Tensors",
     "TDR402/ok_deepspeed_engine.py": "No module named 'deepspeed'",
-    "TDR402/ok_frozen_before_it_is_handed_on.py": "No module named 'lab_tools'",
-    "TDR402/ok_search_trains_on_validation.py": "No module named 'lab_data'",
-    "TDR403/ok_head_trains_alone.py": "No module named 'transformers'",
     "TDR502/bad_gan_logs.fixed.py": "KeyError: 10",  # it reads what a pass writes that the probe leaves out
-    "TDR701/ok_order_of_a_phase_out_of_sight.py": "No module named 'lab_tools'",
-    "TDR701/ok_series_of_a_layer_out_of_sight.py": "No module named 'lab_layers'",
-    "TDR707/ok_each_sample_alone.py": "No module named 'sklearn'",
-    "TDR707/ok_fitted_on_training_rows.py": "No module named 'sklearn'",
-    "TDR707/ok_nothing_is_split.py": "No module named 'sklearn'",
-    "TDR707/ok_series_split_first.py": "No module named 'sklearn'",
-    "TDR801/ok_summarised_on_the_cpu.py": "No module named 'lab_tools'",
-    "whole/accelerate_clean.py": "No module named 'accelerate'",
+    "TDR701/ok_order_of_a_phase_out_of_sight.py": "training mode is expected to be boolean",
+    "TDR707/ok_each_sample_alone.py": "must match exactly",
+    "TDR707/ok_fitted_on_training_rows.py": "must have same number of dimensions",
+    "TDR707/ok_nothing_is_split.py": "got Unknown",
+    "TDR707/ok_series_split_first.py": "need at least one array to stack",
     "whole/lightning_clean.py": "No module named 'pytorch_lightning'",
 }
 

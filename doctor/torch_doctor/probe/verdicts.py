@@ -22,6 +22,8 @@ WEIGHT = (Verdict.CONFIRMED, Verdict.UNDECIDED, Verdict.REFUTED, Verdict.NOT_REA
 """Of several runs that saw a finding, the first of these counts: what one run saw, no other run takes back."""
 NOT_HERE = "the run did not come here"
 NO_WAYS = Ways()
+ACTED_ON = ("actions",)
+"""What voids every rule: something stood in that was given a model or an optimizer, and may have done anything to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
         if "P" not in rule.witness:
             continue
         own = [number for number, finding in verdicts.items() if finding.code == rule.code]
-        stand_in = trace.run.voids(*rule.voided_by) if trace.run is not None else None
+        stand_in = trace.run.voids(*rule.voided_by, *ACTED_ON) if trace.run is not None else None
         if stand_in is not None:
             void.append((f"{rule.code} {rule.name}", stand_in))
             verdicts.update({number: _said(verdicts[number], Verdict.UNDECIDED, f"{stand_in}") for number in own})

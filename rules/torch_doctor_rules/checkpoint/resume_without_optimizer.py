@@ -96,6 +96,7 @@ class ResumeWithoutOptimizer(Rule):
     name = "resume-without-optimizer"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"rates"})
     needs_end = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

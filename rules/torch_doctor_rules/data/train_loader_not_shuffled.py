@@ -79,6 +79,7 @@ class TrainLoaderNotShuffled(Rule):
     name = "train-loader-not-shuffled"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"inside"})
     shown_by = "batch of it that is trained on"
     fix = Fix.UNSAFE
     only_confirms = True  # a run shows the order on this machine alone

@@ -97,6 +97,7 @@ class EvaluationNotRepeatable(Rule):
     name = "evaluation-not-repeatable"
     level = Level.ERROR
     witness = "P"
+    voided_by = frozenset({"inside"})
     needs = frozenset({"repeat"})
     explained_by = frozenset({"TDR304", "TDR306", "TDR401"})
 

@@ -76,6 +76,7 @@ class HiddenStateNotDetached(Rule):
     name = "hidden-state-not-detached"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     shown_by = "second batch that went backward"
     fix = Fix.UNSAFE
     only_confirms = True

@@ -67,6 +67,7 @@ class RetainGraphInLoop(Rule):
     name = "retain-graph-in-loop"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
     only_confirms = True  # which tensors outside of modules two losses share, only the source tells
     explained_by = frozenset({"TDR504"})

@@ -85,6 +85,7 @@ class BceOnLogits(Rule):
     name = "bce-on-logits"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -90,6 +90,7 @@ class KlDivNotLog(Rule):
     name = "kl-div-not-log"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

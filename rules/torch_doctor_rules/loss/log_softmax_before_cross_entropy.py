@@ -83,6 +83,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
     name = "log-softmax-before-cross-entropy"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -77,6 +77,7 @@ class LossArgumentsSwapped(Rule):
     name = "loss-arguments-swapped"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

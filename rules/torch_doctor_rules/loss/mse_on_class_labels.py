@@ -84,7 +84,7 @@ class MseOnClassLabels(Rule):
     name = "mse-on-class-labels"
     level = Level.ERROR
     witness = "SP"
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call at each place of a distance between scores and labels."""

@@ -88,6 +88,7 @@ class NllWithoutLogSoftmax(Rule):
     name = "nll-without-log-softmax"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -92,7 +92,7 @@ class ReductionOverBatch(Rule):
     name = "reduction-over-batch"
     level = Level.ERROR
     witness = "SP"
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -84,6 +84,7 @@ class SigmoidBeforeBceWithLogits(Rule):
     name = "sigmoid-before-bce-with-logits"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

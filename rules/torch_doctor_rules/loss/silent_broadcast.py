@@ -82,7 +82,7 @@ class SilentBroadcast(Rule):
     name = "silent-broadcast"
     level = Level.ERROR
     witness = "SP"
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

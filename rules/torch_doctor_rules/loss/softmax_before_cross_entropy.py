@@ -86,6 +86,7 @@ class SoftmaxBeforeCrossEntropy(Rule):
     name = "softmax-before-cross-entropy"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -83,6 +83,7 @@ class SoftmaxOverOneOutput(Rule):
     name = "softmax-over-one-output"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loss over one class, and every softmax over one number that reaches no loss."""

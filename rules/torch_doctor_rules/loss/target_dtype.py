@@ -82,7 +82,7 @@ class TargetDtype(Rule):
     name = "target-dtype"
     level = Level.ERROR
     witness = "SP"
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first call at each place that torch refuses."""

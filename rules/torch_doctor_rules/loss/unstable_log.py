@@ -95,6 +95,7 @@ class UnstableLog(Rule):
     name = "unstable-log"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -84,7 +84,7 @@ class ConstantOutput(Rule):
     level = Level.ERROR
     witness = "P"
     needs = frozenset({"units"})
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside"})
     explained_by = frozenset(
         {
             "TDR104",

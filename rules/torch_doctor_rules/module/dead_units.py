@@ -70,7 +70,7 @@ class DeadUnits(Rule):
     level = Level.WARNING
     witness = "P"
     needs = frozenset({"units"})
-    voided_by = frozenset({"values", "weights", "files"})
+    voided_by = frozenset({"values", "weights", "files", "inside"})
     explained_by = frozenset({"TDR101", "TDR120", "TDR309"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -76,6 +76,7 @@ class ForwardCalledDirectly(Rule):
     name = "forward-called-directly"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"bases"})
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

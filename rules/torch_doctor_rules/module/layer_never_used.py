@@ -83,7 +83,7 @@ class LayerNeverUsed(Rule):
     witness = "SP"
     needs_end = True
     needs = frozenset(("reach",))
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "bases", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every layer that is not reached and that no method names."""

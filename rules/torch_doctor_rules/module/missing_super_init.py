@@ -75,6 +75,7 @@ class MissingSuperInit(Rule):
     name = "missing-super-init"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"bases"})
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

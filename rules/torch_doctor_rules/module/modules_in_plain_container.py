@@ -83,6 +83,7 @@ class ModulesInPlainContainer(Rule):
     name = "modules-in-plain-container"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"bases"})
     fix = Fix.SAFE
     meant = Meant.REGISTERED
 

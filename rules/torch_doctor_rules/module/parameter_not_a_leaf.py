@@ -77,6 +77,7 @@ class ParameterNotALeaf(Rule):
     name = "parameter-not-a-leaf"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"bases"})
     fix = Fix.UNSAFE
     needs = frozenset({"device"})
     only_confirms = True

@@ -80,6 +80,7 @@ class ParametersInPlainContainer(Rule):
     name = "parameters-in-plain-container"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"bases"})
     fix = Fix.SAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

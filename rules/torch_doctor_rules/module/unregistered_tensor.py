@@ -81,6 +81,7 @@ class UnregisteredTensor(Rule):
     name = "unregistered-tensor"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"bases"})
     fix = Fix.UNSAFE
     only_confirms = True
 

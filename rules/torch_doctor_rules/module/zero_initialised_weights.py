@@ -83,6 +83,7 @@ class ZeroInitialisedWeights(Rule):
     name = "zero-initialised-weights"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     needs = frozenset(("symmetry",))
     explained_by = frozenset(("TDR309",))  # a run alone does not tell which initialisation it was
 

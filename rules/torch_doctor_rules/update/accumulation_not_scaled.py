@@ -82,6 +82,7 @@ class AccumulationNotScaled(Rule):
     name = "accumulation-not-scaled"
     level = Level.WARNING
     witness = "SP"
+    voided_by = frozenset({"inside"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -86,7 +86,7 @@ class ExplodingOrVanishingGradient(Rule):
     level = Level.WARNING
     witness = "P"
     needs = frozenset({"norms"})
-    voided_by = frozenset({"values", "weights", "files"})
+    voided_by = frozenset({"values", "weights", "files", "inside", "rates"})
     explained_by = frozenset({"TDR101", "TDR118", "TDR120", "TDR213", "TDR309", "TDR312", "TDR313"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -74,6 +74,7 @@ class LossCutFromGraph(Rule):
     name = "loss-cut-from-graph"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     meant = Meant.REACHED
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -100,7 +100,7 @@ class NonFiniteValue(Rule):
     witness = "P"
     needs = frozenset({"finite"})
     explained_by = frozenset({"TDR210"})
-    voided_by = frozenset({"values", "weights", "files"})
+    voided_by = frozenset({"values", "weights", "files", "inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """The first value that is not finite."""

@@ -77,6 +77,7 @@ class NonScalarBackward(Rule):
     name = "non-scalar-backward"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
 
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every `backward()` on such a loss, or that was refused for it."""

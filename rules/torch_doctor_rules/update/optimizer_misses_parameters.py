@@ -73,6 +73,7 @@ class OptimizerMissesParameters(Rule):
     name = "optimizer-misses-parameters"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"inside"})
     shown_by = "step of this optimizer"
     explained_by = frozenset(("TDR113", "TDR115", "TDR304"))
     meant = Meant.TAKEN

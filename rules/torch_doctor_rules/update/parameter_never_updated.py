@@ -81,7 +81,7 @@ class ParameterNeverUpdated(Rule):
     witness = "P"
     needs_end = True
     needs = frozenset({"parameters"})
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside", "rates"})
     explained_by = frozenset(
         [
             "TDR102",

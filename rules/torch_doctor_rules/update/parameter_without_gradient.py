@@ -97,7 +97,7 @@ class ParameterWithoutGradient(Rule):
     witness = "P"
     needs_end = True
     needs = frozenset({"parameters"})
-    voided_by = frozenset({"shapes"})
+    voided_by = frozenset({"shapes", "inside"})
     explained_by = frozenset(
         f"TDR{number}" for number in (102, 103, 104, 105, 111, 113, 114, 115, 120, 213, 301, 308, 309, 312)
     )

@@ -82,6 +82,7 @@ class SchedulerBeforeOptimizer(Rule):
     name = "scheduler-before-optimizer"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"rates"})
     fix = Fix.UNSAFE
 
     def check(self, trace: Trace) -> Iterator[Finding]:

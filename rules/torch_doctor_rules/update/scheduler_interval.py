@@ -96,6 +96,7 @@ class SchedulerInterval(Rule):
     name = "scheduler-interval"
     level = Level.ERROR
     witness = "SP"
+    voided_by = frozenset({"rates"})
     only_confirms = True
 
     def check(self, trace: Trace) -> Iterator[Finding]:

@@ -16,11 +16,15 @@ from .plain_tqdm import make_tqdm
 from .postponed import PostponedModule, asked_for
 from .silent import Silent, SilentModule
 from .stand_in import StandIn
+from .unknown.names import UnknownModule
+from .unknown.things import Unknowns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+
+    from .stand_in import Setting
 
 
 # Import name → what it is for, where leaving it out changes nothing that is learnt.
@@ -47,6 +51,11 @@ IDLE = {
     "evaluate": "measuring",
     **dict.fromkeys("nni kaggle dotenv google.colab".split(), "fetching and launching"),
 }
+PLAYING = frozenset(
+    "numpy pandas scipy pytorch_lightning lightning ignite fastai catalyst poutyne skorch keras mmcv mmengine mmdet mmseg "
+    "deepspeed jax flax paddle".split()
+)
+"""Packages that hold the data, or the loop that trains: without them there is nothing to look at."""
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
 
 
@@ -56,21 +65,26 @@ class AbsentModules(StandIn):
     replaces = "a package that is not installed"
     voids = (told.LOG,)
 
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self.unknowns = Unknowns(self)
+
+    def with_torch(self, torch: Any) -> None:
+        """Layers and loaders can stand in from now on."""
+        self.unknowns.with_torch(torch)
+
     def prepare(self) -> None:
         """Looks at every module that no finder finds."""
         imports.where_absent(functools.partial(_find, self), last=True)
 
 
-def _find(stand_in: StandIn, name: str) -> ModuleSpec | None:
+def _find(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
     top = name.partition(".")[0]
-    parent = sys.modules.get(name.rpartition(".")[0])
-    if isinstance(parent, (SilentModule, PostponedModule)):
-        inner = functools.partial(PostponedModule, user=stand_in)
-        return imports.spec_of(name, inner if isinstance(parent, PostponedModule) else type(parent))
+    inside = _inside(stand_in, name)
+    if inside is not None:
+        return inside
     if name in WITHIN:
         top = name
-    elif name != top:
-        return None
     frame = importing_frame()
     if (
         frame is None
@@ -79,20 +93,45 @@ def _find(stand_in: StandIn, name: str) -> ModuleSpec | None:
         or has_fallback(stand_in.sources, frame)
     ):
         return None
+    return _made(stand_in, name, top)
+
+
+def _inside(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
+    """A module of one that a stand-in is, which is like that."""
+    parent = sys.modules.get(name.rpartition(".")[0])
+    if isinstance(parent, UnknownModule):
+        return imports.spec_of(name, functools.partial(UnknownModule, unknowns=stand_in.unknowns))
+    if isinstance(parent, PostponedModule):
+        return imports.spec_of(name, functools.partial(PostponedModule, user=stand_in))
+    return imports.spec_of(name, type(parent)) if isinstance(parent, SilentModule) else None
+
+
+def _made(stand_in: AbsentModules, name: str, top: str) -> ModuleSpec | None:
+    if top in IDLE:
+        stand_in.tell(top, "calls that do nothing", why=f"{IDLE[top]} with a package that is not installed")
+        return imports.spec_of(name, MADE.get(top, SilentModule))
     own = _own_package(stand_in, name) if name == top else None
     if own is not None:
         stand_in.teller.note(f"{name} is found in the project itself, as it would be when it is installed")
         return own
-    if top not in IDLE:
-        return _postponed(stand_in, top) if name == top and top not in sys.stdlib_module_names else None
-    stand_in.tell(top, "calls that do nothing", why=f"{IDLE[top]} with a package that is not installed")
-    return imports.spec_of(name, MADE.get(top, SilentModule))
+    if top in sys.stdlib_module_names:
+        return None
+    if name == top and top in PLAYING:
+        return _postponed(stand_in, top)
+    return _unknown(stand_in, name)
 
 
 def _postponed(stand_in: StandIn, top: str) -> ModuleSpec:
     """A module that ends the run where it is used."""
     stand_in.teller.note(f"{asked_for(top)}; it runs until it uses it")
     return imports.spec_of(top, functools.partial(PostponedModule, user=stand_in))
+
+
+def _unknown(stand_in: AbsentModules, name: str) -> ModuleSpec:
+    """A module whose names are what the script takes them for."""
+    absent = asked_for(name) if name == name.partition(".")[0] else f"the script imports {name}, which is not there"
+    stand_in.teller.note(f"{absent}; what it takes from there is made up by its use")
+    return imports.spec_of(name, functools.partial(UnknownModule, unknowns=stand_in.unknowns))
 
 
 def _own_package(stand_in: StandIn, name: str) -> ModuleSpec | None:

@@ -72,6 +72,17 @@ class Candidates:
         lowest = min(words, default=0)  # what is an index of one table may be one of all
         return [*dict.fromkeys(each._replace(high=lowest) if each.high in words else each for each in found)]
 
+    def results(self, name: str, given: Sequence[Any], classes: int) -> list[Spec]:
+        """For what a stand-in returns, and what goes into a function of this name beside the tensors that are `given`."""
+        near = max(given, key=lambda tensor: (tensor.requires_grad, tensor.dim()))
+        shape = tuple(near.shape)
+        scores = Spec((*shape[:1], classes, *shape[1:]))
+        if name in INDEX_LOSSES and not near.is_floating_point():
+            return [scores, Spec((*shape, classes)), Spec((*shape[:-1], classes))]
+        if name in BETWEEN:
+            return [Spec(shape, "float32", 2 if name == "binary_cross_entropy" else 0)]
+        return [*dict.fromkeys([Spec(shape), Spec(()), Spec(shape[:1]), Spec((*shape, 1)), Spec(shape[:-1]), scores])]
+
     def beside(self, name: str, given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Spec]:
         """For what goes into a function of this name beside the tensors that are `given`."""
         rows = self._rows

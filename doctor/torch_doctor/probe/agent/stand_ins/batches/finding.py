@@ -8,8 +8,9 @@ import inspect
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from .apart import taken_of
 from .candidates import Candidates
-from .parts import Part
+from .parts import Part, Spec
 from .sizes import flattened, is_torchs, sizes
 from .trying import NotFoundError, Trials, leaves, unknown
 from .wanted import Applied, Wanted
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     from ..source import Sources
 
 PAIR = 2  # parts of a batch of which nothing else is known
-LOWER = ("numpy", "tolist", "item")
+LOWER = ("numpy", "tolist", "item", "dim", "ndimension", "numel")
+CLASSES = 10  # where nothing tells how many there are
+PICTURE = (3, 32, 32)
+ARITHMETIC = frozenset("add radd sub rsub mul rmul truediv rtruediv neg mean sum getitem".split())
+"""Operations between numbers, after which a loss is a single number still."""
 
 
 class Finder:
@@ -41,6 +46,8 @@ class Finder:
         self._sources = sources
         self.computed = 0.0
         self._others: list[Part] = []
+        self._results: dict[str, tuple[Part, list[list[int]]]] = {}
+        self._scoring: list[Part] = []
         self._trials = Trials(torch)
         self.call_module = torch.nn.Module.__call__
 
@@ -55,6 +62,11 @@ class Finder:
         known = self.value(wanted)
         if known is not None:
             return known
+        missing = list(unknown(wanted))
+        if all(part.is_result for part in missing):
+            for part in missing:
+                self._trials.settle(part, self._likely(part))
+            return self.value(wanted)
         for module in self.modules():
             if self._fit(list(unknown(wanted)), [module], functools.partial(self.call_module, module), wanted):
                 return self.value(wanted)
@@ -81,12 +93,107 @@ class Finder:
         elif missing:
             for each in leaves((arguments, keywords)):
                 if type(each) is Wanted:
-                    self.forced(each)
+                    (self.number if name == "item" else self.forced)(each)
         plain, named = self._trials.evaluated((arguments, keywords))
         return function(*plain, **named)
 
+    def number(self, wanted: Wanted) -> Any:
+        """Its tensor, of which a single number is taken."""
+        for part in [part for part in unknown(wanted) if part.is_result]:
+            self._trials.settle(part, Spec(()))
+        return self.forced(wanted)
+
+    def backward(self, wanted: Wanted) -> None:
+        """It is a loss, whose parts are known now if they have to be."""
+        self._resolve(wanted, ())
+        self.torch.Tensor.backward(self.value(wanted))
+
+    def _resolve(self, wanted: Wanted, shape: tuple[int, ...]) -> None:
+        """Has a value that stand-ins returned be of this shape, or what was computed of such values be known."""
+        node = wanted._node
+        if self.value(wanted) is not None:
+            return
+        if isinstance(node, Part):
+            if not node.is_result or node.parts:
+                raise NotFoundError
+            self._trials.settle(node, Spec(shape))
+            return
+        name = getattr(node.function, "__name__", "")
+        same = name.strip("_") in ARITHMETIC
+        parts = [each for each in leaves((node.arguments, node.keywords)) if type(each) is Wanted]
+        parts.sort(key=lambda each: not all(part.is_result for part in unknown(each)))
+        for each in parts if same else parts[:1]:
+            self._resolve(each, shape if same else (self.rows, self._classes()))
+        value = self.called(node.function, node.arguments, node.keywords)
+        if type(value) is Wanted:
+            raise NotFoundError
+        node.value = value
+
+    def _likely(self, part: Part) -> Spec:
+        """What a stand-in returns, where that is asked for its shape: in a model what goes in, else scores of classes."""
+        shapes = next((shapes for each, shapes in self._results.values() if each is part and shapes), [])
+        frame = self._sources.innermost()
+        if shapes and frame is not None and frame.f_code.co_name == "forward":
+            return Spec(tuple(shapes[0]))
+        return Spec((self.rows, self._classes()))
+
+    def _classes(self) -> int:
+        """How many classes there seem to be: by a name for their number, else by the largest label at hand."""
+        largest = 0
+        for frame in self._sources.frames():
+            for space in (frame.f_locals, frame.f_globals):
+                for name, value in list(space.items()):
+                    if type(value) is int and "class" in name.lower() and value > 1:
+                        return value
+                    if (
+                        isinstance(value, self.torch.Tensor)
+                        and type(value) is not Wanted
+                        and value.dtype == self.torch.int64
+                    ):
+                        largest = max(largest, int(value.max()) + 1 if value.numel() else 0)
+        return max(largest, CLASSES)
+
+    # --- what stand-ins return ---
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether a model is being tried with what it may take."""
+        return self._trials.under_way
+
+    @property
+    def has_results(self) -> bool:
+        """Whether stand-ins were asked for something."""
+        return bool(self._results)
+
+    def result(self, key: str, given: Sequence[Any], *, trained: bool) -> Part:
+        """What the stand-in of this key returns, which gets tensors of the shapes of these; one that is trained has scores."""
+        if key not in self._results:
+            self._results[key] = Part(is_result=True), [list(each.shape) for each in given]
+            if trained:
+                self._scoring.append(self._results[key][0])
+            kinds = [Spec(tuple(each.shape), str(each.dtype).removeprefix("torch.")) for each in given]
+            self._trials.found += [kind for kind in kinds if kind.dtype == "float32"]
+        return self._results[key][0]
+
+    def results(self) -> list[Any]:
+        """What was found out about them: the key, the form and the shapes that went in, of each."""
+        for part in self._scoring:
+            if part.wants() and not part.parts:
+                self._trials.settle(part, Spec((self.rows, self._classes())))
+        return [[key, part.learnt(), shapes] for key, (part, shapes) in self._results.items()]
+
+    def given(self, values: Any) -> Any:
+        """What a stand-in gets, which takes anything: pictures, where all that is known is that it comes first."""
+        missing = list(unknown(values))
+        there = [each for each in leaves(values) if isinstance(each, self.torch.Tensor) and type(each) is not Wanted]
+        if missing and not there and not any(part.is_result for part in missing):
+            self._trials.settle(missing[0], Spec((self.rows, *PICTURE)))
+        return self._trials.evaluated(values)
+
     def module(self, module: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """What a module gives that is called with wanted values."""
+        if hasattr(module, "takes_anything"):
+            return module.forward(*arguments, **keywords)
         missing = list(unknown((arguments, keywords)))
         if missing and any(True for _ in module.parameters()):
             self._fit(
@@ -95,11 +202,11 @@ class Finder:
         if any(True for _ in unknown((arguments, keywords))):
             return self.call_module(module, *arguments, **keywords)
         plain, named = self._trials.evaluated((arguments, keywords))
-        began = monotonic()
+        began, spent = monotonic(), self._trials.spent
         try:
             return self.call_module(module, *plain, **named)
         finally:
-            self.computed = max(self.computed, monotonic() - began)
+            self.computed = max(self.computed, monotonic() - began - self._trials.spent + spent)
 
     def is_whole(self, part: Part) -> bool:
         """Whether it is a batch, and no part of one."""
@@ -133,13 +240,16 @@ class Finder:
                     return len(target.elts)
                 tree = self._sources.tree(frame.f_code.co_filename)
                 if isinstance(target, ast.Name) and tree is not None:
-                    return _taken_of(target.id, tree) or PAIR
+                    return taken_of(target.id, tree) or PAIR
         return PAIR
 
     # --- trying ---
 
     def _beside(self, function: Any, name: str, missing: list[Part], given: list[Any], whole: Any) -> None:
-        candidates = self._candidates().beside(name, given, [each.shape for each in self._trials.found])
+        if all(part.is_result for part in missing):
+            candidates = self._candidates().results(name, given, self._classes())
+        else:
+            candidates = self._candidates().beside(name, given, [each.shape for each in self._trials.found])
         wanted = [each for each in leaves(whole) if type(each) is Wanted]
         shapes = {candidates[0].shape} | {tuple(each.shape) for each in given}
 
@@ -184,16 +294,3 @@ class Finder:
                         if isinstance(each, kind) and id(each) not in seen and any(True for _ in each.parameters()):
                             seen.add(id(each))
                             yield each
-
-
-def _taken_of(name: str, tree: ast.Module) -> int:
-    """How many parts the code takes of what is called so, by their places or into names."""
-    most = 0
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name:
-            place = node.slice
-            if isinstance(place, ast.Constant) and type(place.value) is int and place.value >= 0:
-                most = max(most, place.value + 1)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id == name:
-            most = max([most, *(len(each.elts) for each in node.targets if isinstance(each, (ast.Tuple, ast.List)))])
-    return most

@@ -42,7 +42,6 @@ class WantedBatches(StandIn):
         self._of_class: dict[str, list[Any]] = {}
         self._looked: set[int] = set()
         self._most: dict[int, int] = {}
-        self._pass: Pass | None = None
 
     def with_torch(self, torch: Any) -> None:
         """Patches what fetches the rows of a batch, and the datasets that the user's code defines."""
@@ -56,7 +55,7 @@ class WantedBatches(StandIn):
         @functools.wraps(fetch)
         def fetched(iterator: Any) -> Any:
             sampler = iterator._index_sampler
-            if self._pass is not None:
+            if Pass.current is not None:
                 return self._rehearsed(iterator, fetch)
             if id(sampler) in self._learnt:
                 iterator._next_index()
@@ -143,7 +142,7 @@ class WantedBatches(StandIn):
         else:
             learnt = self._found(iterator)
             if learnt is rehearsals:
-                return Wanted(self._pass.finder.batch)  # type: ignore[union-attr]
+                return Wanted(Pass.current.finder.batch)  # type: ignore[union-attr]
             if not learnt or "failed" in learnt:
                 raise error
             self._of_class.setdefault(name, []).append(learnt)
@@ -174,23 +173,23 @@ class WantedBatches(StandIn):
 
     def _rehearse(self, iterator: Any, finder: Finder | None) -> Any:
         """What a rehearsal has learnt; in it, `rehearsals`."""
-        passing = Pass(self._torch, iterator, finder)
-        answer = rehearsals.begin(passing.begin)
-        if answer is rehearsals:
-            self._pass = passing
-        return answer
+        return Pass.rehearse(Pass(self._torch, iterator, finder))
 
     def _rehearsed(self, iterator: Any, fetch: Callable[[Any], Any]) -> Any:
         """What a loader gives in a rehearsal; a second batch of the one that is rehearsed is the end."""
-        passing: Any = self._pass
-        if iterator is passing.iterator:
+        passing: Any = Pass.current
+        if iterator is passing.iterator or (passing.came_through and passing.iterator is None):
             passing.end()
+        sampler = iterator._index_sampler
+        if id(sampler) in self._learnt:
+            iterator._next_index()
+            return self._batch(self._learnt[id(sampler)][1], sampler)
         try:
             return fetch(iterator)
         except StopIteration:
             raise
         except Exception:
-            if passing.finder is None:
+            if passing.is_there:
                 raise
             return Wanted(passing.finder.another())  # of a loader that has no data either
 

@@ -13,6 +13,16 @@ class Batch:
     def __init__(self, parts: dict[str, Any]) -> None:
         vars(self).update(parts)
 
+    @property
+    def batch_size(self) -> int:
+        """The rows of its first tensor."""
+        return next((len(each) for each in vars(self).values() if getattr(each, "ndim", 0)), 1)
+
+    num_graphs = batch_size
+
+    def __len__(self) -> int:
+        return self.batch_size
+
     def to(self, *_: Any, **__: Any) -> Batch:
         """Itself with its tensors there."""
         return Batch({name: each.to(*_, **__) for name, each in vars(self).items()})

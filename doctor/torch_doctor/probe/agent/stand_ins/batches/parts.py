@@ -28,11 +28,15 @@ class Spec(NamedTuple):
 
 
 class Part:
-    """A batch, or a part of one: what form it has, its own parts by place or name, and its tensor once it is known."""
+    """A batch, or a part of one: what form it has, its own parts by place or name, and its tensor once it is known.
 
-    __slots__ = ("form", "parts", "spec", "trial", "value")
+    `is_result` where it is what a stand-in returns, so that gradients go through it.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("form", "is_result", "parts", "spec", "trial", "value")
+
+    def __init__(self, *, is_result: bool = False) -> None:
+        self.is_result = is_result
         self.form = ""
         self.parts: dict[Any, Part] = {}
         self.spec: Spec | None = None
@@ -42,10 +46,12 @@ class Part:
     def part(self, key: Any, form: str) -> Part:
         """The part at a place or under a name, which makes this a container."""
         self.form = self.form or form
-        return self.parts.setdefault(key, Part())
+        return self.parts.setdefault(key, Part(is_result=self.is_result))
 
     def know(self, spec: Spec, value: Any) -> None:
         """It is a tensor of this kind."""
+        if self.is_result and value.is_floating_point():
+            value.requires_grad_()
         self.form, self.spec, self.value = LEAF, spec, value
 
     def wants(self) -> bool:

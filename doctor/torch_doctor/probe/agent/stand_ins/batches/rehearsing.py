@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+import importlib
 from time import thread_time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...rehearsal import rehearsals
 from .wanted import Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .finding import Finder
 
 
 class Pass:
-    """A pass over `iterator` that is rehearsed, with a batch that is to be found by `finder`, or that is there."""
+    """A pass over `iterator` that is rehearsed, with a batch that is to be found by `finder`, or that is there.
+
+    `current` is the one that this process rehearses; `heard` are called with what a rehearsal has told. A pass in which
+    stand-ins are looked at goes on behind its backward, where the script measures.
+    """
+
+    current: ClassVar[Pass | None] = None
+    heard: ClassVar[list[Callable[[Any], None]]] = []
 
     def __init__(self, torch: Any, iterator: Any, finder: Finder | None) -> None:
         self.iterator = iterator
         self.finder = finder
         self._torch = torch
         self._began = 0.0
-        self._came_through = False
+        self.came_through = False
+        self._is_inside = False  # one function that goes backward calls another
+        self.is_there = finder is None
+
+    def found_by(self, finder: Finder) -> Finder:
+        """What finds out what is wanted: the finder of the pass, or else this one, now that there is something to find."""
+        if self.finder is None:
+            self.finder = finder
+            self._hand_over(finder)
+        return self.finder
 
     def begin(self) -> None:
         """Has this process, which rehearses, tell what it learnt when the pass comes to its backward."""
         torch = self._torch
+        Pass.current = self
         self._began = thread_time()
         torch.set_num_threads(1)  # those of the process that was copied are not there
-        rehearsals.learnt = lambda: self._learnt() if self._came_through else None
+        rehearsals.learnt = lambda: self._learnt() if self.came_through else None
         for owner, name in ((torch.Tensor, "backward"), (torch.autograd, "backward"), (torch.autograd, "grad")):
             setattr(owner, name, self._ending(getattr(owner, name)))
         for kind in (torch.optim.Optimizer, *vars(torch.optim).values()):
@@ -35,6 +55,16 @@ class Pass:
                 kind.step = self._going_on(vars(kind)["step"])  # type: ignore[attr-defined]
         if self.finder is not None:
             self._hand_over(self.finder)
+
+    @classmethod
+    def rehearse(cls, passing: Pass) -> Any:
+        """What a rehearsal of the pass has learnt; in it, `rehearsals`."""
+        importlib.import_module("torch._subclasses.fake_tensor")  # once, and not in each rehearsal
+        answer = rehearsals.begin(passing.begin)
+        if isinstance(answer, dict):
+            for hear in cls.heard:
+                hear(answer)
+        return answer
 
     def _hand_over(self, finder: Finder) -> None:
         """Has models and variables take what is wanted."""
@@ -58,10 +88,17 @@ class Pass:
         """A backward, which ends the rehearsal unless parts of the batch are still to be found."""
 
         def called(*arguments: Any, **keywords: Any) -> Any:
-            self._came_through = True
-            if self.finder is None or not self.finder.batch.wants():
+            if self._is_inside:
+                return original(*arguments, **keywords)
+            again, self.came_through = self.came_through, True
+            finder = self.finder
+            if again or finder is None or not (finder.has_results or (finder.batch.wants() and not self.is_there)):
                 self.end()
-            return original(*arguments, **keywords)
+            self._is_inside = True
+            try:
+                return original(*arguments, **keywords)
+            finally:
+                self._is_inside = False
 
         return called
 
@@ -70,7 +107,7 @@ class Pass:
 
         def called(*arguments: Any, **keywords: Any) -> Any:
             given = original(*arguments, **keywords)
-            self._came_through = True
+            self.came_through = True
             return given
 
         return called
@@ -80,6 +117,7 @@ class Pass:
         rehearsals.end(self._learnt())
 
     def _learnt(self) -> dict[str, Any]:
-        if self.finder is None:
-            return {"form": "", "seconds": thread_time() - self._began}
-        return {**self.finder.batch.learnt(), "seconds": self.finder.computed}
+        results = self.finder.results() if self.finder is not None else []
+        if self.finder is None or self.is_there:
+            return {"form": "", "seconds": thread_time() - self._began, "results": results}
+        return {**self.finder.batch.learnt(), "seconds": self.finder.computed, "results": results}

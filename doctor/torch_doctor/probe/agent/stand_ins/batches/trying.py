@@ -7,7 +7,7 @@ import importlib
 import itertools
 import logging
 import warnings
-from time import thread_time
+from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any
 
 from .parts import Part, Spec
@@ -26,10 +26,14 @@ class NotFoundError(Exception):
 
 
 class Trials:
-    """What is known of a batch, and tried of what is not; `found` are the tensors that were found, in this order."""
+    """What is known of a batch, and tried of what is not; `found` are the tensors that were found, in this order.
+
+    `spent` are the seconds that it took.
+    """
 
     def __init__(self, torch: Any) -> None:
         self.found: list[Spec] = []
+        self.spent = 0.0
         self._torch = torch
         self._trial: Any = None
 
@@ -37,6 +41,15 @@ class Trials:
         self, several: Sequence[Sequence[Spec]], missing: list[Part], call: Callable[[Any], Any], whole: Any
     ) -> bool:
         """Whether a choice of candidates was found with which the call goes through; the parts are known then."""
+        began = monotonic()
+        try:
+            return self._fit(several, missing, call, whole)
+        finally:
+            self.spent += monotonic() - began
+
+    def _fit(
+        self, several: Sequence[Sequence[Spec]], missing: list[Part], call: Callable[[Any], Any], whole: Any
+    ) -> bool:
         until = thread_time() + SECONDS
         state = self._torch.random.get_rng_state()
         for choice in itertools.islice(_choices(several), TRIES):
@@ -48,6 +61,16 @@ class Trials:
                 self._settle(missing, self._in_range(missing, choice, call, whole))
                 return True
         return False
+
+    @property
+    def under_way(self) -> bool:
+        """Whether something is being tried."""
+        return self._trial is not None
+
+    def settle(self, part: Part, spec: Spec) -> None:
+        """Has a part be a tensor of this kind, without a trial."""
+        part.know(spec, spec.made(self._torch))
+        self.found.append(spec)
 
     def _goes(self, missing: list[Part], choice: Sequence[Spec], call: Callable[[Any], Any], whole: Any) -> bool:
         """Whether the call goes through with a choice, computed without numbers where it does not depend on them."""
@@ -96,8 +119,7 @@ class Trials:
 
     def _settle(self, missing: list[Part], choice: Sequence[Spec]) -> None:
         for part, spec in zip(missing, choice):  # noqa: B905 - Python 3.9 has no `strict`
-            part.know(spec, spec.made(self._torch))
-            self.found.append(spec)
+            self.settle(part, spec)
 
     def evaluated(self, thing: Any) -> Any:
         """The same with tensors where wanted values are."""

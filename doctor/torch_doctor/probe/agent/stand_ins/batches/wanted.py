@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from typing import Any
 
@@ -101,6 +102,8 @@ class Wanted:
         given = {"shape": Shape(self), "size": self._size, "to": self._moved, "type": self._moved}.get(name)
         if given is not None:
             return given
+        if name == "backward":
+            return lambda *_, **__: finder().backward(self)
         if name in STAYING:
             return lambda *_, **__: self
         method = getattr(finder().torch.Tensor, name)
@@ -134,6 +137,8 @@ class Wanted:
 
     def __iter__(self) -> Any:
         node = self._node
+        if type(node) is not Part and node.value is None and (parts := unpacked(sys._getframe(1))):
+            return iter([Wanted(Applied(operator.getitem, (self, place), {})) for place in range(parts)])
         if type(node) is not Part or node.spec is not None:
             return iter(finder().forced(self))
         if not node.parts or node.form == SEQUENCE:
@@ -151,13 +156,13 @@ class Wanted:
     # --- values ---
 
     def __bool__(self) -> bool:
-        return bool(finder().forced(self))
+        return bool(finder().number(self))
 
     def __int__(self) -> int:
-        return int(finder().forced(self))
+        return int(finder().number(self))
 
     def __float__(self) -> float:
-        return float(finder().forced(self))
+        return float(finder().number(self))
 
     __index__ = __int__
 

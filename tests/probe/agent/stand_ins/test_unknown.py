@@ -1,0 +1,136 @@
+"""Modules that are not there: what is imported from them does what the script takes it for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.usefixtures("farm")
+
+Run = Any  # arguments to outcome
+Write = Any
+
+
+@pytest.fixture
+def probe(run: Run, write: Write) -> Callable[..., Any]:
+    """Probes a script that is written first; gives what the command left behind."""
+
+    def probed(script: str) -> Any:
+        write("train.py", script)
+        return run("scan", "train.py", "--probe", "--isolated")
+
+    return probed
+
+
+DATA = """
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(torch.randn(12, 3, 16, 16), torch.randint(0, 4, (12,))), batch_size=4, shuffle=True)
+"""
+TRAIN = """
+for inputs, targets in loader:
+    optimizer.zero_grad()
+    loss = {loss}
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_a_model_a_loss_and_an_optimizer_that_are_not_there_train(probe: Callable[..., Any]) -> None:
+    script = """
+from their_models import build_model
+from their_losses import FocalLoss
+from their_optimizers import Lamb
+model = build_model(num_classes=4)
+criterion = FocalLoss(gamma=2)
+optimizer = Lamb(model.parameters(), lr=0.1)
+"""
+    outcome = probe(DATA + script + TRAIN.format(loss="criterion(model(inputs), targets)"))
+    assert "came to 3 updates" in outcome.err
+    assert "a module that returns what the script takes instead of `their_models.build_model`" in outcome.err
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "nn.functional.cross_entropy(model(their.augment(inputs)), targets)",
+        "their.loss(model(inputs), targets)",
+        "0.5 * their.losses.dice(model(inputs), targets) + nn.functional.cross_entropy(model(inputs), targets)",
+        "nn.functional.cross_entropy(model(inputs), targets) + their.penalty(model)",
+    ],
+)
+def test_a_function_that_is_not_there_returns_what_the_loss_needs(probe: Callable[..., Any], use: str) -> None:
+    script = """
+import their
+model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+    assert "came to 3 updates" in probe(DATA + script + TRAIN.format(loss=use)).err
+
+
+@pytest.mark.parametrize("after", ["", ".mean((2, 3))", " + hidden"])
+def test_a_layer_that_is_not_there_fits_between_its_neighbours(probe: Callable[..., Any], after: str) -> None:
+    script = f"""
+from their_layers import Attention, Base
+
+class Net(Base):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.attention = Attention(8)
+        self.last = nn.Linear(8, 4)
+
+    def forward(self, inputs):
+        hidden = self.first(inputs)
+        hidden = self.attention(hidden){after}
+        return self.last(hidden if hidden.dim() == 2 else hidden.mean((2, 3)))
+
+model = Net()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+    loss = "nn.functional.cross_entropy(model(inputs), targets)"
+    assert "came to 3 updates" in probe(DATA + script + TRAIN.format(loss=loss)).err
+
+
+def test_data_and_helpers_that_are_not_there_are_what_the_loop_takes(probe: Callable[..., Any]) -> None:
+    script = """
+import torch
+from torch import nn
+from their_helpers import *
+loader, test_loader = get_loaders(batch_size=8)
+model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.Flatten(), nn.LazyLinear(10))
+model(torch.randn(1, 3, 32, 32))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+meter = AverageMeter("loss")
+set_seed(3)
+for inputs, targets in loader:
+    optimizer.zero_grad()
+    output = model(inputs)
+    loss = nn.functional.cross_entropy(output, targets)
+    loss.backward()
+    optimizer.step()
+    top1, top5 = accuracy(output, targets, topk=(1, 5))
+    meter.update(top1.item(), inputs.size(0))
+    print(f"{meter.avg:.3f} {top5.item():.2f}")
+"""
+    assert "came to 6 updates" in probe(script).err
+
+
+def test_a_stand_in_that_gets_the_model_leaves_every_verdict_open(probe: Callable[..., Any]) -> None:
+    script = """
+import their
+model = nn.Linear(768, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+their.prepare(model, optimizer)
+for inputs, targets in loader:
+    nn.functional.cross_entropy(model(inputs.flatten(1)), targets).backward()
+    optimizer.step()
+"""
+    outcome = probe(DATA + script)
+    assert "confirmed" not in outcome.out
+    assert "refuted" not in outcome.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,3 +38,9 @@ def install(loops: Loops) -> None:
     put("after", lambda *_: None)
     put("touched", lambda _: None)
     put("first", lambda value: value[0])
+    put("failure", Exception)
+    put("goes_on", lambda: False)
+    put("instead", lambda _: None)
+    held: dict[int, Any] = {}
+    put("hold", lambda value: held.__setitem__(id(sys._getframe(1)), value))
+    put("take", lambda: held.pop(id(sys._getframe(1))))

@@ -112,9 +112,8 @@ class Instrument(Base):
 
 def _state(thing: Any) -> Any:
     """The state of a generator of random numbers; None for anything else."""
-    bits = getattr(thing, "bit_generator", None)
-    if bits is not None:
-        return bits.state
+    if hasattr(type(thing), "bit_generator"):
+        return thing.bit_generator.state
     for name in ("getstate", "get_state"):
         read = getattr(type(thing), name, None)
         if read is not None and not isinstance(thing, type):

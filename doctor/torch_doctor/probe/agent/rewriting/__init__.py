@@ -12,6 +12,7 @@ import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from .expressions import ExpressionRewriter
+from .guarding import guard
 from .loops import LoopRewriter
 from .statements import StatementRewriter
 from .syntax import compiles
@@ -42,7 +43,9 @@ def compiled(source: bytes | str, path: str, index: Index) -> Any:
     file = index.describe(path, text, tree)
     index.mark(tree, path)
     try:
-        changed = ast.fix_missing_locations(FileRewriter(index, file).visit(tree))
+        changed = FileRewriter(index, file).visit(tree)
+        guard(changed)
+        ast.fix_missing_locations(changed)
         return compile(changed, path, "exec", dont_inherit=True)
     except (SyntaxError, RecursionError, ValueError, TypeError):  # too deeply nested with what was added
         return compile(source, path, "exec", dont_inherit=True)

@@ -128,3 +128,61 @@ def test_what_nothing_takes_is_not_made_up(found: Callable[..., str]) -> None:
             model(batch[0])
 
     assert found(one_pass) == "what is not used"
+
+
+def test_a_shape_is_that_for_the_model_to_which_the_code_gives_it(found: Callable[..., str]) -> None:
+    def one_pass(batch: Any) -> None:
+        generator, critic = nn.Linear(100, 4), nn.Linear(4, 1)
+        real, _ = batch
+        rows, length = real.size(0), real.size(1)
+        made = generator(torch.randn(rows, 100))
+        nn.functional.binary_cross_entropy_with_logits(critic(real), torch.ones(rows, length)[:, :1])
+        critic(made)
+
+    assert found(one_pass).startswith("4×4 float32, ")
+
+
+def test_what_the_code_puts_into_a_batch_is_there(found: Callable[..., str]) -> None:
+    model = nn.Conv2d(3, 1, 3)
+
+    def one_pass(batch: Any) -> None:
+        batch["picture"] = batch["picture"].float().permute(0, 3, 1, 2)
+        model(batch["picture"]).mean()
+
+    assert found(one_pass).startswith("picture: 4×32×32×3 ")
+
+
+def test_each_field_of_a_row_has_a_table_of_its_own(found: Callable[..., str]) -> None:
+    class Factors(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.tables = nn.ModuleList(nn.Embedding(9, 4) for _ in range(5))
+
+        def forward(self, fields: Any, weights: Any) -> Any:
+            parts = [(table(fields[:, i, :]).sum(1).t() * weights[:, i]).t() for i, table in enumerate(self.tables)]
+            return torch.stack(parts).sum((0, 2))
+
+    model = Factors()
+
+    def one_pass(batch: Any) -> None:
+        fields, weights, clicks = batch
+        nn.functional.binary_cross_entropy_with_logits(model(fields, weights), clicks)
+
+    assert found(one_pass).startswith("4×5×1 int64 below 9, ")
+
+
+def test_a_convolution_over_time_may_be_given_rows_of_steps(found: Callable[..., str]) -> None:
+    class Turned(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = nn.Conv1d(6, 2, 3)
+
+        def forward(self, steps: Any) -> Any:
+            return self.layer(steps.permute(0, 2, 1)).mean((1, 2))
+
+    model = Turned()
+
+    def one_pass(batch: Any) -> None:
+        nn.functional.mse_loss(model(batch[0]), batch[1])
+
+    assert found(one_pass) == "4×16×6 float32, 4 float32"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 LAYERS = 12  # of different kinds that are asked what they take
 FRAMES = (16, 8, 32)  # pictures in a video
+COLOURS = 4
 PLAIN = 2  # dimensions of a plain weight
 INDEX_LOSSES = frozenset({"cross_entropy", "nll_loss", "multi_margin_loss", "gather", "scatter", "scatter_", "one_hot"})
 """Functions that take the numbers of classes."""
@@ -65,11 +66,11 @@ class Candidates:
                     found.update(dict.fromkeys(self._features(weight.shape[0])))
             if len(seen) >= LAYERS:
                 break
-        found.update(dict.fromkeys(self._any()))
         words = [
             layer.num_embeddings for module in modules for layer in module.modules() if hasattr(layer, "num_embeddings")
         ]
         lowest = min(words, default=0)  # what is an index of one table may be one of all
+        found.update(dict.fromkeys([*self._fields(len(words), lowest), *self._any()]))
         return [*dict.fromkeys(each._replace(high=lowest) if each.high in words else each for each in found)]
 
     def results(self, name: str, given: Sequence[Any], classes: int) -> list[Spec]:
@@ -109,14 +110,17 @@ class Candidates:
     # --- of layers ---
 
     def _pictures(self, channels: int) -> Iterator[Spec]:
-        return (Spec((self._rows, channels, side, side)) for side in self._sizes.sides)
+        yield from (Spec((self._rows, channels, side, side)) for side in self._sizes.sides)
+        if channels <= COLOURS:  # as they are read from files
+            yield from (Spec((self._rows, side, side, channels)) for side in self._sizes.sides)
 
     def _seeds(self, layer: Any) -> Iterator[Spec]:
         yield Spec((self._rows, layer.in_channels, 1, 1))
         yield from self._pictures(layer.in_channels)
 
     def _sequences_first(self, layer: Any) -> Iterator[Spec]:
-        return (Spec((self._rows, layer.in_channels, length)) for length in self._sizes.lengths)
+        yield from (Spec((self._rows, layer.in_channels, length)) for length in self._sizes.lengths)
+        yield from self._steps(layer.in_channels)
 
     def _videos(self, layer: Any) -> Iterator[Spec]:
         for frames in FRAMES:
@@ -141,6 +145,13 @@ class Candidates:
         yield from (Spec((self._rows, length), "int64", count) for length in self._sizes.lengths)
         yield Spec((self._rows,), "int64", count)
         yield Spec((self._sizes.lengths[0], self._rows), "int64", count)
+
+    def _fields(self, count: int, high: int) -> Iterator[Spec]:
+        """Rows of categories, of which each has a table of its own, and of as many weights."""
+        if count > 1:
+            yield Spec((self._rows, count), "int64", high)
+            yield Spec((self._rows, count, 1), "int64", high)
+            yield Spec((self._rows, count))
 
     def _recurrent(self, layer: Any) -> Iterator[Spec]:
         for length in self._sizes.lengths:

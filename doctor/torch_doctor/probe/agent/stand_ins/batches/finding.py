@@ -12,6 +12,7 @@ from .apart import taken_of
 from .candidates import Candidates
 from .parts import Part, Spec
 from .sizes import flattened, is_torchs, sizes
+from .takers import takers
 from .trying import NotFoundError, Trials, leaves, unknown
 from .wanted import Applied, Wanted
 
@@ -67,7 +68,7 @@ class Finder:
             for part in missing:
                 self._trials.settle(part, self._likely(part))
             return self.value(wanted)
-        for module in self.modules():
+        for module in dict.fromkeys([*takers(self._sources, wanted, self.torch.nn.Module), *self.modules()]):
             if self._fit(list(unknown(wanted)), [module], functools.partial(self.call_module, module), wanted):
                 return self.value(wanted)
         raise NotFoundError

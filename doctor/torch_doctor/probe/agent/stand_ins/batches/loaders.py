@@ -144,6 +144,8 @@ class WantedBatches(StandIn):
             if learnt is rehearsals:
                 return Wanted(Pass.current.finder.batch)  # type: ignore[union-attr]
             if not learnt or "failed" in learnt:
+                why = learnt["failed"] if learnt else "it came to no end in time"
+                self.teller.note(f"no batch was found that the loop takes from the loader of {name} ({why})")
                 raise error
             self._of_class.setdefault(name, []).append(learnt)
         self._learnt[id(sampler)] = (sampler, learnt)

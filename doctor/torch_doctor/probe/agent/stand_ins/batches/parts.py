@@ -33,12 +33,13 @@ class Part:
     `is_result` where it is what a stand-in returns, so that gradients go through it.
     """
 
-    __slots__ = ("form", "is_result", "parts", "spec", "trial", "value")
+    __slots__ = ("form", "given", "is_result", "parts", "spec", "trial", "value")
 
     def __init__(self, *, is_result: bool = False) -> None:
         self.is_result = is_result
         self.form = ""
         self.parts: dict[Any, Part] = {}
+        self.given: dict[Any, Any] = {}  # what the code has put into it
         self.spec: Spec | None = None
         self.value: Any = None
         self.trial: Any = None

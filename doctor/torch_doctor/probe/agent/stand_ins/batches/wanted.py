@@ -126,11 +126,19 @@ class Wanted:
     def __getitem__(self, key: Any) -> Any:
         node = self._node
         if type(node) is Part and node.spec is None:
+            if isinstance(key, (str, int)) and key in node.given:
+                return node.given[key]
             if isinstance(key, str):
                 return Wanted(node.part(key, MAPPING))
             if type(key) is int and (finder().is_whole(node) or node.form == SEQUENCE):
                 return Wanted(node.part(key, SEQUENCE))
         return finder().called(finder().torch.Tensor.__getitem__, (self, key), {})
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if type(self._node) is Part and isinstance(key, (str, int)):
+            self._node.given[key] = value
+        else:
+            finder().forced(self)[key] = value
 
     def __contains__(self, key: Any) -> bool:
         return isinstance(key, str)

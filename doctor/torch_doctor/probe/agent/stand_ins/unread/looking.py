@@ -1,0 +1,45 @@
+"""Whether the script looked for files that are not there: what it then says of them is no fault of its own."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import pathlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..source import Sources
+
+
+class Looking:
+    """Notes, in `in_vain`, that the user's code asked for a file or a folder and there was none."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self.in_vain = False
+        owners: tuple[tuple[Any, tuple[str, ...]], ...] = (
+            (os.path, ("exists", "isfile", "isdir")),
+            (glob, ("glob",)),
+            (pathlib.Path, ("exists", "is_file", "is_dir", "glob", "rglob")),
+        )
+        for owner, names in owners:
+            for name in names:
+                setattr(owner, name, self._noting(getattr(owner, name), gives_all="glob" in name))
+
+    def _noting(self, function: Callable[..., Any], *, gives_all: bool) -> Any:
+        listed = glob.glob
+
+        @functools.wraps(function)
+        def asked(*arguments: Any, **keywords: Any) -> Any:
+            answer = function(*arguments, **keywords)
+            if self.in_vain or not self._sources.called_by_user():
+                return answer
+            if gives_all:
+                answer = list(answer)
+            self.in_vain = not answer
+            return answer if function is listed or not gives_all else iter(answer)
+
+        return asked

@@ -1,0 +1,181 @@
+"""Statements that fail on data that is not there, or was made up: they are left out, and the script goes on."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import io
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ... import hooks
+from ...rehearsal import rehearsals
+from .. import told
+from ..demands import gives_up
+from ..source import AGENT, spelled
+from ..stand_in import StandIn
+from .content import UnknownFormError, Unread
+from .looking import Looking
+from .meeting import Meeting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType, TracebackType
+
+    from ..stand_in import Setting
+
+OWN = (
+    NameError,
+    ImportError,
+    SyntaxError,
+    NotImplementedError,
+    MemoryError,
+    RecursionError,
+    StopIteration,
+    UnknownFormError,
+)
+"""Errors that no data is to blame for, or that are no errors."""
+COMPUTING = ("nn", "optim", "autograd", "_tensor.py", "amp", "distributed")
+"""Parts of torch in which what is made up is not at fault, or is told."""
+FETCHING = "_utils/fetch.py"
+LOOKING_ON = os.path.join(AGENT, "instruments") + os.sep
+TRAINING = frozenset({"backward", "zero_grad"})
+"""Names of which one is in whatever trains."""
+ANY = frozenset({"Exception", "BaseException"})
+MOST = 200  # times that one statement is left out
+
+
+class SkippedStatements(StandIn):
+    """Goes on where reading data failed, with values that are known by their use alone."""
+
+    replaces = "data that cannot be read"
+    voids = (told.VALUES, told.FILES, told.SHAPES)
+    installed_after = ("WantedBatches", "Files", "PictureFolders")
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        self._torch: Any = None
+        self._times: dict[tuple[str, int], int] = {}
+        self._training = False
+        self._meeting: Meeting | None = None
+
+    def prepare(self) -> None:
+        """Answers what guarded statements ask."""
+        hooks.put("goes_on", self._goes_on)
+        hooks.put("instead", self._instead)
+        self._looking = Looking(self.sources)
+        opened = builtins.open
+
+        @functools.wraps(opened)
+        def opening(file: Any, mode: str = "r", *arguments: Any, **keywords: Any) -> Any:
+            try:
+                return opened(file, mode, *arguments, **keywords)
+            except FileNotFoundError as error:
+                frame = self.sources.innermost()
+                if "r" not in mode or frame is None or not self.sources.called_by_user():
+                    raise
+                if not self._goes_on_after(error, frame):
+                    raise
+                return self._instead(0)
+
+        builtins.open = io.open = opening
+
+    def with_torch(self, torch: Any) -> None:
+        """Learns of the first forward, after which nothing more is left out."""
+        self._torch = torch
+        handles: list[Any] = []
+
+        def began(*_: Any) -> None:
+            self._training = True
+            for each in handles:
+                each.remove()
+            handles.clear()
+
+        handles.append(torch.nn.modules.module.register_module_forward_pre_hook(began))
+
+    def _instead(self, count: int) -> Any:
+        """The value of what failed: `count` of them where it was to be taken apart."""
+        if self._meeting is None:
+            self._meeting = Meeting(self._torch, self.sources)
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename.startswith(AGENT) and frame.f_back is not None:
+            frame = frame.f_back
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        made = [Unread(self._meeting.root(f"{place}:{number}")) for number in range(count or 1)]
+        return made if count else made[0]
+
+    def _goes_on(self) -> bool:
+        """Whether the statement that failed, in the frame that asks, is left out."""
+        error = sys.exc_info()[1]
+        return isinstance(error, Exception) and self._goes_on_after(error, sys._getframe(1))
+
+    def _goes_on_after(self, error: Exception, frame: FrameType) -> bool:
+        place = (frame.f_code.co_filename, frame.f_lineno)
+        times = self._times.get(place, 0)
+        if self._torch is None or isinstance(error, OWN) or times >= MOST:
+            return False
+        if rehearsals.under_way or (self._training and not times):
+            return False
+        if (
+            not self._is_of_data(frame, error)
+            or self._computes(error.__traceback__, frame)
+            or self._is_handled(frame, error)
+        ):
+            return False
+        self._times[place] = times + 1
+        if not times:
+            self._say(frame, error)
+        return True
+
+    def _is_of_data(self, frame: FrameType, error: Exception) -> bool:
+        if isinstance(error, AttributeError) and type(getattr(error, "obj", None)).__name__ in ("module", "type"):
+            return False
+        if isinstance(error, OSError) or told.FILES in self.teller.voided:
+            return True
+        return self._looking.in_vain and isinstance(self.sources.statements(frame)[0], (ast.Raise, ast.Assert))
+
+    def _computes(self, trace: TracebackType | None, asking: FrameType) -> bool:
+        """Whether it failed in a model or in what trains one, on the way from the frame that asks."""
+        while trace is not None:
+            frame = trace.tb_frame
+            path = frame.f_code.co_filename.replace("\\", "/")
+            if frame is not asking and self.sources.is_users(path) and TRAINING & {*frame.f_code.co_names}:
+                return True
+            _, found, inside = path.rpartition("/torch/")
+            if (found and inside.startswith(COMPUTING)) or self._is_models(frame):
+                return True
+            trace = trace.tb_next
+        return False
+
+    def _is_models(self, frame: FrameType) -> bool:
+        own = self._torch.nn.Module
+        return self.sources.is_users(frame.f_code.co_filename) and isinstance(frame.f_locals.get("self"), own)
+
+    def _is_handled(self, frame: FrameType | None, error: Exception) -> bool:
+        """Whether a handler of the user's, or a loader, waits for such an error."""
+        names = {kind.__name__ for kind in type(error).__mro__} | ANY
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if path.replace("\\", "/").endswith(FETCHING) or path.startswith(LOOKING_ON):
+                return True
+            if self.sources.is_users(path) and any(names & caught for caught in self._caught(frame)):
+                return True
+            frame = frame.f_back
+        return False
+
+    def _caught(self, frame: FrameType) -> Iterator[set[str]]:
+        for statement in self.sources.statements(frame):
+            inside = isinstance(statement, ast.Try) and statement.body[0].lineno <= frame.f_lineno
+            if inside and frame.f_lineno <= (statement.body[-1].end_lineno or 0):  # type: ignore[attr-defined]
+                for handler in statement.handlers:  # type: ignore[attr-defined]
+                    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+                    if not gives_up(handler.body):
+                        yield {"Exception" if kind is None else spelled(kind) for kind in kinds}
+
+    def _say(self, frame: FrameType, error: Exception) -> None:
+        name = frame.f_code.co_name
+        where = f"line {frame.f_lineno}" + (f" in {name}" if name != "<module>" else "")
+        why = f"data that cannot be read ({type(error).__name__}: {error})".replace("\n", " ")[:200]
+        self.tell(where, "values that are known by their use alone", why=why)

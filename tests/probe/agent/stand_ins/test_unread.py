@@ -1,0 +1,188 @@
+"""Data of any form that is not there: the script goes on, and its loop gets the tensors that it wants."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.usefixtures("farm")
+
+BEGINNING = """
+import json
+import os
+import pickle
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as F
+from torch.utils.data import DataLoader, Dataset, TensorDataset
+
+"""
+MODEL = """
+model = nn.Sequential(nn.Linear(12, 8), nn.ReLU(), nn.Linear(8, 3))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+"""
+LOADER = """
+for epoch in range(2):
+    for x, y in loader:
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+"""
+PICKLE = """
+with open("data.pkl", "rb") as file:
+    words = pickle.load(file)
+    labels = pickle.load(file)
+loader = DataLoader(TensorDataset(torch.tensor(words["ids"]), torch.tensor(labels)), batch_size=4)
+"""
+JSON = """
+class Boxes(Dataset):
+    def __init__(self, path):
+        self.rows = json.load(open(path))["annotations"]
+        self.names = {row["id"]: row["file_name"] for row in self.rows}
+        if len(self.rows) == 0:
+            raise RuntimeError("found 0 pictures")
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, place):
+        return torch.tensor(self.rows[place]["box"]), self.rows[place]["label"]
+
+
+loader = DataLoader(Boxes("annotations.json"), batch_size=4, shuffle=True)
+"""
+SHARDS = """
+class Shards(Dataset):
+    def __init__(self, folder):
+        self.paths = sorted(name for name in os.listdir(folder) if name.endswith(".shard"))
+        assert self.paths, "no shards found"
+        self.rows = [np.load(os.path.join(folder, path)) for path in self.paths]
+
+    def __len__(self):
+        return sum(map(len, self.rows))
+
+    def __getitem__(self, place):
+        return self.rows[place]
+
+
+loader = DataLoader(Shards("shards"), batch_size=4)
+"""
+XML = """
+def boxes_of(path):
+    root = ET.parse(path).getroot()
+    found = []
+    for each in root.findall("object"):
+        name = each.find("name").text
+        found.append([int(each.find("bndbox").find(side).text) for side in ("xmin", "ymin", "xmax")] + [names[name]])
+    return found
+
+
+names = {"cat": 0, "dog": 1}
+rows = boxes_of("annotations/1.xml")
+loader = DataLoader(TensorDataset(torch.tensor(rows)[:, :3], torch.tensor(rows)[:, 3]), batch_size=4)
+"""
+BY_HAND = """
+def load(path):
+    rows = np.load(path, allow_pickle=True)
+    return np.array([row[0] for row in rows]).reshape(-1, 12), np.array([row[1] for row in rows])
+
+
+inputs, targets = load("rows.npy")
+inputs, targets = torch.from_numpy(inputs).float(), torch.from_numpy(targets).long()
+for epoch in range(2):
+    for at in range(0, len(inputs), 4):
+        x, y = inputs[at : at + 4], targets[at : at + 4]
+        optimizer.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+        optimizer.step()
+"""
+GENERATOR = """
+def batches(path):
+    with open(path, "rb") as file:
+        for row in pickle.load(file):
+            yield torch.tensor(row["values"]), torch.tensor(row["label"])
+
+
+criterion = nn.CrossEntropyLoss()
+for epoch in range(2):
+    for x, y in batches("rows.pkl"):
+        optimizer.zero_grad()
+        loss = criterion(model(x.float()), y)
+        loss.backward()
+        optimizer.step()
+"""
+FORMS = {
+    "pickle": PICKLE + MODEL + LOADER,
+    "json": JSON + MODEL + LOADER,
+    "shards": SHARDS + MODEL + LOADER,
+    "xml": XML + MODEL + LOADER,
+    "by hand": MODEL + BY_HAND,
+    "generator": MODEL + GENERATOR,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_script_reaches_updates_whatever_its_data_would_be(form: str, run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", BEGINNING + FORMS[form])
+    err = run("scan", "train.py", "--probe", "--isolated").err
+    assert "fails" not in err
+    updates = re.search(r"came to (\d+) update", err)
+    assert updates is not None
+    assert int(updates[1]) > 1, err
+
+
+OWN = """
+import torch
+
+rows = open("rows.txt").read().split()
+model = torch.nn.Linear(3, 1)
+print(modle(torch.ones(2, 3)))
+"""
+
+
+def test_a_fault_of_the_script_itself_is_none_of_its_data(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", OWN)
+    assert "NameError: name 'modle' is not defined" in run("scan", "train.py", "--probe", "--isolated").err
+
+
+HANDLED = """
+import pickle
+
+import torch
+
+try:
+    rows = pickle.load(open("rows.pkl", "rb"))
+except OSError:
+    rows = [[1.0, 2.0, 3.0]]
+assert rows == [[1.0, 2.0, 3.0]]
+print("rows:", torch.tensor(rows).sum().item())
+"""
+
+
+def test_what_the_script_knows_how_to_handle_is_left_to_it(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", HANDLED)
+    err = run("scan", "train.py", "--probe", "--isolated", "--probe-output").err
+    assert "rows: 6.0" in err
+    assert "known by their use" not in err
+
+
+WITHIN = """
+import torch
+
+rows = [float(line) for line in open("rows.txt")]
+model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(3, 1))
+model(torch.ones(2, 3)).mean().backward()
+"""
+
+
+def test_a_model_that_fails_fails(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", WITHIN)
+    assert "fails" in run("scan", "train.py", "--probe", "--isolated").err

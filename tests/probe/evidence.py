@@ -54,6 +54,16 @@ def several(number: float, *_: float) -> bool:
     return number > 1
 
 
+def some_left(rows: float, batch: float, left: float) -> bool:
+    """So many rows are left out, and there are any."""
+    return left == rows % batch > 0
+
+
+def none_left(rows: float, batch: float, left: float) -> bool:
+    """No row is left out."""
+    return left == rows % batch == 0
+
+
 def all_of(number: float, total: float, *_: float) -> bool:
     """The first number is the second, which is not nothing."""
     return 0 < number == total
@@ -310,6 +320,7 @@ CLAIMS: dict[str, list[Claim]] = {
     "TDR711": [Claim("the first layer gets whole numbers up to {}", several, never)],
     "TDR712": [
         Claim("{} batch(?:es)? evaluated, a short last one dropped", always, never),
+        Claim("{} rows? in batches of {}: {} of them are left out", some_left, none_left),
         Claim("{} batch(?:es)? evaluated, a short last one kept", never, some),
     ],
     "TDR801": [ON_CPU],

@@ -79,8 +79,9 @@ class AugmentedEvaluation(Rule):
     For rows that are evaluated several times (test-time augmentation), where the transform depends on a setting, is random
     with a probability of 0 or draws from a range of one number (`RandomRotation((90, 90))`), for a data set that draws its
     rows whatever the index is, and where nothing shows that the batches are evaluated: one that is taken now and then is
-    there to be looked at. In a `__getitem__` only what chance does to a row is followed (`if random() < 0.5: image =
-    image.flip(-1)`), not which other row it picks.
+    there to be looked at. A run alone is silent where nothing in a row stays, or what stays is what noise was added to.
+    In a `__getitem__` only what chance does to a row is followed (`if random() < 0.5: image = image.flip(-1)`), not
+    which other row it picks.
 
     ## References
     - https://docs.pytorch.org/vision/stable/transforms.html
@@ -138,6 +139,10 @@ class AugmentedEvaluation(Rule):
     def same(self, finding: Finding, seen: Finding) -> bool:
         """Whether the run speaks of the dataset of the finding."""
         return any(same_place(site, seen.site) for site in _sites(finding))
+
+    def speaks_alone(self, trace: Trace, finding: Finding) -> bool:
+        """Whether chance is no part of the task, as it is where noise is to be taken away, or all of a row is drawn."""
+        return any(number(trace, claims.ROWS_CHANGE_BESIDE_TARGETS, each) for each in self._meant(trace, finding))
 
     def _meant(self, trace: Trace, finding: Finding) -> Iterator[DatasetBuilt]:
         loaders = trace.view(Loaders)

@@ -66,9 +66,9 @@ class EvalDropsLast(Rule):
     No gradients are ever computed from the loader's batches, and it was built to drop the last one.
 
     ## When it stays silent
-    Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that code
-    out of sight decides, where a variable decides on `drop_last`, for a data set that draws its rows whatever the index is,
-    and where nothing shows what becomes of its batches.
+    Where the loader trains too, for batches of one row (not where that is only the default of an option) or of a size that
+    code out of sight decides, where the rows are known to fill their batches, where a variable decides on `drop_last`, for a
+    data set that draws its rows whatever the index is, and where nothing shows what becomes of its batches.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
@@ -98,7 +98,7 @@ class EvalDropsLast(Rule):
             if loader.drop_last is True
             and (loader.batch != 1 or loader.chosen)
             and not (loader.batch is None and loader.unseen)
-            and not loaders.drawn(loader)
+            and not (loaders.drawn(loader) or _fits(loader))
         )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -106,6 +106,9 @@ class EvalDropsLast(Rule):
         loaders = trace.view(Loaders)
         evaluated = [event for event in at(trace, finding.site, LoaderBuilt) if loaders.evaluates(event.loader)]
         if any(event.drop_last for event in evaluated):
+            if all(map(_fits, evaluated)):
+                made_up = trace.run.voids("values") if trace.run is not None else None
+                return made_up is None or "the rows are made up, and as it happens fill their batches"
             if all(event.batch == 1 for event in evaluated):
                 return "its batches have one row in this run, so that none is left out"
             return "it drops the last batch, but is trained on too"
@@ -116,9 +119,20 @@ class EvalDropsLast(Rule):
         loaders = trace.view(Loaders)
         for loader in at(trace, finding.site, LoaderBuilt):
             batches = sum(event.loader == loader.loader for event in trace.of(BatchTaken))
+            if loaders.evaluates(loader.loader) and loader.rows and loader.batch and loader.drop_last:
+                left = loader.rows % loader.batch
+                text = f"{count(loader.rows, 'row')} in batches of {loader.batch}: {left} of them are left out"
+                yield fact(text, left, "rows", loader)
+                return
             if loaders.evaluates(loader.loader):
                 fate = "dropped" if loader.drop_last else "kept"
                 yield fact(
                     f"{count(batches, 'batch', 'batches')} evaluated, a short last one {fate}", batches, "", loader
                 )
                 return
+
+
+def _fits(loader: LoaderBuilt) -> bool:
+    """Whether the rows are known to fill their batches, so that none is left out."""
+    several = loader.batch is not None and loader.batch > 1 and not loader.chosen
+    return several and bool(loader.rows) and loader.rows % loader.batch == 0  # type: ignore[operator]

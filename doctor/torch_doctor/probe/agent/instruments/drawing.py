@@ -24,7 +24,7 @@ class Drawing:
         self._generators = (random.Random, *((numpy.Generator, numpy.RandomState) if numpy is not None else ()))
         others = {name for kind in (watch.torch.Tensor, str, list, dict, set) for name in dir(kind)}
         self._methods = {name for kind in self._generators for name in dir(kind) if name[0] != "_"} - others
-        self._modules = {path: module for module in _loaded() if (path := getattr(module, "__file__", None))}
+        self._modules = {getattr(module, "__file__", None): module for module in list(sys.modules.values())}
 
     def draws(self, call: ast.Call, path: str, *, follow: bool = True) -> bool:
         """Whether a call in a file draws: of a generator's method, an operator of torch's, or a function that does."""
@@ -63,7 +63,3 @@ class Drawing:
         """Whether torch has an operator of this name that takes a generator."""
         schemas = self._torch._C._jit_get_schemas_for_operator(f"aten::{name}") if name else ()
         return any("Generator" in str(each.type) for schema in schemas for each in schema.arguments)
-
-
-def _loaded() -> list[Any]:
-    return [module for module in list(sys.modules.values()) if module is not None]

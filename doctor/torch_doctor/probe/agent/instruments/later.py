@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from typing import TYPE_CHECKING
 
 from .drawing import Drawing
@@ -23,7 +24,7 @@ def may_join(watch: Watch) -> bool:
     trees, drawing = watch.recorder.index.trees(), Drawing(watch)
     changing = {name for tree in trees.values() for name in _attributes_set_later(tree)}
     return any(
-        _Body(body, changing, lambda call, path=path: drawing.draws(call, path)).decides()
+        _Body(body, changing, functools.partial(drawing.draws, path=path)).decides()
         for path, tree in trees.items()
         for body in _bodies(tree)
     )

@@ -52,6 +52,8 @@ class Reader:
             "failed": self._failed,
             "late": self._late,
             "marked": lambda record: self.run.marked.update(self._rows(record)),
+            "forked": lambda record: self.run.forked.update(self._rows(record)),
+            "whole": lambda record: self.run.whole.update(self._rows(record)),
             "passed": lambda record: self.run.passed.update(self._rows(record)),
         }
 

@@ -37,8 +37,11 @@ class Ways:
         """A place that the bug needs and the run did not come to; None where it went all ways to the finding.
 
         A line that is right when it is called from one place may be wrong when it is called from another: each call that
-        leads to the finding in the source has to lead there in the run, which also has to come to each step of the trail.
+        leads to the finding in the source has to lead there in the run, which also has to come to each step of the trail, and
+        to take both arms of a conditional expression in the line.
         """
+        if run.run is not None and run.run.took_one_arm(finding.site):
+            return finding.site
         for site in self._needed(finding):
             if not came_to(run, site):
                 return site

@@ -73,7 +73,8 @@ class Run(Struct, kw_only=True):
     """One run of the real script.
 
     `late` is the line that it was at when its time was over. `marked` are the rows of which it tells whether it came
-    there, `passed` those of them where it did. `foreseen` are the forwards whose results go backward by the source:
+    there, `passed` those of them where it did; `forked` those with conditional expressions, `whole` those of which both arms
+    of each were taken. `foreseen` are the forwards whose results go backward by the source:
     where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
     """
 
@@ -91,6 +92,8 @@ class Run(Struct, kw_only=True):
     late: Site | None = None
     marked: set[Site] = field(default_factory=set)
     passed: set[Site] = field(default_factory=set)
+    forked: set[Site] = field(default_factory=set)
+    whole: set[Site] = field(default_factory=set)
     foreseen: frozenset[Site] = frozenset()
 
     def voids(self, *what: str) -> StandIn | None:
@@ -109,6 +112,11 @@ class Run(Struct, kw_only=True):
         if row in map(_row, self.passed):
             return True
         return False if row in map(_row, self.marked) else None
+
+    def took_one_arm(self, site: Site) -> bool:
+        """Whether a line has a conditional expression of which only one arm is known to have been taken."""
+        row = _row(site)
+        return row in map(_row, self.forked) and row not in map(_row, self.whole)
 
 
 def _row(site: Site) -> tuple[str, int | None, int]:

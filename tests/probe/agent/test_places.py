@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor.probe.agent.hooks import name_of
-from torch_doctor.probe.agent.rewriting.places import HOOK, Places
+from torch_doctor.probe.agent.rewriting.places import ARM, HOOK, Places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,8 @@ class Channel:
 def hook() -> Iterator[None]:
     """What marked code calls is gone afterwards."""
     yield
-    delattr(builtins, name_of(HOOK))
+    for name in (HOOK, ARM):
+        delattr(builtins, name_of(name))
 
 
 def passed(*rows: int) -> tuple[list[int], list[int]]:
@@ -83,3 +84,16 @@ def test_a_run_tells_of_each_line_once_whether_it_comes_there(rows: tuple[int, .
 
 def test_what_has_to_come_first_is_not_marked() -> None:
     assert passed(1, 2) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [("[1, 1]", ["marked", "forked", "passed"]), ("[1, -1]", ["marked", "forked", "passed", "whole"])],
+)
+def test_a_line_is_whole_when_both_arms_of_what_is_conditional_in_it_were_taken(values: str, told: list[str]) -> None:
+    channel = Channel()
+    tree = ast.parse(f"for x in {values}:\n    y = [x if x > 0 else -x][0]\nassert y == 1")
+    Places({"train.py": [2]}, channel).mark(tree, "train.py")  # type: ignore[arg-type]
+    exec(compile(ast.fix_missing_locations(tree), "train.py", "exec"), {})  # noqa: S102 - it is written above
+    assert [line["t"] for line in channel.lines] == told
+    assert all(line["rows"] == [2] for line in channel.lines)

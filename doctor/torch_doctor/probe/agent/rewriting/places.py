@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..hooks import name_of, put
 from .syntax import compiles
@@ -13,18 +13,24 @@ if TYPE_CHECKING:
 
     from ..channel import Channel
 
-HOOK = "passed"
+HOOK, ARM = "passed", "arm"
 
 
 class Places:
-    """Puts a mark before each statement that begins in one of the rows, and writes the rows when the first of them is passed."""
+    """Puts a mark before each statement that begins in one of the rows, and writes the rows when the first of them is passed.
+
+    The arms of conditional expressions in such a statement are marked, too: who has taken one of two has not gone all ways.
+    """
 
     def __init__(self, rows: Mapping[str, Sequence[int]], channel: Channel) -> None:
         self._rows = {path: frozenset(own) for path, own in rows.items()}
         self._channel = channel
         self._marks: list[tuple[str, list[int]]] = []
         self._passed: set[int] = set()
+        self._arms: list[tuple[str, tuple[int, ...]]] = []
+        self._open: dict[tuple[str, int], set[int]] = {}
         put(HOOK, self.passed)
+        put(ARM, self.taken)
 
     def passed(self, key: int) -> None:
         """The script comes to a mark."""
@@ -32,6 +38,17 @@ class Places:
             self._passed.add(key)
             path, rows = self._marks[key]
             self._channel.write(t="passed", path=path, rows=rows)
+
+    def taken(self, key: int, value: Any) -> Any:
+        """An arm of a conditional expression is taken; returns its value."""
+        path, rows = self._arms[key]
+        for row in rows:
+            left = self._open.get((path, row))
+            if left is not None and key in left:
+                left.remove(key)
+                if not left:
+                    self._channel.write(t="whole", path=path, rows=[row])
+        return value
 
     def mark(self, tree: ast.Module, path: str) -> None:
         """Marks the statements of a file, which is not changed yet otherwise."""
@@ -44,6 +61,8 @@ class Places:
                     statements[:] = list(self._marked(statements, rows, path))
         marked = sorted({row for _, own in self._marks[first:] for row in own})
         self._channel.write(t="marked", path=path, rows=marked)
+        if forked := sorted(row for of, row in self._open if of == path):
+            self._channel.write(t="forked", path=path, rows=forked)
 
     def _marked(self, statements: Sequence[ast.stmt], rows: frozenset[int], path: str) -> Iterable[ast.stmt]:
         for statement in statements:
@@ -51,6 +70,8 @@ class Places:
                 yield statement
                 continue
             own = sorted(rows.intersection(_own_rows(statement)))
+            for node in _conditional(statement) if own else ():
+                node.body, node.orelse = (self._arm(arm, path, own) for arm in (node.body, node.orelse))
             function = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
             if own and function:  # who comes to a function is in it
                 body = statement.body  # type: ignore[attr-defined]  # of a function
@@ -59,6 +80,16 @@ class Places:
                 yield self._mark(statement, path, own)
             yield statement
 
+    def _arm(self, arm: ast.expr, path: str, rows: Sequence[int]) -> ast.expr:
+        self._arms.append((path, tuple(rows)))
+        key = len(self._arms) - 1
+        for row in rows:
+            self._open.setdefault((path, row), set()).add(key)
+        made = ast.Call(ast.Name(name_of(ARM), ast.Load()), [ast.Constant(key), arm], [])
+        for part in (made, made.func, made.args[0]):
+            ast.copy_location(part, arm)
+        return made
+
     def _mark(self, at: ast.stmt, path: str, rows: list[int]) -> ast.stmt:
         self._marks.append((path, rows))
         key = len(self._marks) - 1
@@ -66,6 +97,17 @@ class Places:
         for part in ast.walk(made):
             ast.copy_location(part, at)
         return made
+
+
+def _conditional(statement: ast.stmt) -> list[ast.IfExp]:
+    """The conditional expressions in a statement, outside of the statements in it; inner ones first."""
+    waiting: list[ast.AST] = [statement]
+    found: list[ast.IfExp] = []
+    while waiting:
+        node = waiting.pop()
+        found += [node] if isinstance(node, ast.IfExp) else []
+        waiting += [each for each in ast.iter_child_nodes(node) if not isinstance(each, (ast.stmt, ast.match_case))]
+    return found[::-1]
 
 
 def _own_rows(statement: ast.stmt) -> range:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.environments import NoInterpreterError
 from torch_doctor.probe import remarks
+from torch_doctor.probe.feeding import fed_by
 from torch_doctor.probe.following import Attention, Follower, Stop
 from torch_doctor.probe.interpreter import interpreter
 from torch_doctor.probe.launch import Limits, launched, scratch_folder
@@ -40,6 +41,7 @@ __all__ = [
     "Stop",
     "Ways",
     "explained",
+    "fed_by",
     "judge",
     "merged",
     "probe",

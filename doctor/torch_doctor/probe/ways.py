@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import same_place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from torch_doctor.rule import Finding
     from torch_doctor.trace import Event, Site, Trace
 
 
 class Ways:
-    """What the source says of how its places are reached: `traces` are those of the static witness."""
+    """What the source says of how its places are reached: `traces` are those of the static witness.
 
-    def __init__(self, traces: Sequence[Trace] = ()) -> None:
+    `sources` gives the lines that the values of a line come from.
+    """
+
+    def __init__(self, traces: Sequence[Trace] = (), sources: Callable[[Site], Sequence[Site]] = lambda _: ()) -> None:
         self._traces = traces
+        self._sources = sources
 
     @cached_property
     def _events(self) -> dict[Site, list[Event]]:
@@ -38,10 +42,11 @@ class Ways:
 
         A line that is right when it is called from one place may be wrong when it is called from another: each call that
         leads to the finding in the source has to lead there in the run, which also has to come to each step of the trail, and
-        to take both arms of a conditional expression in the line.
+        to the lines that assign or return what the line reads. A conditional expression in one of these has two ways.
         """
-        if run.run is not None and run.run.took_one_arm(finding.site):
-            return finding.site
+        for site in (finding.site, *self._sources(finding.site)):
+            if run.run is not None and run.run.took_one_arm(site):
+                return site
         for site in self._needed(finding):
             if not came_to(run, site):
                 return site
@@ -53,6 +58,7 @@ class Ways:
 
     def _needed(self, finding: Finding) -> Iterator[Site]:
         yield finding.site
+        yield from self._sources(finding.site)
         for way in self._to(finding):
             yield from way
         yield from (step.site for step in finding.trail)

@@ -49,7 +49,7 @@ def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
     from torch_doctor.probe import Ways, explained, judge, merged, unsaid  # noqa: PLC0415 - only where it is asked for
 
     report = scan.report
-    ways = Ways([trace for part in runnable for trace in part.traces])
+    ways = Ways([trace for part in runnable for trace in part.traces], functools.partial(_sources, runnable))
     for trace, project in observed(scan, runnable, ways.places(report.findings)):
         judgement = judge(report.findings, trace, scan.options.rules, ways)
         report.findings[:] = [merged(*pair) for pair in zip(report.findings, judgement.judged, strict=True)]
@@ -65,6 +65,17 @@ def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
             for evidence in finding.evidence:
                 if evidence.site is not None:
                     scan.show(evidence.site, project)
+
+
+def _sources(runnable: Sequence[Runnable], site: Site) -> list[Site]:
+    """The lines that the values of a line come from."""
+    from torch_doctor.probe import fed_by  # noqa: PLC0415 - only where it is asked for
+
+    for part in runnable:
+        file = part.project.read(part.project.displayed(site.path))
+        if file is not None:
+            return [file.site(row, 1, row, 1) for row in fed_by(file.text, file.row_of(site))]
+    return []
 
 
 def observed(

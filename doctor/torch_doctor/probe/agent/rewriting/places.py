@@ -19,7 +19,7 @@ HOOK, ARM = "passed", "arm"
 class Places:
     """Puts a mark before each statement that begins in one of the rows, and writes the rows when the first of them is passed.
 
-    The arms of conditional expressions in such a statement are marked, too: who has taken one of two has not gone all ways.
+    The arms of conditional expressions, `and` and `or` included, are marked there, too: who has taken one has not gone all ways.
     """
 
     def __init__(self, rows: Mapping[str, Sequence[int]], channel: Channel) -> None:
@@ -71,7 +71,10 @@ class Places:
                 continue
             own = sorted(rows.intersection(_own_rows(statement)))
             for node in _conditional(statement) if own else ():
-                node.body, node.orelse = (self._arm(arm, path, own) for arm in (node.body, node.orelse))
+                if isinstance(node, ast.IfExp):
+                    node.body, node.orelse = (self._arm(arm, path, own) for arm in (node.body, node.orelse))
+                else:
+                    node.values[1:] = [self._arm(value, path, own) for value in node.values[1:]]
             function = isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
             if own and function:  # who comes to a function is in it
                 body = statement.body  # type: ignore[attr-defined]  # of a function
@@ -99,13 +102,13 @@ class Places:
         return made
 
 
-def _conditional(statement: ast.stmt) -> list[ast.IfExp]:
+def _conditional(statement: ast.stmt) -> list[ast.IfExp | ast.BoolOp]:
     """The conditional expressions in a statement, outside of the statements in it; inner ones first."""
     waiting: list[ast.AST] = [statement]
-    found: list[ast.IfExp] = []
+    found: list[ast.IfExp | ast.BoolOp] = []
     while waiting:
         node = waiting.pop()
-        found += [node] if isinstance(node, ast.IfExp) else []
+        found += [node] if isinstance(node, (ast.IfExp, ast.BoolOp)) else []
         waiting += [each for each in ast.iter_child_nodes(node) if not isinstance(each, (ast.stmt, ast.match_case))]
     return found[::-1]
 

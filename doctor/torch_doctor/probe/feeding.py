@@ -18,7 +18,10 @@ def _tree(text: str) -> ast.Module:
 
 
 def fed_by(text: str, row: int) -> list[int]:
-    """The rows that assign what is read in a row, in the same function, and those that return what it calls by name."""
+    """The rows that assign what is read in a row, in the same function, and those that return what it calls by name.
+
+    Of a row in a loop, only those in the loop: what comes before it is decided once, and does not turn in later passes.
+    """
     try:
         tree = _tree(text)
     except (SyntaxError, ValueError, RecursionError):
@@ -29,10 +32,14 @@ def fed_by(text: str, row: int) -> list[int]:
         return []
     statement = max(here, key=lambda node: node.lineno)
     read = {node.id for node in _expressions(statement) if isinstance(node, ast.Name)}
+    loops = [node for node in here if isinstance(node, (ast.For, ast.AsyncFor, ast.While)) and node is not statement]
+    around = min(loops, key=lambda node: node.lineno, default=body)
     found = {
         node.lineno
-        for node in _own(body)
-        if node is not statement and read & {each.id for each in _targets(node) if isinstance(each, ast.Name)}
+        for node in _own(around)
+        if isinstance(node, ast.stmt)
+        and node is not statement
+        and read & {each.id for each in _targets(node) if isinstance(each, ast.Name)}
     }
     for node in ast.walk(tree):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name in read:
@@ -69,7 +76,7 @@ def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
         waiting.extend(each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.stmt))
 
 
-def _targets(node: ast.AST) -> list[ast.expr]:
+def _targets(node: ast.stmt) -> list[ast.expr]:
     if isinstance(node, ast.Assign):
         return node.targets
     return [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []

@@ -73,9 +73,9 @@ class Run(Struct, kw_only=True):
     """One run of the real script.
 
     `late` is the line that it was at when its time was over. `marked` are the rows of which it tells whether it came
-    there, `passed` those of them where it did; `forked` those with conditional expressions, `whole` those of which both arms
-    of each were taken. `foreseen` are the forwards whose results go backward by the source:
-    where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
+    there, `passed` those of them where it did; `forked` those with conditional expressions that it came to again,
+    `whole` those of which both arms of each were taken. `foreseen` are the forwards whose results go backward by the
+    source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
     """
 
     python: str = ""

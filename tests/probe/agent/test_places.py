@@ -88,7 +88,11 @@ def test_what_has_to_come_first_is_not_marked() -> None:
 
 @pytest.mark.parametrize(
     ("values", "told"),
-    [("[1, 1]", ["marked", "forked", "passed"]), ("[1, -1]", ["marked", "forked", "passed", "whole"])],
+    [
+        ("[1, 1]", ["marked", "passed", "forked"]),
+        ("[1, -1]", ["marked", "passed", "forked", "whole"]),
+        ("[1]", ["marked", "passed"]),
+    ],
 )
 def test_a_line_is_whole_when_both_arms_of_what_is_conditional_in_it_were_taken(values: str, told: list[str]) -> None:
     channel = Channel()

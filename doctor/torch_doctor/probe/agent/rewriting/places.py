@@ -27,6 +27,7 @@ class Places:
         self._channel = channel
         self._marks: list[tuple[str, list[int]]] = []
         self._passed: set[int] = set()
+        self._again: set[int] = set()
         self._arms: list[tuple[str, tuple[int, ...]]] = []
         self._open: dict[tuple[str, int], set[int]] = {}
         put(HOOK, self.passed)
@@ -34,10 +35,14 @@ class Places:
 
     def passed(self, key: int) -> None:
         """The script comes to a mark."""
+        path, rows = self._marks[key]
         if key not in self._passed:
             self._passed.add(key)
-            path, rows = self._marks[key]
             self._channel.write(t="passed", path=path, rows=rows)
+        elif key not in self._again:  # what is decided once has no other way in this run
+            self._again.add(key)
+            if forked := [row for row in rows if (path, row) in self._open]:
+                self._channel.write(t="forked", path=path, rows=forked)
 
     def taken(self, key: int, value: Any) -> Any:
         """An arm of a conditional expression is taken; returns its value."""
@@ -61,8 +66,6 @@ class Places:
                     statements[:] = list(self._marked(statements, rows, path))
         marked = sorted({row for _, own in self._marks[first:] for row in own})
         self._channel.write(t="marked", path=path, rows=marked)
-        if forked := sorted(row for of, row in self._open if of == path):
-            self._channel.write(t="forked", path=path, rows=forked)
 
     def _marked(self, statements: Sequence[ast.stmt], rows: frozenset[int], path: str) -> Iterable[ast.stmt]:
         for statement in statements:

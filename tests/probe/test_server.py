@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import select
+import selectors
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -15,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor.probe import server
+from torch_doctor.probe.agent.server import Child, Server
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -94,6 +98,25 @@ def test_one_that_ends_while_it_is_asked_has_forked_nothing(runtime: Path) -> No
         waiting.submit(hang_up, listener)
         with pytest.raises(OSError, match="before it forked"), Path(os.devnull).open("wb") as nothing:
             server.Forked(path, ([], {}, "/"), nothing.fileno(), nothing.fileno())
+
+
+def test_a_process_that_ends_at_the_moment_when_its_client_hangs_up_ends_nothing_else(tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "socket"))
+        listener.listen()
+        serving: Any = Server(listener, lambda _: 0, 0.1)
+        serving._end_orphans = lambda: None  # noqa: SLF001 - other children of this process are no runs of its own
+        process = subprocess.Popen(["sleep", "60"])
+        ours, theirs = socket.socketpair()
+        child = Child(process.pid, os.pidfd_open(process.pid), ours)
+        serving._children.add(process.pid)  # noqa: SLF001 - as a client asks for it
+        for key in (ours, child.ended):
+            serving._selector.register(key, selectors.EVENT_READ, child)  # noqa: SLF001 - as above
+        theirs.close()
+        process.kill()
+        select.select([child.ended], [], [])
+        serving.serve()
+    assert process.wait() == 0  # somebody else has heard of its end
 
 
 def test_it_is_one_for_each_torch_and_each_environment(

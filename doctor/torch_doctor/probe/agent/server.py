@@ -66,6 +66,8 @@ class Server:
                 if child is None:
                     with contextlib.suppress(OSError, ValueError, EOFError, TypeError):  # a client that is none
                         self._begin()
+                elif child.number not in self._children:  # its client hung up at the moment when it ended
+                    continue
                 elif key.fd == child.ended:
                     self._tell(child)
                 else:

@@ -14,7 +14,7 @@ from torch_doctor.scan.following import Follower
 from torch_doctor.scan.options import Options, Report
 from torch_doctor.scan.running import give_verdicts, observed
 from torch_doctor.scan.silencing import Silencing
-from torch_doctor.scan.starting import TRAINS, of_a_folder
+from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
@@ -61,7 +61,7 @@ class Scan:
         self.options = options
         self.follower = follower or Follower()
         asked = (*options.rules, *options.hiding)
-        needed = TRAINS if of_a_folder(options) else ()
+        needed = TRAINING if of_a_folder(options) else ()
         self._wanted = (
             None if everything else frozenset(event for rule in asked for event in rule.reads()).union(needed)
         )

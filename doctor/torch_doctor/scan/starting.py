@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.imports import Imports
-from torch_doctor.trace import Backward, Stepped
+from torch_doctor.trace import EVENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from torch_doctor.probing import Runnable
     from torch_doctor.scan.options import Options
     from torch_doctor.sources.project import Project
-    from torch_doctor.trace import Event
 
-TRAINS: frozenset[type[Event]] = frozenset((Backward, Stepped))
+TRAINING = frozenset(EVENTS[name] for name in ("Backward", "Stepped"))
 """The events of the static witness that show a script to train."""
-_TRAINING = frozenset(("backward", "fit", "manual_backward"))
+_CALLS = frozenset(("backward", "fit", "manual_backward"))
 _TRAINER = "Trainer"  # what the classes of frameworks that own the loop are called, or end with
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
@@ -50,7 +49,7 @@ def started(options: Options, runnable: Sequence[Runnable]) -> Started:
     for part in runnable:
         imports = Imports(part.project)
         own = [trace for trace in part.traces if not trace.begins_outside]
-        seen = {trace.path for trace in own if any(trace.of(event) for event in TRAINS)}
+        seen = {trace.path for trace in own if any(trace.of(event) for event in TRAINING)}
         for script in filter(part.project.matters, part.scripts):
             tree = part.project.tree(script)
             if tree is None or not (running := list(_run(tree))):
@@ -97,7 +96,7 @@ def _trains(tree: ast.Module, running: Sequence[ast.AST]) -> bool:
 
 def _is_training(function: ast.expr) -> bool:
     name = _name(function)
-    return (isinstance(function, ast.Attribute) and name in _TRAINING) or name.endswith(_TRAINER)
+    return (isinstance(function, ast.Attribute) and name in _CALLS) or name.endswith(_TRAINER)
 
 
 def _name(node: ast.AST) -> str:

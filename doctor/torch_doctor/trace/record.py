@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound="Event")
 V = TypeVar("V")
+_INDEX = attrgetter("index")
 
 
 class Dependencies(Struct, frozen=True):
@@ -122,7 +123,7 @@ class Trace:
         new = replace(self.latest(event), **fields)
         if self.first <= new.index < self.next:
             same = self._by_type[type(new)]
-            same[bisect_left(same, new.index, key=attrgetter("index"))] = new
+            same[bisect_left(same, new.index, key=_INDEX)] = new
             self.events[new.index - self.first] = new
             self._views.clear()
         return new
@@ -154,9 +155,15 @@ class Trace:
 
     def between(self, first: Event, last: Event, *kinds: type[E]) -> Iterator[E]:
         """The events of these classes strictly between two others, in order."""
-        for event in self.events[first.index - self.first + 1 : last.index - self.first]:
-            if isinstance(event, kinds):
-                yield event
+        if any(kind.__subclasses__() for kind in kinds):
+            within = self.events[max(0, first.index - self.first + 1) : max(0, last.index - self.first)]
+            return (event for event in within if isinstance(event, kinds))
+        found: list[E] = []
+        for kind in kinds:
+            events = self.of(kind)
+            begin = bisect_right(events, first.index, key=_INDEX)
+            found += events[begin : bisect_left(events, last.index, key=_INDEX)]
+        return iter(found if len(kinds) == 1 else sorted(found, key=_INDEX))
 
     def view(self, kind: Callable[[Trace], V]) -> V:
         """What a class works out of this trace: made once for all rules that ask, and again once an event has changed."""

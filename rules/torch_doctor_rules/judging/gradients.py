@@ -88,6 +88,8 @@ class Gradients:
         shared = self.shared(*path)
         cleared = self._may_be_cleared(shared, *path)
         left = frozenset(module for module in shared - cleared if not self._goes_with(module, cleared))
+        if not left:
+            return left
         if not all(self.on_path(event, *path) for event in path) or self.may_escape(earlier, again, left, *path):
             return frozenset()
         return frozenset() if self._is_changed(left, *path[1:]) else left

@@ -134,3 +134,48 @@ for inputs, targets in loader:
     outcome = probe(DATA + script)
     assert "confirmed" not in outcome.out
     assert "refuted" not in outcome.out
+
+
+@pytest.mark.parametrize("script", ["pkg/inner/train.py", "tools/train.py"])
+def test_a_script_finds_what_lies_in_its_project(run: Run, write: Write, script: str) -> None:
+    write("pyproject.toml", "")
+    write("common/__init__.py", "")
+    write("common/nets.py", "from torch import nn\n\n\ndef build():\n    return nn.Linear(4, 2)\n")
+    write("pkg/loss.py", "from torch import nn\nloss = nn.CrossEntropyLoss()\n")
+    imports = "from ..loss import loss" if script.startswith("pkg") else "from pkg.loss import loss"
+    write(
+        script,
+        f"""
+import torch
+from common.nets import build
+{imports}
+model = build()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    loss(model(torch.randn(8, 4)), torch.randint(0, 2, (8,))).backward()
+    optimizer.step()
+""",
+    )
+    assert "came to 3 updates" in run("scan", script, "--probe", "--isolated").err
+
+
+def test_a_name_that_an_installed_module_lacks_is_what_the_script_takes_it_for(probe: Callable[..., Any]) -> None:
+    script = """
+from dataclasses import dataclass
+from torch.optim import Lamb
+
+class Settings:
+    __hash__ = None
+    rate = 0.1
+
+@dataclass
+class Config:
+    optimizer: Settings = Settings()
+
+model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))
+optimizer = Lamb(model.parameters(), lr=Config().optimizer.rate)
+"""
+    outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
+    assert "came to 3 updates" in outcome.err
+    assert "torch.optim has no Lamb in this version" in outcome.err

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import imports
 from . import told
-from .fallbacks import has_fallback, importing_frame, is_only_asking
+from .fallbacks import has_fallback, importing_frame, is_a_name, is_only_asking
 from .hub.metrics import make_evaluate
 from .plain_tqdm import make_tqdm
 from .postponed import PostponedModule, asked_for
 from .silent import Silent, SilentModule
+from .source import INSTALLED
 from .stand_in import StandIn
+from .unknown import left_out
 from .unknown.names import UnknownModule
 from .unknown.things import Unknowns
 
@@ -56,6 +58,7 @@ PLAYING = frozenset(
     "deepspeed jax flax paddle".split()
 )
 """Packages that hold the data, or the loop that trains: without them there is nothing to look at."""
+DEEPEST = 3  # folders below the project that are looked through
 WITHIN = frozenset({"google.colab"})  # packages whose parent may be there without them
 
 
@@ -76,6 +79,7 @@ class AbsentModules(StandIn):
     def prepare(self) -> None:
         """Looks at every module that no finder finds."""
         imports.where_absent(functools.partial(_find, self), last=True)
+        left_out.install(self.unknowns)
 
 
 def _find(stand_in: AbsentModules, name: str) -> ModuleSpec | None:
@@ -114,7 +118,7 @@ def _made(stand_in: AbsentModules, name: str, top: str) -> ModuleSpec | None:
     if own is not None:
         stand_in.teller.note(f"{name} is found in the project itself, as it would be when it is installed")
         return own
-    if top in sys.stdlib_module_names:
+    if top in sys.stdlib_module_names or (name != top and is_a_name() and _is_installed(stand_in, name)):
         return None
     if name == top and top in PLAYING:
         return _postponed(stand_in, top)
@@ -134,12 +138,39 @@ def _unknown(stand_in: AbsentModules, name: str) -> ModuleSpec:
     return imports.spec_of(name, functools.partial(UnknownModule, unknowns=stand_in.unknowns))
 
 
+def _is_installed(stand_in: AbsentModules, name: str) -> bool:
+    """Whether what a module would be in is a library's."""
+    path = getattr(sys.modules.get(name.rpartition(".")[0]), "__file__", None)
+    return isinstance(path, str) and not stand_in.sources.is_users(path)
+
+
 def _own_package(stand_in: StandIn, name: str) -> ModuleSpec | None:
     """The project's own module of this name, which who runs the script has installed or put on the path."""
-    folders = [stand_in.sources.project, os.path.join(stand_in.sources.project, "src")]
-    if any(os.path.realpath(folder) == os.path.dirname(stand_in.sources.script) for folder in folders[:1]):
-        folders = folders[1:]  # it was looked for there
-    return importlib.machinery.PathFinder.find_spec(name, folders)
+    project = stand_in.sources.project
+    beside = os.path.dirname(os.path.realpath(stand_in.sources.script))
+    folders = [os.path.join(project, "src")]
+    above = os.path.dirname(beside) if beside != project else ""
+    while above and (above == project or above.startswith(project + os.sep)):
+        folders.append(above)
+        above = os.path.dirname(above)
+    found = importlib.machinery.PathFinder.find_spec(name, folders)
+    if found is None or found.origin is None:
+        only = _holding(project, name)
+        found = importlib.machinery.PathFinder.find_spec(name, only) if len(only) == 1 else found
+    return found
+
+
+def _holding(project: str, name: str) -> list[str]:
+    """The folders of a project that have a module or a package of this name."""
+    found = []
+    for top, folders, files in os.walk(project):
+        depth = os.path.relpath(top, project).count(os.sep)
+        folders[:] = [
+            each for each in folders if not each.startswith(".") and each not in INSTALLED and depth < DEEPEST
+        ]
+        if f"{name}.py" in files or (name in folders and os.path.isfile(os.path.join(top, name, "__init__.py"))):
+            found.append(top)
+    return found
 
 
 class Pyplot(SilentModule):

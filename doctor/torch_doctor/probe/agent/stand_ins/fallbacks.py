@@ -40,6 +40,16 @@ def is_only_asking() -> bool:
     return False
 
 
+def is_a_name() -> bool:
+    """Whether what is looked for is a name that `from module import name` wants, and may be no module."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_name != "<module>":
+        if frame.f_code.co_name == "_handle_fromlist":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def has_fallback(sources: Sources, frame: FrameType | None) -> bool:
     """Whether a handler around the import, in `frame` or in a caller of the user's, lets the script go on without it.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
 import types
@@ -40,7 +41,28 @@ class PythonNames(Removed):
         """Hooks the modules when they are imported, and those that are there no more."""
         for name, known in NAMES.items():
             imports.after(name, lambda module, known=known: self.names(module, known))  # type: ignore[misc]
+        imports.after("dataclasses", self._patch_defaults)
         imports.where_absent(self._find)
+
+    def _patch_defaults(self, module: types.ModuleType) -> None:
+        """Until Python 3.11, the default of a field could be an object of any class but a list, a dictionary or a set."""
+        fields: Any = module
+        get = fields._get_field
+
+        @functools.wraps(get)
+        def field(cls: Any, name: str, *arguments: Any) -> Any:
+            try:
+                return get(cls, name, *arguments)
+            except ValueError:
+                default = vars(cls).get(name)
+                path = getattr(sys.modules.get(cls.__module__), "__file__", None)
+                if type(default).__module__ == "builtins" or not path or not self.sources.is_users(path):
+                    raise
+            self.was_used("a default that can change", "one that all objects share")
+            setattr(cls, name, fields.field(default_factory=lambda: default))
+            return get(cls, name, *arguments)
+
+        fields._get_field = field
 
     def _find(self, name: str) -> ModuleSpec | None:
         """`distutils`, of which scripts use the order of versions and the truth of words."""

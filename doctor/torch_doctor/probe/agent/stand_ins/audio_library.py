@@ -81,7 +81,9 @@ def _part(name: str) -> Any:
 
 def _transforms(_: StandIn) -> dict[str, Any]:
     found = vars(_part("spectra"))
-    kinds = {name: each for name, each in found.items() if isinstance(each, type)}
+    kinds = {
+        name: each for name, each in found.items() if isinstance(each, type) and each.__module__.startswith(REPLICAS)
+    }
     for kind in kinds.values():
         kind.__module__ = f"{TOP}.transforms"
     return kinds

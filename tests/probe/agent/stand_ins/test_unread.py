@@ -186,3 +186,27 @@ model(torch.ones(2, 3)).mean().backward()
 def test_a_model_that_fails_fails(run: Any, write: Callable[..., Any]) -> None:
     write("train.py", WITHIN)
     assert "fails" in run("scan", "train.py", "--probe", "--isolated").err
+
+
+UNKNOWN = """
+import pickle
+
+import torch
+
+graphs = pickle.load(open("graphs.pkl", "rb"))
+weight = torch.zeros(3, requires_grad=True)
+optimizer = torch.optim.SGD([weight], lr=0.1)
+for graph in graphs:
+    optimizer.zero_grad()
+    loss = graph.energy(weight.tolist())
+    loss.backward()
+    optimizer.step()
+"""
+
+
+def test_nothing_is_trained_with_a_loss_that_was_never_computed(run: Any, write: Callable[..., Any]) -> None:
+    write("train.py", UNKNOWN)
+    outcome = run("scan", "train.py", "--probe", "--isolated")
+    assert "came to 0 updates" in outcome.err
+    assert "what was never read has no `backward`" in outcome.err
+    assert "confirmed" not in outcome.out

@@ -11,7 +11,7 @@ from .syntax import compiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DEEPEST = 8  # blocks around a statement; Python nests no more than twenty
+DEEPEST = 6  # blocks around a statement: each gets another one, and Python nests no more than twenty
 GIVING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 BLOCKS = (ast.With, ast.For, ast.If)
 GIVING_UP = (ast.Return, ast.Yield, ast.YieldFrom)

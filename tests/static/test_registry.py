@@ -1,25 +1,34 @@
 """The objects of a run: its own, and those that the imported files made."""
 
-from torch_doctor.static.registry import Imported, Registry
+from pathlib import Path
+
+from torch_doctor.static.registry import Image, Imported, Registry
 from torch_doctor.static.values import Loader, Object, Optimizer
+from torch_doctor.trace import Scope, ScopeKind, Site
 
 
 def an_optimizer() -> Optimizer:
     return Optimizer(None, "SGD", frozenset(), whole=True)
 
 
-def test_what_an_imported_file_made_is_there_for_every_run() -> None:
+def an_image() -> Image:
+    return Image([], [], frozenset(), Scope(ScopeKind.ROOT, Site("train.py", 1, 1, 1, 1)), [], {})
+
+
+def test_what_an_imported_file_made_is_there_for_every_run_that_imports_it() -> None:
     imported = Imported()
     first, second = Registry(imported), Registry(imported)
     made = an_optimizer()
 
     own = first.begin_import()
     first.add(made)
-    first.share()
+    first.share(Path("parts.py"), image := an_image())
     first.end_import(own)
 
-    assert first.get(made.id) is made
+    assert first.of(Optimizer) == [made]
     assert second.get(made.id) is made
+    assert second.of(Optimizer) == []
+    second.bring(image)
     assert second.of(Optimizer) == [made]
 
 

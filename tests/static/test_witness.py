@@ -14,7 +14,7 @@ from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
 from torch_doctor.static import budget as budgets
 from torch_doctor.static import entry_points, runs
-from torch_doctor.static.imports import Imports
+from torch_doctor.static.lowering import lower
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,16 +69,15 @@ def test_a_crash_ends_the_run_of_one_function_and_is_blamed_on_its_file(
 def test_a_file_that_cannot_be_lowered_takes_no_other_along(
     write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write("a.py", BUG)
-    write("b.py", BUG)
-    inner = Imports.unit
+    write("a.py", BUG + "a = 1\n")
+    write("b.py", "import a\n" + BUG)
 
-    def unit(self: Any, path: Path) -> Any:
-        if path.name == "a.py":
+    def lowered(tree: Any, text: str) -> Any:
+        if text == BUG + "a = 1\n":
             raise ZeroDivisionError
-        return inner(self, path)
+        return lower(tree, text)
 
-    monkeypatch.setattr(Imports, "unit", unit)
+    monkeypatch.setattr("torch_doctor.static.imports.lower", lowered)
     report = scanned()
     assert [error.partition(":")[0] for error in report.errors] == ["internal error while scanning a.py"]
     assert told(report, "TDR101") == ["b.py"]

@@ -162,10 +162,12 @@ _BUILT = (LoaderBuilt, LossBuilt, ModuleBuilt, OptimizerBuilt, Registered, Scale
 def built(executor: Run) -> Trace:
     """What the file itself built, as if all that it imports had been executed before."""
     trace = executor.trace
+    others = [path for path in executor.brought if path != executor.main.source.path]
+    brought = [numbers for path in others for numbers in executor.brought[path]]
     own: list[Event] = [
         event
         for event in trace.events
-        if isinstance(event, _BUILT) and not any(event.index in brought for brought in executor.brought)
+        if isinstance(event, _BUILT) and not any(event.index in numbers for numbers in brought)
     ]
     return Trace(trace.path, own, trace.branches, begins_outside=True)
 

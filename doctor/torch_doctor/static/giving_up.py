@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torch_doctor.static.values import Module, Optimizer, ParameterValue
 from torch_doctor.trace import Escaped, GaveUp
@@ -10,13 +10,6 @@ from torch_doctor.trace import Escaped, GaveUp
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Trace
-
-
-class Failure(NamedTuple):
-    """An error of the witness itself, and the name of the file whose run it ended."""
-
-    path: str
-    error: Exception
 
 
 def lose(executor: Run, reason: str) -> None:

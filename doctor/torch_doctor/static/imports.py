@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.failure import Failure
 from torch_doctor.static.installed.environment import Installed
 from torch_doctor.static.lowering import lower
 from torch_doctor.static.unit import Unit
@@ -63,6 +64,7 @@ class Imports:
         self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._asked: set[str] = set()
+        self.failures: list[Failure] = []  # errors of the witness itself, until somebody tells them
         self.sources: dict[tuple[tuple[Path, ...], str], tuple[list[Path], list[Path]]] = {}  # of names, by the files
 
     def begin(self) -> None:
@@ -93,16 +95,18 @@ class Imports:
         reached.listed = read, frozenset(reached.absent - read)
 
     def unit(self, path: Path) -> Unit | None:
-        """The lowered file; None when there is none or it cannot be read."""
+        """The lowered file; None when there is none or it cannot be read. An error of the witness is among `failures`."""
         if path not in self._units:
-            source = self._project.read(path)
-            tree = self._project.tree(path) if source is not None else None
             self._units[path] = None
-            if source is not None and tree is not None:
-                try:
+            source = self._project.read(path)
+            try:
+                tree = self._project.tree(path) if source is not None else None
+                if source is not None and tree is not None:
                     self._units[path] = Unit(source, lower(tree, source.text))
-                except RecursionError:
-                    self._units[path] = None
+            except RecursionError:
+                return None
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
+                self.failures.append(Failure(source.display if source is not None else str(path), error))
         return self._units[path]
 
     def text(self, path: Path) -> str:

@@ -1,53 +1,64 @@
-"""The objects of a run by their numbers: its own, and those that the imported files made."""
+"""The objects of a run by their numbers: its own, and those that the files made that it imports."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from torch_doctor.static.values import Object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from torch_doctor.trace import Branch, Event, Guards, Scope
 
 T = TypeVar("T", bound=Object)
 
 
-class Imported:
-    """The objects that the imported files made, which all runs of a scan share.
+class Image(NamedTuple):
+    """What the top level of an imported file did, beside binding its globals; a run that imports it later repeats that.
 
-    A library has tens of thousands of them, nearly all lists and records of its configuration, so that nobody can walk them for
-    each function that is run: they are kept by class.
+    `events` are its own, without those of the `imports` that it came to; `branches` are those that their guards number,
+    `guards` and `scope` what the import itself lay in. `objects` are what it made, by class and number: a library has tens
+    of thousands, nearly all lists and records of its configuration, so that nobody can walk them for each function.
     """
 
+    events: Sequence[Event]
+    branches: Sequence[Branch]
+    guards: Guards
+    scope: Scope
+    imports: Sequence[Path]
+    objects: dict[type[Object], list[Object]]
+
+
+class Imported:
+    """The files that were imported: each is executed once for all runs of a scan."""
+
     def __init__(self) -> None:
+        self.images: dict[Path, Image] = {}
         self._by_number: dict[int, Object] = {}
-        self._by_class: dict[type[Object], dict[int, Object]] = {}
 
     def get(self, number: int) -> Object | None:
         """The object with this number."""
         return self._by_number.get(number)
 
-    def update(self, objects: dict[int, Object]) -> None:
-        """Keep these, too."""
-        self._by_number.update(objects)
-        for number, thing in objects.items():
-            self._by_class.setdefault(thing.__class__, {})[number] = thing
-
-    def of(self, kind: type[T]) -> Iterator[T]:
-        """Those of one class."""
-        for cls, things in self._by_class.items():
-            if issubclass(cls, kind):
-                yield from things.values()  # type: ignore[misc]  # the key is the class of the values
+    def keep(self, path: Path, image: Image) -> None:
+        """Keep what a file left."""
+        self.images[path] = image
+        for things in image.objects.values():
+            self._by_number.update((thing.id, thing) for thing in things)
 
 
 class Registry:
-    """The objects that one run can meet."""
+    """The objects that one run can meet. `brought` are the imports of the run so far, and those of its imports."""
 
-    __slots__ = ("_imported", "_own")
+    __slots__ = ("_images", "_imported", "_own", "brought")
 
     def __init__(self, imported: Imported) -> None:
         self._imported = imported
         self._own: dict[int, Object] = {}
+        self._images: list[Image] = []
+        self.brought: dict[Path, None] = {}
 
     def get(self, number: int) -> Object | None:
         """The object with this number."""
@@ -59,8 +70,13 @@ class Registry:
 
     def of(self, kind: type[T]) -> list[T]:
         """Those of one class, the oldest first."""
-        own = (thing for thing in self._own.values() if isinstance(thing, kind))
-        return [*self._imported.of(kind), *own]
+        return [*self._brought(kind), *(thing for thing in self._own.values() if isinstance(thing, kind))]
+
+    def _brought(self, kind: type[T]) -> Iterator[T]:
+        for image in self._images:
+            for cls, things in image.objects.items():
+                if issubclass(cls, kind):
+                    yield from things  # type: ignore[misc]  # the key is the class of the values
 
     def save(self) -> dict[int, Object]:
         """The run's own, to come back to."""
@@ -70,14 +86,26 @@ class Registry:
         """Forget what the run has made since these were saved."""
         self._own = dict(own)
 
+    def image(self, path: Path) -> Image | None:
+        """What an imported file left; None where no run has come to the end of it."""
+        return self._imported.images.get(path)
+
+    def bring(self, image: Image) -> None:
+        """Let the run meet what an imported file has made."""
+        if image.objects:
+            self._images.append(image)
+
     def begin_import(self) -> dict[int, Object]:
         """Put the run's own aside for the execution of an imported file."""
         own, self._own = self._own, {}
         return own
 
-    def share(self) -> None:
-        """Let all runs have what the imported file has made."""
-        self._imported.update(self._own)
+    def share(self, path: Path, image: Image) -> None:
+        """Let all runs that import a file have what it left, with the objects that were made since its import began."""
+        for thing in self._own.values():
+            image.objects.setdefault(thing.__class__, []).append(thing)
+        self._imported.keep(path, image)
+        self.bring(image)
 
     def end_import(self, own: dict[int, Object]) -> None:
         """Go on with the run's own."""

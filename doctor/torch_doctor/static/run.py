@@ -68,7 +68,7 @@ class Run(Positioned, Knowing):
         self.loops = itertools.count(1)
         self.stamps = itertools.count(1)
         self.entered: set[p.Function] = set()
-        self.brought: list[range] = []  # the numbers of the events of the files that were executed for all runs
+        self.brought: dict[Path, list[range]] = {}  # the numbers of the events of imported files
         self.dead_end = False  # the function entered last raised on all paths
         self.position = self._start()
         Knowing.__init__(self, wanted)

@@ -8,7 +8,7 @@ from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import again, callers, entry_points, giving_up, saves, unreached
+from torch_doctor.static import again, callers, entry_points, giving_up, repeating, saves, unreached
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import (
     LEAST_STEPS,
@@ -20,10 +20,11 @@ from torch_doctor.static.budget import (
     now,
     steps_for,
 )
-from torch_doctor.static.giving_up import Failure
+from torch_doctor.static.failure import Failure
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.knowledge import overriding
-from torch_doctor.static.language import files
+from torch_doctor.static.language.files import execute_main
+from torch_doctor.static.order import importers_first
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
 from torch_doctor.static.tops import Tops
@@ -83,7 +84,6 @@ class _Witness:
         self._watchdog = Watchdog()
         self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
         self._failures: list[Failure] = []
-        self._broken: set[Path] = set()
         self._running = project.root  # the file whose run is the newest
         self._asked: frozenset[str] = frozenset()  # the given files and those that they import
 
@@ -93,13 +93,14 @@ class _Witness:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION))
         try:
+            ordered = importers_first(files, self._imports)
             for phase in (self._script, self._uncalled, self._unreached):
-                for file in files:
+                for file in ordered:
                     if on_file is not None and phase == self._script:
                         on_file(file)
                     yield from self._guarding(file, phase)
                 if phase == self._script:
-                    given = {file.path for file in files}.union(self._shared) - self._broken
+                    given = {file.path for file in files}.union(self._shared)
                     self._asked = frozenset(unit.source.display for path in given if (unit := self._imports.unit(path)))
         finally:
             sys.setrecursionlimit(limit)
@@ -107,19 +108,16 @@ class _Witness:
 
     def _guarding(self, file: SourceFile, phase: Callable[[Unit], Iterator[Trace]]) -> Iterator[Trace | Failure]:
         """What one phase tells of one file; an error of the witness ends this phase of this file, and nothing else."""
-        if file.path in self._broken:
-            return
         try:
-            self._broken.add(file.path)  # where it cannot be lowered, that is said once
             unit = self._imports.unit(file.path)
-            self._broken.discard(file.path)
             for trace in phase(unit) if unit is not None else ():
                 trace.depends = self._imports.dependencies(self._running)
                 yield trace
                 self._read.update(event.site for event in trace.of(Loaded))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
             self._failures.append(Failure(file.display, error))
-        yield from self._failures
+        yield from (*self._imports.failures, *self._failures)
+        self._imports.failures.clear()
         self._failures.clear()
 
     def _script(self, unit: Unit) -> Iterator[Trace]:
@@ -132,7 +130,7 @@ class _Witness:
     def _whole(self, unit: Unit, meant: frozenset[Broken]) -> Iterator[Trace]:
         with self._executing(unit, meant) as executor:
             before = executor.steps_left
-            ended = self._guarded(executor, functools.partial(files.execute_main, executor))
+            ended = self._guarded(executor, functools.partial(execute_main, executor))
             if ended and not meant and (entry_points.left_alone(unit, self._entered) or unreached.reads(unit)):
                 self._tops.keep(executor, before - executor.steps_left)
         yield executor.trace
@@ -149,6 +147,8 @@ class _Witness:
         steps = entry_points.steps_of(unit, outside=outside)
         executor = Run(trace, unit, self._imports, steps, self._shared, Registry(self._objects), home, self._wanted)
         executor.of(Mending).mend(meant)
+        if home is not None:
+            repeating.bring(executor, unit.source.path)
         try:
             yield executor
         finally:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.broken import Broken
     from torch_doctor.trace.events import Event
     from torch_doctor.trace.run import Run
+    from torch_doctor.trace.scope import Guards
     from torch_doctor.trace.site import Site
 
 E = TypeVar("E", bound="Event")
@@ -79,6 +80,7 @@ class Trace:
     invented: set[Site] = field(default_factory=set)
     broken: set[Broken] = field(default_factory=set)
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
+    _repeated: dict[int, int] = field(default_factory=dict)
     _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -114,6 +116,12 @@ class Trace:
             self._views.clear()
         return event
 
+    def repeat(self, event: E, *, guards: Guards, scope: Scope) -> E:
+        """Append an event of another trace; from here on its number there means the one that is added here."""
+        added = self.add(replace(event, guards=guards, scope=scope, index=self.next))
+        self._repeated[event.index] = added.index
+        return added
+
     def latest(self, event: E) -> E:
         """The event as it is by now; one of an earlier run stays as it is."""
         return next(self.at(event.index), event)  # type: ignore[return-value]  # what replaces an event is of its class
@@ -132,12 +140,14 @@ class Trace:
         """Forget all events, and keep the branches: values made before still refer to them."""
         self.first = self.next
         self.events.clear()
+        self._repeated.clear()
         self._by_type.clear()
         self._views.clear()
 
     def at(self, *numbers: int) -> Iterator[Event]:
         """The events of these numbers; those of earlier runs are left out."""
-        for number in numbers:
+        for asked in numbers:
+            number = self._repeated.get(asked, asked)
             if self.first <= number < self.next:
                 yield self.events[number - self.first]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.static import dispatch
+from torch_doctor.static import dispatch, repeating
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.language import deferring, targets
@@ -42,6 +42,7 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
     if path == run.main.source.path:
         return run.home
     if path in run.units:
+        repeating.bring(run, path)
         return run.units[path]
     unit = run.imports.unit(path)
     if unit is None or run.position.importing >= _IMPORT_DEPTH:
@@ -68,16 +69,18 @@ def _execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
     grad, log = run.grad, run.heap.aside()
     steps = run.steps_left
     own = run.objects.begin_import()
-    position, first = run.position, run.trace.next
+    position = run.position
+    recording = repeating.begin(run, path)
     try:
         execute_top(run, unit, namespace)
-        run.objects.share()
+        run.position = position
+        run.objects.share(path, recording.image(run))
     except BaseException:
         del run.units[path]  # whoever imports it next begins anew
         run.heap.undo(0)
         raise
     finally:
-        run.brought.append(range(first, run.trace.next))
+        recording.end(run)
         run.position = position
         run.objects.end_import(own)
         run.steps_left = steps
@@ -122,7 +125,7 @@ def namespace_of(run: Run, value: Namespace, name: str) -> Any:  # noqa: ANN401 
 
 
 def global_of(run: Run, namespace: Namespace, name: str) -> Value:
-    """A file's global that is there; a deferred one is imported now, to stay."""
+    """A file's global that is there; a deferred one is imported now."""
     value: Value = namespace.fields[name]
     if not isinstance(value, Deferred):
         return value
@@ -131,11 +134,7 @@ def global_of(run: Run, namespace: Namespace, name: str) -> Value:
     else:
         package = imported(run, value.path)
         found = namespace_of(run, package, value.name) if isinstance(package, Namespace) else None
-    result = found if isinstance(found, Value) else Unknown()
-    log = run.heap.aside()
-    run.heap.set(namespace.fields, name, result)
-    run.heap.back(log)
-    return result
+    return found if isinstance(found, Value) else Unknown()
 
 
 def from_stars(run: Run, namespace: Namespace, name: str) -> Value | None:

@@ -24,13 +24,14 @@ class Lowering:
         self._statements = statements
         # Python counts columns in bytes of UTF-8; only lines that are not ASCII need counting anew.
         self._wide = None if text.isascii() else [line.encode() for line in text.split("\n")]
+        self.imports: list[p.Import | p.ImportFrom] = []
         self.functions: list[tuple[dict[str, set[str]], set[str], list[bool]]] = [({}, set(), [False])]
         # Before Python 3.12 positions inside f-strings are wrong: what stands there is placed at the f-string.
         self.fixed: p.At | None = None
 
     def program(self, tree: ast.Module) -> p.Program:
         """The program of the whole file."""
-        result = p.Program(self.block(tree.body))
+        result = p.Program(self.block(tree.body), tuple(self.imports))
         result.uses = self.functions[0][0]
         return result
 

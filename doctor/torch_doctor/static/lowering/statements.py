@@ -125,12 +125,16 @@ def _nonlocal(low: Lowering, node: ast.Nonlocal, out: list[p.Stmt]) -> None:
 
 
 def _import(low: Lowering, node: ast.Import, out: list[p.Stmt]) -> None:
-    out.extend(p.Import(low.at(node), alias.name, alias.asname) for alias in node.names)
+    imports = [p.Import(low.at(node), alias.name, alias.asname) for alias in node.names]
+    low.imports += imports
+    out += imports
 
 
 def _import_from(low: Lowering, node: ast.ImportFrom, out: list[p.Stmt]) -> None:
     names = tuple((alias.name, alias.asname or alias.name) for alias in node.names)
-    out.append(p.ImportFrom(low.at(node), node.module or "", node.level, names))
+    taken = p.ImportFrom(low.at(node), node.module or "", node.level, names)
+    low.imports.append(taken)
+    out.append(taken)
 
 
 def _define(low: Lowering, node: ast.FunctionDef, out: list[p.Stmt]) -> None:

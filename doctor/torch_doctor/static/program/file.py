@@ -13,15 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.program.node import Stmt
+    from torch_doctor.static.program.statements import Import, ImportFrom
 
 
 class Program:
-    """A file, lowered. `functions` and `classes` are those of its top level, by name, the last definition winning."""
+    """A file, lowered. `functions` and `classes` are those of its top level, by name, the last definition winning.
 
-    __slots__ = ("_assigned", "body", "classes", "functions", "uses")
+    `imports` are its imports, wherever they stand.
+    """
 
-    def __init__(self, body: tuple[Stmt, ...]) -> None:
+    __slots__ = ("_assigned", "body", "classes", "functions", "imports", "uses")
+
+    def __init__(self, body: tuple[Stmt, ...], imports: tuple[Import | ImportFrom, ...]) -> None:
         self.body = body
+        self.imports = imports
         self.functions: dict[str, Function] = {}
         self.classes: dict[str, Class] = {}
         self.uses: dict[str, set[str]] = {}

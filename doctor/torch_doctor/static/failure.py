@@ -1,0 +1,12 @@
+"""An error of the witness: it ends one thing that it does, and no other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Failure(NamedTuple):
+    """An error of the witness itself, and the name of the file whose run it ended."""
+
+    path: str
+    error: Exception

@@ -1,0 +1,69 @@
+"""What an imported file did: recorded for the run that came to it first, and repeated in the trace of every later one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.static.registry import Image
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch_doctor.static.run import Run
+
+
+class Recording:
+    """The top level of an imported file under way: where its events begin, and what it came to."""
+
+    __slots__ = ("_first", "_guards", "_known", "_scope", "path")
+
+    def __init__(self, run: Run, path: Path) -> None:
+        self.path = path
+        self._first = run.trace.next
+        self._known = len(run.objects.brought)
+        self._guards, self._scope = run.position.guards, run.position.scope
+
+    def image(self, run: Run) -> Image:
+        """What was recorded, without the objects."""
+        imports = list(run.objects.brought)[self._known :]
+        elsewhere = [numbers for path in imports for numbers in run.brought.get(path, ())]
+        events = [
+            event
+            for event in run.trace.at(*range(self._first, run.trace.next))
+            if not any(event.index in numbers for numbers in elsewhere)
+        ]
+        return Image(events, run.trace.branches, self._guards, self._scope, imports, {})
+
+    def end(self, run: Run) -> None:
+        """Note which events of the run are not its own."""
+        run.brought.setdefault(self.path, []).append(range(self._first, run.trace.next))
+
+
+def begin(run: Run, path: Path) -> Recording:
+    """Record what the top level of a file does, beside binding its globals."""
+    run.objects.brought[path] = None
+    return Recording(run, path)
+
+
+def bring(run: Run, path: Path) -> None:
+    """Import a file that an earlier run has executed: what it did happens in this run as well, once."""
+    if path in run.objects.brought:
+        return
+    image = run.objects.image(path)
+    if image is None:
+        return  # it is being executed, and imports what imports it
+    run.objects.brought[path] = None
+    for inner in image.imports:
+        bring(run, inner)
+    run.objects.bring(image)
+    trace, position, numbers = run.trace, run.position, dict[int, int]()
+    first = trace.next
+    for event in image.events:
+        own = event.guards - image.guards
+        for branch in sorted(branch for branch, _ in own if branch not in numbers):
+            numbers[branch] = len(trace.branches)
+            trace.branches.append(image.branches[branch])
+        guards = position.guards | {(numbers[branch], arm) for branch, arm in own}
+        scope = position.scope if event.scope is image.scope else event.scope
+        trace.repeat(event, guards=guards, scope=scope)
+    run.brought.setdefault(path, []).append(range(first, trace.next))

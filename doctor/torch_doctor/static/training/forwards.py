@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Tri
 
+AROUND = 0.05  # steps of a call for each module around it: all of them are asked for their modes and places
+
 
 def call_module(run: Run, module: Module, call: Call) -> Value:
     """Call a module; the outermost call is a `Forward` event."""
@@ -205,6 +207,7 @@ def _outer(run: Run, module: Module, call: Call) -> Value:
 
 def _inner(run: Run, module: Module, call: Call) -> Value:
     """Call a module, and tell those who watch."""
+    run.spend(AROUND * len(run.modules_called))
     for observe in run.observers.entered:
         observe(run, module, call)
     output = _output(run, module, call)

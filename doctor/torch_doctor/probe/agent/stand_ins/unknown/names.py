@@ -12,6 +12,7 @@ from ..silent import Silent, unpacked
 from .bases import base_for
 
 MADE_UP = "values that are made up by what the script does with them"
+VERSION = "1.0.0"
 FEW, MANY = 10, 1_000
 WORDS = ("vocab", "stoi", "itos", "word", "token")  # in names of what has many entries
 
@@ -100,10 +101,12 @@ class UnknownModule(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
             return self._starred()
+        if name == "__version__":
+            return VERSION
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
-        inner = sys.modules.get(f"{self.__name__}.{name}")
-        value = inner if inner is not None else Unknown(f"{self.__name__}.{name}", self._unknowns)
+        whole = f"{self.__name__}.{name}"
+        value = sys.modules.get(whole) or self._unknowns.known(whole) or Unknown(whole, self._unknowns)
         setattr(self, name, value)
         return value
 

@@ -179,3 +179,13 @@ optimizer = Lamb(model.parameters(), lr=Config().optimizer.rate)
     outcome = probe(DATA + script + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
     assert "came to 3 updates" in outcome.err
     assert "torch.optim has no Lamb in this version" in outcome.err
+
+
+@pytest.mark.parametrize("also", ["", "sim.eval()\n"])
+def test_what_has_a_forward_need_not_be_a_module(probe: Callable[..., Any], also: str) -> None:
+    script = "\nfrom their_physics import Simulator\nsim = Simulator('robot.xml')\nsim.forward()\n" + also
+    model = "model = nn.Sequential(nn.Flatten(), nn.Linear(768, 4))\noptimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+    outcome = probe(DATA + script + model + TRAIN.format(loss="nn.functional.cross_entropy(model(inputs), targets)"))
+    assert "came to 3 updates" in outcome.err
+    assert "confirmed" not in outcome.out
+    assert "refuted" not in outcome.out

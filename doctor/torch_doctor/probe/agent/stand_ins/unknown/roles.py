@@ -19,7 +19,9 @@ OF_MODULES = frozenset(
     "parameters named_parameters state_dict load_state_dict train eval modules children named_modules forward half "
     "requires_grad_ buffers cuda zero_grad".split()
 )
-"""Methods that only modules have."""
+"""Methods that modules have."""
+OF_OTHERS_TOO = frozenset({"forward", "train", "eval", "cuda", "half"})
+"""Those of them of which one alone says nothing: simulators, trainers and arrays have it."""
 OF_OPTIMIZERS = frozenset({"zero_grad", "param_groups", "backward"})
 TAKING_DATASETS = frozenset(
     "DataLoader random_split Subset ConcatDataset DistributedSampler RandomSampler SequentialSampler DataLoaderX".split()
@@ -55,7 +57,8 @@ class Uses:
             return DATASET
         if self.iterated or any(word.endswith(LOADERS) for word in words):
             return LOADER
-        if self.called or self.methods & OF_MODULES or self.takers & TAKING_MODULES:
+        of_modules = self.methods & OF_MODULES
+        if self.called or of_modules - OF_OTHERS_TOO or len(of_modules) > 1 or self.takers & TAKING_MODULES:
             return MODULE
         return PLAIN
 

@@ -38,6 +38,8 @@ class Watcher:
         if self._recorder.quiet:
             return
         module = getattr(function, "__self__", None)
+        if hasattr(type(module), "takes_anything"):
+            return  # it stands in for something that need not be a module
         number = self._recorder.references.number(module) if isinstance(module, self._torch.nn.Module) else 0
         known = (key, number, self._within(module))
         if known not in self._seen:

@@ -114,7 +114,7 @@ class AugmentedEvaluation(Rule):
             if dataset is None or dataset.drawn or _repeats(loaders, forward, dataset):
                 continue
             augments = _augments(loaders, dataset)
-            if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in _whole(loaders, dataset)):
+            if augments or any(number(trace, claims.ROWS_CHANGE, each) for each in loaders.whole(dataset)):
                 cause = next((site for site, _ in augments), dataset.site)
                 found.setdefault(cause, []).append((loader, dataset, forward))
         for cause, affected in found.items():
@@ -169,16 +169,9 @@ class AugmentedEvaluation(Rule):
         )
 
 
-def _whole(loaders: Loaders, dataset: DatasetBuilt | None) -> Iterator[DatasetBuilt]:
-    """A dataset, what it is a part of, and so on."""
-    while dataset is not None:
-        yield dataset
-        dataset = loaders.datasets.get(dataset.parts[0]) if len(dataset.parts) == 1 else None
-
-
 def _augments(loaders: Loaders, dataset: DatasetBuilt) -> tuple[tuple[Site, str], ...]:
     """The random transforms of a dataset: a part has those of the whole."""
-    return next((each.augments for each in _whole(loaders, dataset) if each.augments), ())
+    return next((each.augments for each in loaders.whole(dataset) if each.augments), ())
 
 
 def _sites(finding: Finding) -> list[Site]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PLAIN = claims.LOGGED_WITHOUT_GRAPH
+GROWN = 4  # calls after which a sum that keeps its graphs is told as such
 
 
 class RawTensorLogged(Rule):
@@ -89,7 +91,11 @@ class RawTensorLogged(Rule):
         """Every argument with a graph of a sink that keeps it, or needs a number."""
         raw = [event for event in trace.of(Logged) if event.value.graph is True and (event.keeps or event.needs_number)]
         reported = {kept.site for kept in retained(trace, *Retention)} if raw else set()
+        often = Counter(event.site for event in raw)
+        broke_off = trace.run is not None and trace.run.end.how not in ("end", "exit")
         for event in first_per_site(raw):
+            if broke_off and often[event.site] < GROWN:
+                continue  # a sum that grows would be told where it does, and has not shown yet that it is one
             if any(kept.site in reported for kept in trace.at(*event.value.retained)):
                 continue
             value = named(event.value.name, "a tensor")
@@ -104,7 +110,7 @@ class RawTensorLogged(Rule):
 
     def reached(self, trace: Trace, finding: Finding) -> bool:
         """Whether numbers were logged there, or tensors without a graph."""
-        return bool(counted(trace, finding.site, PLAIN))
+        return bool(counted(trace, finding.site, PLAIN)) and not at(trace, finding.site, Logged)
 
     def evidence(self, trace: Trace, finding: Finding) -> Iterator[Evidence]:
         """How often a graph was logged there."""

@@ -48,6 +48,12 @@ class Loaders:
         for event in trace.of(BatchTaken):
             self.taken.setdefault(event.loader, []).append(event)
 
+    def whole(self, dataset: DatasetBuilt | None) -> Iterator[DatasetBuilt]:
+        """A dataset, what it is a part of, and so on."""
+        while dataset is not None:
+            yield dataset
+            dataset = self.datasets.get(dataset.parts[0]) if len(dataset.parts) == 1 else None
+
     @cached_property
     def passes(self) -> Passes:
         """The passes of the trace."""

@@ -110,6 +110,28 @@ def test_an_imported_file_is_repeated_once_in_a_run(
         assert len(trace.of(ModuleBuilt)) == 1
 
 
+def test_what_an_import_came_to_before_is_an_import_of_the_next_file_too(
+    write: Callable[..., Path], traced: Callable[..., list[Trace]]
+) -> None:
+    write("common.py", COMMON)
+    write("other.py", "import torch\nfrom common import optimizer\n")
+    write("first.py", "import torch\nimport common\nimport other\n")
+    write("second.py", "import torch\nfrom other import optimizer\n")
+    write("third.py", "import torch\nimport common\nimport other\n")
+    for trace in traced("first.py", "second.py", "third.py"):
+        assert len(trace.of(ModuleBuilt)) == 1, trace.path
+
+
+def test_each_function_that_nobody_calls_imports_for_itself(
+    write: Callable[..., Path], traced: Callable[..., list[Trace]]
+) -> None:
+    write("common.py", COMMON)
+    body = "    from common import model\n    model(torch.randn(2, 4))\n"
+    write("train.py", f"import torch\ndef first(x):\n{body}\ndef second(x):\n{body}")
+    alone = [trace for trace in traced("train.py") if trace.begins_outside and trace.path == "train.py"]
+    assert [len(trace.of(ModuleBuilt)) for trace in alone] == [1, 1]
+
+
 def test_what_a_function_that_nobody_calls_enters_is_not_run_on_its_own(
     write: Callable[..., Path], traced: Callable[..., list[Trace]]
 ) -> None:

@@ -28,7 +28,7 @@ def test_what_an_imported_file_made_is_there_for_every_run_that_imports_it() -> 
     assert first.of(Optimizer) == [made]
     assert second.get(made.id) is made
     assert second.of(Optimizer) == []
-    second.bring(image)
+    second.bring(Path("parts.py"), image)
     assert second.of(Optimizer) == [made]
 
 

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def importers_first(files: Sequence[SourceFile], imports: Imports) -> list[SourceFile]:
-    """The files, each after those of them that import it; those that import each other stand together, by their paths.
+    """The files, each after those of them that import it; those that import each other stand together; else by their paths.
 
     A function of a file is then entered by all who call it before anybody asks whether somebody does.
     """
     given = {file.path: file for file in sorted(files, key=attrgetter("path"))}
     if len(given) == 1:
         return list(given.values())
-    imported = {path: tuple(_imported(imports, path, given)) for path in given}
+    imported = {path: tuple(_imported(imports, path, given)) for path in reversed(given)}
     ordered = [path for together in _components(imported) for path in sorted(together, reverse=True)]
     return [given[path] for path in reversed(ordered)]
 

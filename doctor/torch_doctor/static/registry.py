@@ -31,6 +31,13 @@ class Image(NamedTuple):
     objects: dict[type[Object], list[Object]]
 
 
+class Saved(NamedTuple):
+    """A state of a registry: the run's own objects, and how many imports it had come to."""
+
+    own: dict[int, Object]
+    imports: int
+
+
 class Imported:
     """The files that were imported: each is executed once for all runs of a scan."""
 
@@ -50,15 +57,19 @@ class Imported:
 
 
 class Registry:
-    """The objects that one run can meet. `brought` are the imports of the run so far, and those of its imports."""
+    """The objects that one run can meet. `brought` are the imports of the run so far, and those of its imports.
 
-    __slots__ = ("_images", "_imported", "_own", "brought")
+    `under_way` are the imports of each file whose top level is being executed, the innermost last.
+    """
+
+    __slots__ = ("_images", "_imported", "_own", "brought", "under_way")
 
     def __init__(self, imported: Imported) -> None:
         self._imported = imported
         self._own: dict[int, Object] = {}
-        self._images: list[Image] = []
+        self._images: dict[Path, Image] = {}
         self.brought: dict[Path, None] = {}
+        self.under_way: list[dict[Path, None]] = []
 
     def get(self, number: int) -> Object | None:
         """The object with this number."""
@@ -73,27 +84,34 @@ class Registry:
         return [*self._brought(kind), *(thing for thing in self._own.values() if isinstance(thing, kind))]
 
     def _brought(self, kind: type[T]) -> Iterator[T]:
-        for image in self._images:
+        for image in self._images.values():
             for cls, things in image.objects.items():
                 if issubclass(cls, kind):
                     yield from things  # type: ignore[misc]  # the key is the class of the values
 
-    def save(self) -> dict[int, Object]:
-        """The run's own, to come back to."""
-        return dict(self._own)
+    def save(self) -> Saved:
+        """The run's own and its imports, to come back to."""
+        return Saved(dict(self._own), len(self.brought))
 
-    def restore(self, own: dict[int, Object]) -> None:
-        """Forget what the run has made since these were saved."""
-        self._own = dict(own)
+    def restore(self, saved: Saved) -> None:
+        """Forget what the run has made and imported since this was saved."""
+        self._own = dict(saved.own)
+        self.forget_imports(saved.imports)
+
+    def forget_imports(self, after: int) -> None:
+        """Forget all imports but the first so many: they happen again."""
+        while len(self.brought) > after:
+            path, _ = self.brought.popitem()
+            self._images.pop(path, None)
 
     def image(self, path: Path) -> Image | None:
         """What an imported file left; None where no run has come to the end of it."""
         return self._imported.images.get(path)
 
-    def bring(self, image: Image) -> None:
+    def bring(self, path: Path, image: Image) -> None:
         """Let the run meet what an imported file has made."""
         if image.objects:
-            self._images.append(image)
+            self._images[path] = image
 
     def begin_import(self) -> dict[int, Object]:
         """Put the run's own aside for the execution of an imported file."""
@@ -105,7 +123,7 @@ class Registry:
         for thing in self._own.values():
             image.objects.setdefault(thing.__class__, []).append(thing)
         self._imported.keep(path, image)
-        self.bring(image)
+        self.bring(path, image)
 
     def end_import(self, own: dict[int, Object]) -> None:
         """Go on with the run's own."""

@@ -15,38 +15,49 @@ if TYPE_CHECKING:
 class Recording:
     """The top level of an imported file under way: where its events begin, and what it came to."""
 
-    __slots__ = ("_first", "_guards", "_known", "_scope", "path")
+    __slots__ = ("_first", "_guards", "_imports", "_known", "_scope", "path")
 
     def __init__(self, run: Run, path: Path) -> None:
         self.path = path
         self._first = run.trace.next
         self._known = len(run.objects.brought)
         self._guards, self._scope = run.position.guards, run.position.scope
+        self._imports: dict[Path, None] = {}
+        run.objects.under_way.append(self._imports)
 
     def image(self, run: Run) -> Image:
         """What was recorded, without the objects."""
-        imports = list(run.objects.brought)[self._known :]
-        elsewhere = [numbers for path in imports for numbers in run.brought.get(path, ())]
+        since = list(run.objects.brought)[self._known :]
+        elsewhere = [numbers for path in since for numbers in run.brought.get(path, ())]
         events = [
             event
             for event in run.trace.at(*range(self._first, run.trace.next))
             if not any(event.index in numbers for numbers in elsewhere)
         ]
-        return Image(events, run.trace.branches, self._guards, self._scope, imports, {})
+        return Image(events, run.trace.branches, self._guards, self._scope, list(self._imports), {})
 
     def end(self, run: Run) -> None:
         """Note which events of the run are not its own."""
+        run.objects.under_way.pop()
         run.brought.setdefault(self.path, []).append(range(self._first, run.trace.next))
 
 
 def begin(run: Run, path: Path) -> Recording:
     """Record what the top level of a file does, beside binding its globals."""
+    _note(run, path)
     run.objects.brought[path] = None
     return Recording(run, path)
 
 
+def _note(run: Run, path: Path) -> None:
+    """The file that is being executed imports another, whether or not the run has come to that one before."""
+    for imports in run.objects.under_way[-1:]:
+        imports[path] = None
+
+
 def bring(run: Run, path: Path) -> None:
     """Import a file that an earlier run has executed: what it did happens in this run as well, once."""
+    _note(run, path)
     if path in run.objects.brought:
         return
     image = run.objects.image(path)
@@ -55,7 +66,7 @@ def bring(run: Run, path: Path) -> None:
     run.objects.brought[path] = None
     for inner in image.imports:
         bring(run, inner)
-    run.objects.bring(image)
+    run.objects.bring(path, image)
     trace, position, numbers = run.trace, run.position, dict[int, int]()
     first = trace.next
     for event in image.events:

@@ -99,7 +99,7 @@ class Run(Positioned, Knowing):
     def aside(self, steps: int) -> Iterator[None]:
         """What is executed within, in so many steps, leaves neither events nor changes."""
         mark, trace, left = self.heap.mark(), self.trace, self.steps_left
-        entered, dead_end = self.entered, self.dead_end
+        entered, dead_end, imports = self.entered, self.dead_end, len(self.objects.brought)
         outer, decisions = self.position, self.exchange(Decisions, Decisions())
         self.trace = Trace(trace.path)
         self.entered = set(entered)
@@ -111,6 +111,7 @@ class Run(Positioned, Knowing):
             self.heap.undo(mark)
             self.trace, self.entered, self.dead_end, self.position = trace, entered, dead_end, outer
             self.steps_left = left
+            self.objects.forget_imports(imports)
             self.exchange(Decisions, decisions)
 
     # --- verbs ---

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.static.heap import Changes
+    from torch_doctor.static.registry import Saved
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
-    from torch_doctor.static.values import Object
     from torch_doctor.trace import Trace
 
 WORTH = 50
@@ -27,7 +27,7 @@ class _Top(NamedTuple):
 
     run: Run
     changes: Changes
-    objects: dict[int, Object]
+    objects: Saved
     built: Trace
 
 

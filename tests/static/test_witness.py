@@ -13,8 +13,9 @@ import pytest
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
 from torch_doctor.static import budget as budgets
-from torch_doctor.static import entry_points, runs
+from torch_doctor.static import entry_points
 from torch_doctor.static.lowering import lower
+from torch_doctor_rules.update.missing_zero_grad import MissingZeroGrad
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -220,13 +221,42 @@ def test_a_file_that_takes_too_long_is_ended_and_what_was_found_is_told(
         inner(executor, function)
 
     monkeypatch.setattr(entry_points, "enter", enter)
-    monkeypatch.setattr(runs, "SECONDS", 0.5)
+    monkeypatch.setattr(budgets, "SECONDS", 0.5)
     report = scanned()
     assert report.errors == []
-    assert [note for note in report.notes if "seconds" in note] == [
-        "a.py:1:1: gave up: the file takes more than 0.5 seconds"
-    ]
+    assert report.notes == ["a.py:1:1: gave up: the file takes too much time"]
+    assert report.warnings == ["a.py takes more than 0.5 seconds: what was found until then is reported"]
     assert told(report, "TDR101") == ["a.py", "b.py"]
+
+
+@pytest.mark.parametrize("stage", ["lower", "check"])
+def test_whatever_takes_too_long_costs_its_own_file_alone(
+    stage: str, write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.py", BUG + "\nslow = 1\n")
+    write("b.py", BUG)
+    check = MissingZeroGrad.check
+
+    def slow_lower(tree: Any, text: str) -> Any:
+        while "slow" in text:
+            pass
+        return lower(tree, text)
+
+    def slow_check(rule: Any, trace: Any) -> Any:
+        found = list(check(rule, trace))
+        yield from found
+        while found and trace.path == "a.py":
+            pass
+
+    if stage == "lower":
+        monkeypatch.setattr("torch_doctor.static.imports.lower", slow_lower)
+    else:
+        monkeypatch.setattr(MissingZeroGrad, "check", slow_check)
+    monkeypatch.setattr(budgets, "SECONDS", 0.5)
+    report = scanned()
+    assert report.errors == []
+    assert report.warnings == ["a.py takes more than 0.5 seconds: what was found until then is reported"]
+    assert told(report, "TDR101") == (["a.py", "b.py"] if stage == "check" else ["b.py"])
 
 
 def test_a_script_that_is_run_to_learn_how_it_calls_is_not_reported_itself(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.static import Failure, witness
+from torch_doctor.static import Failure, OutOfTime, Spending, witness
 from torch_doctor.trace import GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ class Scan:
         self._found: dict[tuple[object, ...], Finding] = {}
         self.causes = Causes(options.rules)
         self._silencing = Silencing(options)
+        self._spending = Spending()
         self._done = 0
         self._total = 0
 
@@ -89,6 +91,7 @@ class Scan:
             for file in files:
                 self.report.warnings += self._silencing.problems(file)
             self.report.warnings += unfollowed.remarks(project, files)
+            self.report.warnings += self._spending.remarks()
             for finding in self.causes.told():
                 self.take(finding, project)
             runnable.append(Runnable(project, self.scripts[project], traces))
@@ -152,7 +155,14 @@ class Scan:
 
         Where the witness fails, it says so, and the traces of the other files follow.
         """
-        stream = witness(files, project, on_file=self._tell, wanted=self._wanted, environment=self.options.environment)
+        stream = witness(
+            files,
+            project,
+            on_file=self._tell,
+            wanted=self._wanted,
+            environment=self.options.environment,
+            spending=self._spending,
+        )
         for found in self._timed(iter(stream), project):
             if isinstance(found, Failure):
                 self.report.failed(found.path, found.error)
@@ -195,10 +205,11 @@ class Scan:
         for event in trace.of(GaveUp):
             run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
             self.report.remark(f"{event.site}: gave up: {event.reason}{run}")
-        for rule in self.options.rules:
-            self._ask(rule, trace, project)
-        for rule in self.options.hiding:
-            self._ask(rule, trace, project, tells=False)
+        with contextlib.suppress(OutOfTime), self._spending.ending(trace.path):
+            for rule in self.options.rules:
+                self._ask(rule, trace, project)
+            for rule in self.options.hiding:
+                self._ask(rule, trace, project, tells=False)
         self.report.seconds["judge"] += time.perf_counter() - start
 
     def _ask(self, rule: Rule, trace: Trace, project: Project, *, tells: bool = True) -> None:

@@ -27,7 +27,7 @@ LEAST_STEPS = 1_000
 RAISING = 2_000
 """Steps that a block or a call may take of which a test says that it raises."""
 SECONDS = 5.0
-"""CPU time that all runs of one file may take together; 99 in 100 files take less than a tenth of it."""
+"""CPU time that all that is done for one file may take together; 99 in 100 files take less than a tenth of it."""
 _TICK = 0.1
 
 
@@ -73,7 +73,7 @@ class OutOfBudget(Exception):  # noqa: N818 - it ends a run, it is no fault
 
 
 class OutOfTime(BaseException):  # noqa: N818 - as OutOfBudget; nothing that a run does may catch it
-    """The runs of the file have used up their seconds."""
+    """The file has used up its seconds."""
 
 
 class Watchdog:
@@ -120,9 +120,10 @@ class Watchdog:
 
     def close(self) -> None:
         """End the watchdog itself."""
-        self._ends.set()
         if self._thread is not None:
+            self._ends.set()
             self._thread.join()
+            self._ends.clear()
             self._thread = None
 
     def _watch(self) -> None:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
+from torch_doctor.static.budget import OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.installed.environment import Installed
 from torch_doctor.static.lowering import lower
+from torch_doctor.static.spending import Spending
 from torch_doctor.static.unit import Unit
 from torch_doctor.trace import Dependencies
 
@@ -48,8 +50,11 @@ class Imports:
     `installed` answers for what they import of libraries.
     """
 
-    def __init__(self, project: Project, environment: Environment | None = None) -> None:
+    def __init__(
+        self, project: Project, environment: Environment | None = None, spending: Spending | None = None
+    ) -> None:
         self._project = project
+        self.spending = spending or Spending()
         self.installed = Installed(environment, project.root)
         self._units: dict[Path, Unit | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
@@ -99,14 +104,20 @@ class Imports:
         if path not in self._units:
             self._units[path] = None
             source = self._project.read(path)
+            name = str(path) if source is None else source.display
             try:
-                tree = self._project.tree(path) if source is not None else None
-                if source is not None and tree is not None:
-                    self._units[path] = Unit(source, lower(tree, source.text))
+                with self.spending.ending(name):
+                    tree = self._project.tree(path) if source is not None else None
+                    if source is not None and tree is not None:
+                        self._units[path] = Unit(source, lower(tree, source.text))
+            except OutOfTime:
+                if self.spending.ends:  # what is over is the time of a file that imports this one
+                    del self._units[path]
+                    raise
             except RecursionError:
                 return None
             except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
-                self.failures.append(Failure(source.display if source is not None else str(path), error))
+                self.failures.append(Failure(name, error))
         return self._units[path]
 
     def text(self, path: Path) -> str:

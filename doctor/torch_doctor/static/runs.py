@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import again, callers, entry_points, giving_up, repeating, saves, unreached
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import (
-    LEAST_STEPS,
-    SECONDS,
-    STEPS_UNCALLED,
-    OutOfBudget,
-    OutOfTime,
-    Watchdog,
-    now,
-    steps_for,
-)
+from torch_doctor.static.budget import LEAST_STEPS, STEPS_UNCALLED, OutOfBudget, OutOfTime, steps_for
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.knowledge import overriding
@@ -27,6 +17,7 @@ from torch_doctor.static.language.files import execute_main
 from torch_doctor.static.order import importers_first
 from torch_doctor.static.registry import Imported, Registry
 from torch_doctor.static.run import Run
+from torch_doctor.static.spending import FOR_RUNS, Spending
 from torch_doctor.static.tops import Tops
 from torch_doctor.static.training.mending import Mending
 from torch_doctor.static.values import ClassValue, FunctionValue, Namespace, Value
@@ -52,6 +43,7 @@ def witness(
     on_file: Callable[[SourceFile], None] | None = None,
     wanted: frozenset[type[Event]] | None = None,
     environment: Environment | None = None,
+    spending: Spending | None = None,
 ) -> Iterator[Trace | Failure]:
     """The traces of these files: each is run as a script; then what no script called is run on its own.
 
@@ -61,8 +53,9 @@ def witness(
 
     `on_file` is told each file before it is run. Files that cannot be read or parsed are passed over. Where the witness
     fails, that is a `Failure` among the traces: it ends one run, and no other run and no other file misses anything.
+    `spending` counts what the files cost, and ends their runs.
     """
-    return _Witness(project, wanted, Imports(project, environment)).traces(files, on_file)
+    return _Witness(project, wanted, Imports(project, environment, spending)).traces(files, on_file)
 
 
 class _Witness:
@@ -81,8 +74,7 @@ class _Witness:
         self._top = self._last  # of the current file's top level
         self._left = 0.0  # of STEPS_UNCALLED, in the current file
         self._tops = Tops()
-        self._watchdog = Watchdog()
-        self._seconds: dict[Unit, float] = defaultdict(float)  # CPU time that the runs of a file have taken
+        self._spending = imports.spending
         self._failures: list[Failure] = []
         self._running = project.root  # the file whose run is the newest
         self._asked: frozenset[str] = frozenset()  # the given files and those that they import
@@ -104,14 +96,14 @@ class _Witness:
                     self._asked = frozenset(unit.source.display for path in given if (unit := self._imports.unit(path)))
         finally:
             sys.setrecursionlimit(limit)
-            self._watchdog.close()
+            self._spending.close()
 
     def _guarding(self, file: SourceFile, phase: Callable[[Unit], Iterator[Trace]]) -> Iterator[Trace | Failure]:
         """What one phase tells of one file; an error of the witness ends this phase of this file, and nothing else."""
         try:
             unit = self._imports.unit(file.path)
-            for trace in phase(unit) if unit is not None else ():
-                trace.depends = self._imports.dependencies(self._running)
+            traces = iter(()) if unit is None else phase(unit)
+            while (trace := self._next(file, traces)) is not None:
                 yield trace
                 self._read.update(event.site for event in trace.of(Loaded))
         except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
@@ -119,6 +111,16 @@ class _Witness:
         yield from (*self._imports.failures, *self._failures)
         self._imports.failures.clear()
         self._failures.clear()
+
+    def _next(self, file: SourceFile, traces: Iterator[Trace]) -> Trace | None:
+        """The next trace of a phase of a file; None behind the last one, and where the file has no time left."""
+        if self._spending.has_run(file.display):
+            return None
+        with self._spending.counting(file.display):
+            trace = next(traces, None)
+            if trace is not None:
+                trace.depends = self._imports.dependencies(self._running)
+        return trace
 
     def _script(self, unit: Unit) -> Iterator[Trace]:
         path = unit.source.path
@@ -169,23 +171,21 @@ class _Witness:
 
     def _guarded(self, executor: Run, run: Callable[[], object]) -> bool:
         """Run, and say where the run was given up: what is unknown then is everything; True where it was not."""
-        before, start, unit = executor.steps_left, now(), executor.main
+        before, unit = executor.steps_left, executor.main
         ended = False
         try:
-            with self._watchdog.watching(SECONDS - self._seconds[unit]):
+            with self._spending.ending(unit.source.display, FOR_RUNS):
                 run()
             ended = True
         except OutOfBudget:
             giving_up.lose(executor, "the file takes too many steps")
             executor.entered -= entry_points.cut_off(executor)
-        except OutOfTime:
-            giving_up.lose(executor, f"the file takes more than {SECONDS:g} seconds")
-        except RecursionError:
-            giving_up.lose(executor, "calls nest too deeply")
+        except (OutOfTime, RecursionError) as error:
+            nested = isinstance(error, RecursionError)
+            giving_up.lose(executor, "calls nest too deeply" if nested else "the file takes too much time")
         except Exception as error:  # noqa: BLE001 - it ends this run, and the others go on
             giving_up.lose(executor, "an internal error")
             self._failures.append(Failure(unit.source.display, error))
-        self._seconds[unit] += now() - start
         self._left -= before - max(executor.steps_left, 0)
         self._entered |= executor.entered
         return ended

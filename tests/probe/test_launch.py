@@ -17,12 +17,17 @@ from torch_doctor.probe.output import MOST_SHOWN
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-AGENT = """
+AGENT = f"""
 import json, os, signal, subprocess, sys, time
+sys.path.insert(0, {str(launch.AGENT)!r})
+from packets import Packer, key_of
+del sys.path[0]
 plan = json.load(open(sys.argv[sys.argv.index("--plan") + 1]))
 descriptor = int(sys.argv[sys.argv.index("--fd") + 1])
+packer = Packer(key_of(plan["secret"]))
 def say(text):
-    os.write(descriptor, text.encode())
+    for packet in packer.packets(text.encode()):
+        os.write(descriptor, packet)
 """
 
 

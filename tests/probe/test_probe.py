@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.probe.test_launch import AGENT
 from torch_doctor.probe import Names, Outcome, Request, launch, probe
 from torch_doctor.trace import Stepped
 
@@ -28,10 +29,7 @@ def outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ou
         agent = tmp_path / "agent"
         agent.mkdir()
         said = "".join(f"{line}\n" for line in lines)
-        (agent / "__main__.py").write_text(
-            f"import os, sys\nos.write(int(sys.argv[sys.argv.index('--fd') + 1]), {said.encode()!r})\n{does}\n",
-            encoding="utf-8",
-        )
+        (agent / "__main__.py").write_text(f"{AGENT}say({said!r})\n{does}\n", encoding="utf-8")
         monkeypatch.setattr(launch, "AGENT", agent)
         asked = Request(script=tmp_path / "train.py", root=tmp_path, cwd=tmp_path, python=sys.executable, **request)  # type: ignore[arg-type]
         return probe(asked, [], [], Names(lambda path: path.name, tmp_path.joinpath, lambda site: site))

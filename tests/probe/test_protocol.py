@@ -76,7 +76,9 @@ def test_what_is_told_besides_events() -> None:
         {"t": "missing", "what": "timm", "text": "install timm"},
         {"t": "asked", "text": "needs `--data`"},
         {"t": "capped", "at": 1, "passes": 3},
-        {"t": "note", "text": "an instrument failed"},
+        {"t": "note", "text": "it is part of a package"},
+        {"t": "doubt", "text": "an instrument failed"},
+        {"t": "doubt", "text": "another failed"},
         {"t": "ended", "how": "exception", "status": 1, "exception": "ValueError: no",
          "traceback": [["/project/train.py", 9, "main", "  run()"]]},
     ).run  # fmt: skip
@@ -89,7 +91,8 @@ def test_what_is_told_besides_events() -> None:
     assert run.missing[0].text == "install timm"
     assert run.asked[0].text == "needs `--data`"
     assert list(run.capped.values()) == [3]
-    assert run.notes == ["an instrument failed"]
+    assert run.notes == ["it is part of a package", "an instrument failed", "another failed"]
+    assert run.doubt == "an instrument failed"
     assert (run.end.how, run.end.exception) == ("exception", "ValueError: no")
     assert run.end.frames == (t.Frame(t.Site("train.py", 9, 1, 9, 1), "main", "run()"),)
 

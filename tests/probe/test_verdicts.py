@@ -231,3 +231,12 @@ def test_the_reason_why_a_run_is_no_witness_is_its_own(end: End, came: bool, why
     trace = Trace("train.py", run=Run(end=end, marked={HERE}, passed={HERE} if came else set()))
     (finding,) = judge(static(Shown()), trace, [Shown()]).judged
     assert [evidence.claim for evidence in finding.evidence] == [why]
+
+
+def test_a_run_in_which_something_may_be_missing_says_nothing() -> None:
+    trace = Trace("train.py", run=Run(doubt="an instrument failed"))
+    judgement = judge(static(Example(HERE)), trace, [Example(HERE, THERE), Other(THERE)])
+    assert [(each.verdict, each.evidence[0].claim) for each in judgement.judged] == [
+        (Verdict.UNDECIDED, "an instrument failed")
+    ]
+    assert judgement.new == ()

@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 GPU = b"cuda"
+UNREAD = "some of what the probe wrote could not be read"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +130,8 @@ def probe(
         with scratch_folder() as scratch:
             later = replace(limits, seconds=left)
             other = launched(python.path, again(first, scratch, left), later, attention)
-        for event in _reader(name, names, other.lines).trace.events:
+        second = _reader(name, names, other.lines)
+        for event in second.trace.events if not second.run.doubt and not second.garbled else ():
             if isinstance(event, (DevicesAgreed, DevicesMet, MoveLost, ParameterMoved, RowMoved)):
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
@@ -180,6 +182,12 @@ def _outcome(name: str, readers: Sequence[Reader], launched: Launched, limits: L
         run.end = End(how="killed", status=launched.status)
     if garbled := sum(each.garbled for each in readers):
         run.notes.append(f"{garbled} lines of what the probe wrote could not be read; please report it")
+        run.doubt = UNREAD
+    run.doubt = next(filter(None, (each.run.doubt for each in readers)), "")
+    if launched.foreign:
+        run.notes.append(
+            f"it wrote {launched.foreign:,} bytes to a descriptor that the probe tells of it through; they were left out"
+        )
     which = f"{name} (rank {wrong} of {len(readers)})" if several else name
     ending = remarks.ending(name, readers[wrong].run, launched, limits, which)
     if ending and several and (late := remarks.late([each.run for each in readers])):

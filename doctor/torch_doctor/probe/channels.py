@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from torch_doctor.probe.agent.packets import Unpacker, key_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
@@ -18,17 +20,27 @@ MOST_SAID = 128 << 20  # bytes of protocol
 
 @dataclass(slots=True)
 class Channel:
-    """The end at which we read; `says` is the other one, which the agent inherits or opens itself."""
+    """The end at which we read; `says` is the other one, which the agent inherits or opens itself.
+
+    What somebody else writes there is left out, and counted by the `unpacker`.
+    """
 
     hears: int
     says: int
+    unpacker: Unpacker
     said: bytearray = field(default_factory=bytearray)
     told: int = 0
 
     def hear(self, data: bytes) -> None:
         """Takes some more."""
+        data = self.unpacker.take(data)
         if len(self.said) < MOST_SAID:
             self.said += data
+
+    @property
+    def fault(self) -> str:
+        """Why what comes from now on is not known: "torn", "much" or nothing."""
+        return "torn" if self.unpacker.torn else "much" * (len(self.said) >= MOST_SAID)
 
     def news(self) -> bytes:
         """What came since the last time that somebody asked."""
@@ -77,8 +89,14 @@ def opened(scratch: Path, plan: Mapping[str, Any]) -> Iterator[Channels]:
     for path in paths:
         path.parent.mkdir(exist_ok=True)
         os.mkfifo(path, 0o600)
-    ranks = [Channel(os.open(path, os.O_RDONLY | os.O_NONBLOCK), os.open(path, os.O_WRONLY)) for path in paths]
-    with contextlib.closing(Channels(Channel(*os.pipe()), tuple(ranks))) as channels:
+    secret = plan.get("secret", "")
+    ranks = [
+        Channel(
+            os.open(path, os.O_RDONLY | os.O_NONBLOCK), os.open(path, os.O_WRONLY), Unpacker(key_of(secret, path.name))
+        )
+        for path in paths
+    ]
+    with contextlib.closing(Channels(Channel(*os.pipe(), Unpacker(key_of(secret))), tuple(ranks))) as channels:
         for channel in channels.all():
             os.set_blocking(channel.hears, False)
         yield channels

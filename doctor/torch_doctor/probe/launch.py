@@ -49,8 +49,10 @@ class Limits:
 class Launched:
     """What came of a run: the lines of the protocol, how the process ended, and why we ended it, if we did.
 
-    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk", "interrupt" or "". Where several
-    processes run the script, `ranks` are the lines of each and `lines` those of the one that started them.
+    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk", "interrupt", "torn" (of
+    what the agent said something was lost), "much" (it said more than we keep) or "". Where several processes run the
+    script, `ranks` are the lines of each and `lines` those of the one that started them. `foreign` are the bytes that
+    somebody else than the agent wrote to its pipes.
     """
 
     lines: list[bytes]
@@ -60,6 +62,7 @@ class Launched:
     seconds: float
     peak: int
     ranks: tuple[list[bytes], ...] = ()
+    foreign: int = 0
 
 
 @contextlib.contextmanager
@@ -80,6 +83,7 @@ def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: A
         OSError: the interpreter cannot be started.
     """
     scratch = Path(plan["scratch"])
+    plan = {**plan, "secret": secrets.token_hex(16)}
     (scratch / PLAN).write_text(json.dumps({**plan, "agent": str(AGENT), "began": time.time()}), encoding="utf-8")
     token = secrets.token_hex(16)
     with opened(scratch, plan) as channels, contextlib.ExitStack() as open_:
@@ -157,24 +161,28 @@ class _Listener:
         self._selector.register(self._pipe, selectors.EVENT_READ, self._output.add)
         for channel in self._channels.all():
             self._selector.register(channel.hears, selectors.EVENT_READ, channel.hear)
-        ended_for = ""
+        ended_for, looked = "", 0.0
         while not ended_for and self._descendants.running():
             self._take(GLANCE)
-            ended_for = self._too_much(start, scratch)
-            self._tell(start)
+            if time.monotonic() - looked >= GLANCE:  # what is printed may come in a thousand pieces a second
+                ended_for = self._too_much(start, scratch)
+                self._tell(start)
+                looked = time.monotonic()
         if ended_for == "interrupt":
             self._hear_out()
         self._last_words()
         self._status = self._descendants.end(at_once=self._attention.stop.at_once)
         self._last_words()
+        every = self._channels.all()
         return Launched(
             self._channels.first.lines(),
             self._status,
-            ended_for,
+            ended_for or next(filter(None, (channel.fault for channel in every)), ""),
             self._output,
             time.monotonic() - start,
             self._peak,
             tuple(channel.lines() for channel in self._channels.ranks),
+            sum(channel.unpacker.foreign for channel in every),
         )
 
     def close(self) -> None:
@@ -226,6 +234,8 @@ class _Listener:
             return "interrupt"
         if time.monotonic() - start > self._limits.seconds:
             return "time"
+        if fault := next(filter(None, (channel.fault for channel in self._channels.all())), ""):
+            return fault
         self._peak = max(self._peak, resident := self._descendants.resident())
         if resident > self._limits.memory:
             return "memory"

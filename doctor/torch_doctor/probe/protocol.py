@@ -48,6 +48,7 @@ class Reader:
             "asked": self._asked,
             "capped": self._capped,
             "note": self._note,
+            "doubt": self._doubt,
             "ended": self._ended,
             "failed": self._failed,
             "late": self._late,
@@ -153,6 +154,11 @@ class Reader:
 
     def _note(self, record: dict[str, Any]) -> None:
         self.run.notes.append(str(record["text"]))
+
+    def _doubt(self, record: dict[str, Any]) -> None:
+        text = str(record["text"])
+        self.run.notes.append(text)
+        self.run.doubt = self.run.doubt or text
 
     def _late(self, record: dict[str, Any]) -> None:
         self.run.late = self._row(record["path"], int(record["row"]))

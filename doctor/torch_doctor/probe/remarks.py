@@ -36,6 +36,8 @@ LIMITS = {
     "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
     "disk": "was stopped because the disk is nearly full",
+    "torn": "was stopped: it wrote into what the probe tells of it, and nothing is known from there on",
+    "much": "was stopped: the probe saw more than it can keep",
     "interrupt": "was interrupted after {after:.1f} s",
 }
 
@@ -82,7 +84,7 @@ def ending(name: str, run: Run, launched: Launched, limits: Limits, which: str =
     if end.how == "exception":
         return _failure(which, run)
     if end.how == "killed":
-        return f"{which} ended without a word: {_status(end.status or launched.status)}{_last_words(launched)}"
+        return f"{which} {_without_a_word(end.status or launched.status, launched)}"
     if end.how == "exit" and end.status:
         words = _last_words(launched)
         return "\n    ".join([f"{which} left with status {end.status}{words}", *_suspect(run, words)])
@@ -99,7 +101,7 @@ def _failure(name: str, run: Run) -> str:
     rows = [row.strip() for row in run.end.exception.splitlines() if row.strip()] or [""]
     if rows[0].startswith(PLACE):  # of a SyntaxError
         rows = [f"{rows[-1]} ({rows[0]})"]
-    real = run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing
+    real = run.voids(*DATA, ARGUMENTS) is None and not run.refused and not run.missing and not run.doubt
     how = "fails by itself" if real else "fails"
     lines = [f"{name} {how}: {' '.join(rows)[:LONGEST_WORDS]}"]
     lines += [f"{frame.site.path}:{frame.site.row} in {frame.function}: {frame.line}" for frame in run.end.frames]
@@ -155,6 +157,12 @@ def unsaid(trace: Trace, judgement: Judgement) -> Iterator[str]:
     for rule, stand_in in judgement.void:
         void[str(stand_in)].append(rule)
     yield from (f"{trace.path}: nothing can be said of {', '.join(rules)}: {why}" for why, rules in void.items())
+
+
+def _without_a_word(status: int, launched: Launched) -> str:
+    if status == 0:
+        return "ended, and closed what the probe tells of it through: what it did last is not known"
+    return f"ended without a word: {_status(status)}{_last_words(launched)}"
 
 
 def _status(status: int) -> str:

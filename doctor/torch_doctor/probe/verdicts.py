@@ -45,9 +45,14 @@ def judge(findings: Sequence[Finding], trace: Trace, rules: Sequence[Rule], ways
     A static finding is confirmed by one of the same rule at the same place. Else the rule says whether the run came
     to where the bug would have shown. One cause is one finding: a rule whose findings others explain is silent
     where they spoke. `ways` tells how the source comes to its findings: who did not go there on all of them refutes
-    none. A rule for which something stood in that has to be real says nothing. A rule that fails speaks neither for
+    none. A rule for which something stood in that has to be real says nothing, and no rule does where something may be
+    missing in the trace. A rule that fails speaks neither for
     nor against its findings; its failure is in the result with its code.
     """
+    if trace.run is not None and trace.run.doubt:
+        ran = {rule.code for rule in rules if "P" in rule.witness}
+        doubted = (_said(each, Verdict.UNDECIDED, trace.run.doubt) if each.code in ran else each for each in findings)
+        return Judgement(tuple(doubted), ())
     verdicts = dict(enumerate(findings))
     new: list[Finding] = []
     void: list[tuple[str, StandIn]] = []

@@ -75,7 +75,8 @@ class Run(Struct, kw_only=True):
     `late` is the line that it was at when its time was over. `marked` are the rows of which it tells whether it came
     there, `passed` those of them where it did; `forked` those with conditional expressions that it came to again,
     `whole` those of which both arms of each were taken. `foreseen` are the forwards whose results go backward by the
-    source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason.
+    source: where none did in the run, an iteration that was cut short each time (`continue`) may be the reason. `doubt` says
+    why something may be missing in the trace, so that nothing can be concluded from it; it is empty where nothing is.
     """
 
     python: str = ""
@@ -95,6 +96,7 @@ class Run(Struct, kw_only=True):
     forked: set[Site] = field(default_factory=set)
     whole: set[Site] = field(default_factory=set)
     foreseen: frozenset[Site] = frozenset()
+    doubt: str = ""
 
     def voids(self, *what: str) -> StandIn | None:
         """The first stand-in that makes it meaningless to conclude anything about one of these; None where none does."""

@@ -25,6 +25,7 @@ from .launcher import launch
 from .loops import Loops
 from .nodes import Index
 from .packages import package_of
+from .packets import key_of
 from .ranks import Ranks
 from .recorder import Recorder
 from .rehearsal import rehearsals
@@ -48,16 +49,17 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     with open(options.plan, encoding="utf-8") as file:
         plan = json.load(file)
+    secret = plan.pop("secret", "")
     if options.channels:
         ranks = Ranks(plan, launched=True)
         ranks.speak_in_lines()
-        status = Run(
-            plan, Channel(os.open(os.path.join(options.channels, str(ranks.rank)), os.O_WRONLY)), ranks
-        ).script()
+        pipe = os.open(os.path.join(options.channels, str(ranks.rank)), os.O_WRONLY)
+        status = Run(plan, Channel(pipe, key_of(secret, ranks.rank)), ranks).script()
         return 0 if status == STOPPED else status  # the launcher would end the others before they have had their say
-    channel = Channel(options.fd)
+    channel = Channel(options.fd, key_of(secret))
     if plan.get("processes", 1) > 1:
         return launch(plan, options.plan, channel)
+    os.unlink(options.plan)  # the script need not know what is in it
     return Run(plan, channel, Ranks(plan, launched=False)).script()
 
 
@@ -185,7 +187,8 @@ class Run:
         found: list[Callable[..., Any]] = []
         guard: Any = self.recorder.safely(importlib.import_module, ".guard", __package__)
         if guard is not None:
-            found.append(functools.partial(guard.install, self._plan, self.recorder.tell))
+            kept = (*self._channel.places, *self._ranks.places)
+            found.append(functools.partial(guard.install, self._plan, self.recorder.tell, kept))
         package: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
         if package is not None:
             self._stand_ins = package.StandIns(self._plan, self.recorder.tell, self._ranks)

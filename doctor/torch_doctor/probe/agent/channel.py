@@ -1,18 +1,26 @@
-"""Writes what was seen, as lines of JSON, to the pipe that the machine reads."""
+"""Writes what was seen, as lines of JSON in sealed packets, to the pipe that the machine reads."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import select
+import sys
 import threading
 from time import monotonic
 from typing import Any
 
+from .packets import Packer
+
 Value = Any
 LARGEST = 16_384  # bytes that wait before they are written
 LONGEST = 0.2  # seconds that they wait
+PATIENCE = 10.0  # seconds for somebody to read, where a write does not wait for that by itself
+OURS = __name__.rpartition(".")[0]
+PLACES = (300, 4000)  # numbers of descriptors of which scripts do not think that close what is open
 
-_write, _getpid, _duplicate = os.write, os.getpid, os.dup  # the script may replace them
+_write, _getpid, _fstat = os.write, os.getpid, os.fstat  # the script may replace them
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=str).encode
 
 
@@ -20,11 +28,14 @@ class Channel:
     """One pipe, written by the process that opened it and by no child of it.
 
     Lines wait in a buffer that is flushed when it is large or old, at the end of every pass of a loop that trains, and
-    when the script ends.
+    when the script ends. The pipe has two descriptors, `places`, in case the script closes one of them or makes something
+    else of it.
     """
 
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = moved_up(descriptor)
+    def __init__(self, descriptor: int, key: bytes = b"") -> None:
+        self._is = _identity(descriptor)
+        self.places = moved_up(descriptor, *PLACES)
+        self._packer = Packer(key)
         self._process = _getpid()
         self._lock = threading.Lock()
         self._waiting: list[str] = []
@@ -33,11 +44,14 @@ class Channel:
         self._broken = False
 
     def write(self, **line: Value) -> None:
-        """Adds one line."""
-        self.write_text(_encode(line))
+        """Adds one line, unless somebody else than the agent asks for it."""
+        if is_ours():
+            self.write_text(_encode(line))
 
     def write_text(self, text: str) -> None:
         """Adds one line that is JSON already."""
+        if not is_ours():
+            return
         with self._lock:
             self._waiting.append(text)
             self._size += len(text)
@@ -52,23 +66,59 @@ class Channel:
             self._since = monotonic()
             if not waiting or self._broken or _getpid() != self._process:
                 return
-            data = memoryview(("\n".join(waiting) + "\n").encode("utf-8", "surrogatepass"))
-            try:
-                while data:
-                    data = data[_write(self._descriptor, data) :]
-            except OSError:
-                self._broken = True
+            data = ("\n".join(waiting) + "\n").encode("utf-8", "surrogatepass")
+            self._broken = not all(map(self._written, self._packer.packets(data)))
+
+    def _written(self, packet: bytes) -> bool:
+        """Whether a packet was written, through one of the descriptors that are still those of the pipe."""
+        for place in self.places:
+            if _identity(place) == self._is:
+                with contextlib.suppress(OSError):
+                    _write_all(place, packet)
+                    return True
+        return False
 
 
-def moved_up(descriptor: int) -> int:
-    """A descriptor under a number that scripts which close what is open (`os.closerange(3, 256)`) do not think of."""
+def is_ours() -> bool:
+    """Whether who calls the caller of this belongs to the agent."""
+    return str(sys._getframe(2).f_globals.get("__name__")).startswith(OURS)
+
+
+def moved_up(descriptor: int, *places: int) -> tuple[int, ...]:
+    """The descriptor under other numbers, each from one of `places` up, or as it is where it cannot have one."""
     try:
         import fcntl  # not on Windows
+        import resource
     except ImportError:
-        return descriptor
-    try:
-        moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, 300)
-    except OSError:
-        return descriptor
+        return (descriptor,)
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    moved: list[int] = []
+    for place in places:
+        with contextlib.suppress(OSError, ValueError):
+            moved.append(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, min(place, most - 16 if most > 0 else place)))
+    if not moved:
+        return (descriptor,)
     os.close(descriptor)
-    return moved
+    return tuple(moved)
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    """What a descriptor is of; None where it is closed."""
+    try:
+        found = _fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    """Writes all, also where a script has had writes fail that would have to wait."""
+    left = memoryview(data)
+    limit = monotonic() + PATIENCE
+    while left:
+        try:
+            left = left[_write(descriptor, left) :]
+        except BlockingIOError:  # noqa: PERF203 - rare
+            if monotonic() > limit:
+                raise
+            select.select([], [descriptor], [], LONGEST)

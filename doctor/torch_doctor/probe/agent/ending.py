@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import traceback
 from time import time
@@ -79,7 +80,8 @@ def _status(code: Any) -> int:
         return 0
     if isinstance(code, int):
         return code & 0xFF
-    print(code, file=sys.stderr)  # noqa: T201 - as Python does
+    with contextlib.suppress(BaseException):  # the script may have replaced all of it
+        print(code, file=sys.stderr)  # noqa: T201 - as Python does
     return 1
 
 
@@ -95,4 +97,5 @@ def _show(error: BaseException, shown: TracebackType | None) -> None:
     try:
         sys.excepthook(type(error), error.with_traceback(shown), shown)
     except BaseException:  # noqa: BLE001 - the script's own hook may do anything
-        traceback.print_exception(type(error), error, shown)
+        with contextlib.suppress(BaseException):
+            traceback.print_exception(type(error), error, shown)

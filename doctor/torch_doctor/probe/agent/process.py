@@ -42,9 +42,11 @@ def adopt() -> None:
 def leave(status: int) -> NoReturn:
     """Ends the process as Python does, but for putting away every object: with torch that takes half a second."""
     threads: Any = threading
-    threads._shutdown()
-    atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # the script may have closed or replaced it
-            stream.flush()
+    for last in (threads._shutdown, atexit._run_exitfuncs, lambda: _flush("stdout"), lambda: _flush("stderr")):
+        with contextlib.suppress(BaseException):  # the script may have closed or replaced it, or its time is over
+            last()
     _exit(status)
+
+
+def _flush(stream: str) -> None:
+    getattr(sys, stream).flush()

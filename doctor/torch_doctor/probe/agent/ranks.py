@@ -7,7 +7,7 @@ import sys
 from time import monotonic, sleep, time
 from typing import TYPE_CHECKING, Any
 
-from .channel import moved_up
+from .channel import PLACES, moved_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,9 +38,13 @@ class Ranks:
     def _opened(self) -> int:
         """The file in which the first process says what it decided."""
         path = os.path.join(self._scratch, "decided")
-        return moved_up(
-            os.open(path, os.O_CREAT | (os.O_WRONLY | os.O_APPEND if self.rank == 0 else os.O_RDONLY), 0o600)
-        )
+        flags = os.O_CREAT | (os.O_WRONLY | os.O_APPEND if self.rank == 0 else os.O_RDONLY)
+        return moved_up(os.open(path, flags, 0o600), PLACES[0])[0]
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The descriptors that have to stay open."""
+        return (self._word,) if self.count > 1 else ()
 
     # --- the launcher ---
 

@@ -9,6 +9,7 @@ import traceback
 import weakref
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .channel import is_ours
 from .scopes import Here, Scopes
 
 if TYPE_CHECKING:
@@ -164,7 +165,10 @@ class Recorder:
     # --- what ---
 
     def safely(self, function: Callable[..., T], *arguments: Any) -> T | None:
-        """The result of what a watcher does; None, and a remark, where it fails: the script goes on as if unwatched."""
+        """The result of what a watcher does; None where it fails: the script goes on as if unwatched.
+
+        It is told, as something is missing in the trace from there on.
+        """
         try:
             return function(*arguments)
         except Exception as error:  # noqa: BLE001 - a fault of the agent must not become one of the script
@@ -172,11 +176,14 @@ class Recorder:
             where = f"{os.path.basename(place.filename)}:{place.lineno}"
             if where not in self._failed:
                 self._failed.add(where)
-                self.note(f"an instrument failed: {type(error).__name__}: {error} (in {where})")
+                what = f"an instrument failed: {type(error).__name__}: {error} (in {where})"
+                self.channel.write(t="doubt", text=what)
             return None
 
     def event(self, kind: str, here: Here, /, *, site: int | None = None, **fields: Any) -> int:
-        """Writes an event; returns its number."""
+        """Writes an event; returns its number, or 0 where somebody else than the agent asks for it."""
+        if not is_ours():
+            return 0
         if self.resting is not None:
             self.wake()
         return self.scopes.event(kind, here.site if site is None else site, here.scope, **fields)
@@ -189,7 +196,8 @@ class Recorder:
         self, claim: str, value: float | str, unit: str = "", *, site: int | None = None, about: Any = ()
     ) -> None:
         """Writes a number that speaks for or against something."""
-        self.channel.write(t="measured", claim=claim, value=value, unit=unit, at=site, about=list(about))
+        if is_ours():
+            self.channel.write(t="measured", claim=claim, value=value, unit=unit, at=site, about=list(about))
 
     def note(self, text: str) -> None:
         """Writes a remark."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .sites import Span
@@ -80,7 +81,7 @@ class Scopes:
             return Here(None, self._sites.whole_line(self._sites.script, 1), self._innermost(), [])
         innermost = frames[0]
         site = self._sites.of_frame(innermost)
-        if threading.get_ident() != self._main:
+        if get_ident() != self._main:
             return Here(innermost, site, ROOT, [])
         frames.reverse()
         scope, loops = self._enter(frames)

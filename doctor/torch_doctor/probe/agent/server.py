@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 THREADS = "OMP_NUM_THREADS"
 WAITING = 64
+FAILED = 70  # EX_SOFTWARE
 
 
 @dataclass(eq=False)
@@ -84,7 +85,10 @@ class Server:
                 for key in list(self._selector.get_map().values()):
                     os.close(key.fd)
                 connection.close()
-                become(self._main, *request, *descriptors)
+                try:
+                    become(self._main, *request, *descriptors)
+                finally:  # whatever happens, there is one server
+                    process.leave(FAILED)
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import captured, native, real, signals
 from .audit import Audit
+from .descriptors import Descriptors
 from .files import Files
 from .network import Network
 from .overlay import Overlay
@@ -21,12 +22,12 @@ from .processes import Processes
 from .refusal import Refusals, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["RefusedError", "install"]
 
 
-def install(plan: Mapping[str, Any], tell: Callable[..., None]) -> Overlay:
+def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[int] = ()) -> Overlay:
     """Puts the guard rails up, for the rest of the process.
 
     Args:
@@ -35,6 +36,7 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None]) -> Overlay:
             script may not set.
         tell: called as `tell("refused", what=…)` once for each thing refused, and as `tell("ended", how="exit",
             status=…)` just before `os._exit`.
+        kept: descriptors that stay open whatever the script closes.
 
     Returns:
         The overlay.
@@ -46,6 +48,7 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None]) -> Overlay:
     sys.dont_write_bytecode = True
     pairs = Files(overlay).install()
     pairs += processes.install()
+    pairs += Descriptors(kept).install()
     pairs += signals.install(plan.get("signals", ()))
     pairs.append((real.remove_tree, _tree_remover(overlay)))
     network.install()

@@ -169,9 +169,14 @@ class Instrument(Base):
         return fate
 
     def on_step(self, optimizer: Any, here: Here, event: int) -> None:
-        """What the step moved is noted, as a later one may move it back; after enough steps, all is seen."""
+        """What the step moved is noted, as a later one may move it back; after enough steps, all is seen.
+
+        There is no optimizer where the script makes the update by hand.
+        """
         if self._steps <= MOST:
-            for parameter in chain.from_iterable(group["params"] for group in optimizer.param_groups):
+            by_hand = (parameter for fate in list(self._fates.values()) if (parameter := fate.ref()) is not None)
+            groups = (group["params"] for group in optimizer.param_groups) if optimizer is not None else (by_hand,)
+            for parameter in chain.from_iterable(groups):
                 self._note_move(parameter)
         self._steps += 1
         if self._steps > MOST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-import threading
+from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
 from ...stand_ins.cuda.places import GPU, Place, places
@@ -60,7 +60,7 @@ class Operations:
     def operate(self, function: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Does what was asked for, and knows where the result is."""
         name = getattr(function, "__name__", "")
-        if places.asleep or self._recorder.quiet or self._done > MOST or threading.get_ident() != self._recorder.main:
+        if places.asleep or self._recorder.quiet or self._done > MOST or get_ident() != self._recorder.main:
             return function(*arguments, **keywords)
         if name in {"__get__", "__set__", "__delete__"}:
             return self._attribute(function, name, arguments, keywords)

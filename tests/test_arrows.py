@@ -28,11 +28,13 @@ TYPES = "sources"  # the static witness is given files, and names their classes
 
 # For each part: what else of ours it may import. Parts are the modules and packages right below torch_doctor.
 ARROWS = {
-    "trace": set[str](),
-    "rule": {"trace"},
-    "sources": {"rule", "trace"},
+    "packages": set[str](),
+    "pattern": set(),
+    "trace": {"pattern"},
+    "rule": {"packages", "trace"},
+    "sources": {"pattern", "rule", "trace"},
     "environments": set(),
-    "static": {"environments", "trace", TYPES},
+    "static": {"environments", "packages", "pattern", "trace", TYPES},
     "selection": {"rule"},
     "config": {"selection"},
     "probe": {"environments", "rule", "trace"},

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.sources.discovery import display, walk
-from torch_doctor.sources.notebook import BrokenNotebookError, code_of, read_notebook
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.relevance import matters
 from torch_doctor.sources.source import Problem, SourceFile
@@ -164,7 +163,7 @@ class Project:
             except OSError:
                 continue
             written = any(needle in raw for needle in needles) and whole.search(raw)
-            if written and (path.suffix != ".ipynb" or whole.search(code_of(raw))):
+            if written and (not _is_notebook(path) or whole.search(_code_of(raw))):
                 found.append(path)
         return found
 
@@ -203,6 +202,8 @@ class Project:
         if self.too_large(path):
             return None
         if _is_notebook(path):
+            from torch_doctor.sources.notebook import BrokenNotebookError, read_notebook  # noqa: PLC0415 - as below
+
             try:
                 file, problems = read_notebook(path, shown, raw)
             except BrokenNotebookError as error:
@@ -256,6 +257,12 @@ def _same_file(path: Path, other: Path) -> bool:
 
 def _largest(path: Path) -> int:
     return LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON
+
+
+def _code_of(raw: bytes) -> bytes:
+    from torch_doctor.sources.notebook import code_of  # noqa: PLC0415 - few scans meet one
+
+    return code_of(raw)
 
 
 def _is_notebook(path: Path) -> bool:

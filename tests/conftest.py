@@ -16,12 +16,12 @@ from tests import reports
 from tests.probe.farm import farm as farming
 from torch_doctor import cli
 from torch_doctor.rule import Fix, Level, Rule, Step
-from torch_doctor.scan import pipeline
-from torch_doctor.static import Failure
+from torch_doctor.scan import examining
+from torch_doctor.static import Failure, Followed
 from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from torch_doctor.rule import Finding
@@ -196,24 +196,32 @@ class UnreadableSource(Rule):
 RULES: tuple[Rule, ...] = (UnreadableSource(), MissingZeroGrad(), MissingStep(), Advice())
 
 
-def seen(
-    files: Sequence[SourceFile],
-    project: Project,
-    *,
-    on_file: Callable[[SourceFile], None] | None = None,
-    **_: object,
-) -> Iterator[Trace | Failure]:
+class Seeing:
     """A witness that sees the calls of `backward` and `step`, and stumbles over the name `explode`."""
-    for file in files:
-        if on_file is not None:
-            on_file(file)
-        tree = project.tree(file.path)
+
+    def __init__(self, project: Project, given: Collection[Path], **_: object) -> None:
+        self.project = project
+        self.given = given
+
+    def file(self, file: SourceFile, _: Followed) -> Iterator[Trace | Failure]:
+        """The trace of a file."""
+        tree = self.project.tree(file.path)
         if tree is None:
-            continue
+            return
         try:
             yield _trace(tree, file)
         except RuntimeError as error:
             yield Failure(file.display, error)
+
+    def followed(self) -> Followed:
+        """Nothing is followed."""
+        return Followed()
+
+    def dependencies(self) -> None:
+        """Nobody asks."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 def _trace(tree: ast.AST, file: SourceFile) -> Trace:
@@ -253,7 +261,7 @@ def _site(node: ast.expr, file: SourceFile) -> Site:
 @pytest.fixture
 def stand_ins(monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line with a witness and rules that are simple enough to know what they say."""
-    monkeypatch.setattr(pipeline, "witness", seen)
+    monkeypatch.setattr(examining, "Witness", Seeing)
     monkeypatch.setattr("torch_doctor.cli.installed.all_rules", lambda: RULES)
 
 

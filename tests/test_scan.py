@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.conftest import Seeing
 from torch_doctor.rule import Level, Rule
-from torch_doctor.scan import FileIgnore, Follower, Options, Report, pipeline, scan, traces
+from torch_doctor.scan import FileIgnore, Follower, Options, Report, examining, scan, traces
 from torch_doctor.selection import names_of
 from torch_doctor.sources.ignores import Patterns
-from torch_doctor.trace import GaveUp
+from torch_doctor.trace import GaveUp, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from pathlib import Path
 
     from torch_doctor.rule import Finding
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.trace import Trace
+    from torch_doctor.static import Failure, Followed
 
 BAD = "import torch\nloss.backward()\n"
 
@@ -64,8 +65,13 @@ def test_one_place_is_reported_once(
     write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("a.py", BAD)
-    once: Any = pipeline.__dict__["witness"]
-    monkeypatch.setattr(pipeline, "witness", lambda *args, **kw: [*once(*args, **kw), *once(*args, **kw)])
+
+    class Twice(Seeing):
+        def file(self, file: SourceFile, before: Followed) -> Iterator[Trace | Failure]:
+            yield from super().file(file, before)
+            yield from super().file(file, before)
+
+    monkeypatch.setattr(examining, "Witness", Twice)
     assert len(scanned().findings) == 1
 
 
@@ -141,13 +147,14 @@ def test_findings_in_a_file_that_was_only_reached_are_kept(
     write("model.py", BAD)
     write("gen/model.py", BAD)
     write(".gitignore", "gen/")
-    alone: Any = pipeline.__dict__["witness"]
 
-    def reaching(files: list[SourceFile], project: Project, **options: object) -> Any:
-        others = [project.read(project.root / name) for name in ("model.py", "gen/model.py")]
-        return alone([*files, *others], project, **options)
+    class Reaching(Seeing):
+        def file(self, file: SourceFile, before: Followed) -> Iterator[Trace | Failure]:
+            others = [self.project.read(self.project.root / name) for name in ("model.py", "gen/model.py")]
+            for each in filter(None, (file, *others)):
+                yield from super().file(each, before)
 
-    monkeypatch.setattr(pipeline, "witness", reaching)
+    monkeypatch.setattr(examining, "Witness", Reaching)
     assert places(scanned(given)) == [("model.py", 2, "TDR101")]
 
 
@@ -155,16 +162,17 @@ def test_what_the_witness_gave_up_is_noted_once(
     write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write("a.py", BAD)
-    inner: Any = pipeline.__dict__["witness"]
 
-    def giving_up(*args: object, **options: object) -> Any:
-        for trace in inner(*args, **options):
-            last = trace.events[-1]
-            for path in ("a.py", "a.py", "model.py"):
-                trace.add(GaveUp(site=last.site._replace(path=path), scope=last.scope, reason="`f` calls itself"))
-            yield trace
+    class GivingUp(Seeing):
+        def file(self, file: SourceFile, before: Followed) -> Iterator[Trace | Failure]:
+            for trace in super().file(file, before):
+                assert isinstance(trace, Trace)
+                last = trace.events[-1]
+                for path in ("a.py", "a.py", "model.py"):
+                    trace.add(GaveUp(site=last.site._replace(path=path), scope=last.scope, reason="`f` calls itself"))
+                yield trace
 
-    monkeypatch.setattr(pipeline, "witness", giving_up)
+    monkeypatch.setattr(examining, "Witness", GivingUp)
     assert scanned().notes == [
         "a.py:2:1: gave up: `f` calls itself",
         "model.py:2:1: gave up: `f` calls itself (in the run of a.py)",
@@ -245,13 +253,13 @@ def test_projects_that_lie_side_by_side_are_kept_apart(
         write(f"{name}/.git/HEAD", "")
         write(f"{name}/a.py", BAD)
     roots = []
-    inner: Any = pipeline.__dict__["witness"]
 
-    def watching(files: list[SourceFile], project: Project, **options: object) -> Any:
-        roots.append(project.root)
-        return inner(files, project, **options)
+    class Watching(Seeing):
+        def __init__(self, project: Project, given: Collection[Path], **options: object) -> None:
+            super().__init__(project, given, **options)
+            roots.append(project.root)
 
-    monkeypatch.setattr(pipeline, "witness", watching)
+    monkeypatch.setattr(examining, "Witness", Watching)
     assert len(scanned().findings) == 2
     assert roots == [folder / "one", folder / "two"]
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
+
+from torch_doctor.processes import cores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -45,7 +47,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     places: frozenset[Site] = frozenset()
 
 
-class Runnable(Struct, frozen=True):
+class Runnable(NamedTuple):
     """The scripts of a project and what the static witness saw of them."""
 
     project: Project
@@ -55,7 +57,7 @@ class Runnable(Struct, frozen=True):
 
 def jobs_for(scripts: int, how: Probing) -> int:
     """How many of so many scripts are run side by side: for each a core, and memory for torch and a small model."""
-    from torch_doctor.probe.launch import cores, usual_memory  # noqa: PLC0415 - only where it is asked for
+    from torch_doctor.probe.launch import usual_memory  # noqa: PLC0415 - only where it is asked for
 
     room = how.jobs or max(1, min(cores() // how.processes, usual_memory() // ROOM))
     return max(1, min(scripts, room))
@@ -64,7 +66,7 @@ def jobs_for(scripts: int, how: Probing) -> int:
 def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, attention: Attention) -> Outcome:
     """Run one script, as far as the rules need it; somebody waits for it with this `attention`."""
     from torch_doctor.probe import Names, Outcome, Request, probe  # noqa: PLC0415 - only where it is asked for
-    from torch_doctor.probe.launch import cores, usual_memory  # noqa: PLC0415 - as above
+    from torch_doctor.probe.launch import usual_memory  # noqa: PLC0415 - as above
 
     if attention.stop.asked:
         return Outcome(ending="the scan was interrupted before its turn")

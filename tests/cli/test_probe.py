@@ -366,7 +366,6 @@ def test_a_script_that_is_not_there(run: Run) -> None:
         ("--probe-timeout", "5"),
         ("--probe-memory", "9"),
         ("--probe-processes", "2"),
-        ("--jobs", "2"),
         ("--probe-server",),
         ("--probe-output",),
     ],

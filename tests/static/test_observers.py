@@ -11,14 +11,16 @@ import pytest
 
 from tests.said import said
 from torch_doctor.rule import all_rules
-from torch_doctor.scan import Options, scan
-from torch_doctor.static import dispatch, runs
+from torch_doctor.scan import Options, examining, scan
+from torch_doctor.static import Failure, Followed, Witness, dispatch
 from torch_doctor.static.observer import HOOKS, Observer, observers
-from torch_doctor.trace import Backward, Timed, ZeroGrad
+from torch_doctor.trace import Backward, Timed, Trace, ZeroGrad
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from torch_doctor.sources.source import SourceFile
 
 dispatch.load()
 
@@ -63,12 +65,13 @@ def test_an_observer_of_which_nobody_reads_anything_is_not_there(
     path = write("train.py", TIMED)
     seen: list[Any] = []
 
-    def watching(*args: Any, **options: Any) -> Any:
-        for trace in runs.witness(*args, **options):
-            seen.append(trace)
-            yield trace
+    class Watching(Witness):
+        def file(self, file: SourceFile, before: Followed = Followed()) -> Iterator[Trace | Failure]:  # noqa: B008 - frozen
+            for trace in super().file(file, before):
+                seen.append(trace)
+                yield trace
 
-    monkeypatch.setattr("torch_doctor.scan.pipeline.witness", watching)
+    monkeypatch.setattr(examining, "Witness", Watching)
     report = scan(Options(paths=(path,), rules=tuple(rule for rule in all_rules() if rule.code == code)))
     assert bool(report.findings) is there
     assert any(trace.of(Timed) for trace in seen) is there

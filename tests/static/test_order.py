@@ -10,7 +10,7 @@ from torch_doctor.scan import Options, traces
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.order import importers_first
+from torch_doctor.static.order import Order, modules
 from torch_doctor.trace import Branch, ModuleBuilt, OptimizerBuilt, Trace
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def ordered(folder: Path) -> Callable[..., list[str]]:
     def order(*names: str) -> list[str]:
         project = Project(folder, Ignores(frozenset({folder})))
-        files = [file for name in names if (file := project.read(folder / name)) is not None]
-        return [file.path.relative_to(folder).as_posix() for file in importers_first(files, Imports(project))]
+        given = [folder / name for name in names]
+        return [path.relative_to(folder).as_posix() for path in Order(given, project, Imports(project)).files]
 
     return order
 
@@ -67,6 +67,33 @@ def test_the_parts_of_packages_are_imported_by_their_names(
     found = ordered(*names)
     assert found == ordered(*reversed(names))
     assert found.index("train.py") < found.index("parts/heads.py") < found.index("parts/blocks.py")
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"),
+    [
+        ("import a.b as c, d", [("a.b", 0), ("d", 0)]),
+        ("def f():\n    from . import x, y as z", [("", 1), ("x", 1), ("y", 1)]),
+        ("from ..m import (\n  a,  # the first\n  # the second\n  b as c,\n)", [("m", 2), ("m.a", 2), ("m.b", 2)]),
+        ("from m import a, \\\n    b", [("m", 0), ("m.a", 0), ("m.b", 0)]),
+        ("try: import q\nexcept ImportError: q = None; import r", [("q", 0), ("r", 0)]),
+        ("from a import *", [("a", 0)]),
+        ("from.m import a;import b", [("m", 1), ("m.a", 1), ("b", 0)]),
+        ("important = 'no'\nx = important", []),
+    ],
+)
+def test_imports_are_found_without_parsing(code: str, meant: list[tuple[str, int]]) -> None:
+    assert list(modules(code.encode())) == meant
+
+
+def test_files_between_two_given_ones_join_them(write: Callable[..., Path], folder: Path) -> None:
+    given = [write("train.py", "import between\n"), write("parts.py", "import torch\n")]
+    write("between.py", "import parts\n")
+    project = Project(folder, Ignores(frozenset({folder})))
+    order = Order(given, project, Imports(project))
+    assert order.files == given
+    assert (order.above(given[1]), order.below(given[0])) == ([given[0]], given)
+    assert (order.above(given[0]), order.below(given[1])) == ([], [given[1]])
 
 
 COMMON = """

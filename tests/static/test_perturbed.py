@@ -21,7 +21,7 @@ from tests import sweep
 from tests.marks import fixtures, name_of
 from torch_doctor.scan import Options
 from torch_doctor.scan.pipeline import Scan
-from torch_doctor.static import Failure, entry_points, heap, runs, unreached, witness
+from torch_doctor.static import Failure, Followed, Order, Witness, entry_points, executing, heap, unreached
 from torch_doctor.static.budget import OutOfBudget
 from torch_doctor.static.imports import Imports
 from torch_doctor.static.language import files as importing
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from torch_doctor.sources.project import Project
-    from torch_doctor.sources.source import SourceFile
     from torch_doctor.static import program as p
     from torch_doctor.static.unit import Unit
     from torch_doctor.trace import Event, Trace
@@ -74,11 +73,11 @@ class Witnessed:
         self.forks = False
         self._imported: list[tuple[Trace, int, int]] = []
         with pytest.MonkeyPatch.context() as self.patch:
-            self.patch.setattr(runs, "Imports", lambda *_: subject.imports)
+            self.patch.setattr(executing, "Imports", lambda *_: subject.imports)
             self._listen()
             if change is not None:
                 change(self)
-            found = list(witness(subject.files, subject.project))
+            found = list(subject.traces())
         self.failures = [each for each in found if isinstance(each, Failure)]
         own = [self.entries[id(each)] for each in found if id(each) in self.entries]
         self.told = {entry: self._words(trace) for trace, entry, _ in own}
@@ -153,8 +152,17 @@ class Subject(NamedTuple):
     """A fixture that lies alone, as a user's project would; what is lowered of it is shared by all looks at it."""
 
     project: Project
-    files: list[SourceFile]
+    files: list[Path]
     imports: Imports
+
+    def traces(self) -> Iterator[Trace | Failure]:
+        """Those of all files, each of which is given what was come to before."""
+        witness, before = Witness(self.project, self.files), Followed()
+        for path in Order(self.files, self.project, self.imports).files:
+            if (file := self.project.read(path)) is not None:
+                yield from witness.file(file, before)
+                before |= witness.followed()
+        witness.close()
 
 
 @contextmanager

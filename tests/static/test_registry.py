@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from torch_doctor.static.imports import Asked
 from torch_doctor.static.registry import Image, Imported, Registry
 from torch_doctor.static.values import Loader, Object, Optimizer
 from torch_doctor.trace import Scope, ScopeKind, Site
@@ -12,7 +13,16 @@ def an_optimizer() -> Optimizer:
 
 
 def an_image() -> Image:
-    return Image([], [], frozenset(), Scope(ScopeKind.ROOT, Site("train.py", 1, 1, 1, 1)), [], {})
+    return Image(
+        [],
+        [],
+        frozenset(),
+        Scope(ScopeKind.ROOT, Site("train.py", 1, 1, 1, 1)),
+        [],
+        {},
+        frozenset(),
+        Asked(set(), set()),
+    )
 
 
 def test_what_an_imported_file_made_is_there_for_every_run_that_imports_it() -> None:

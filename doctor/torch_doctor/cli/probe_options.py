@@ -65,12 +65,6 @@ _OPTIONS = (
         help="Run a distributed script in so many processes, as torchrun does, with gloo on the CPU. [default: 1]",
     ),
     click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        metavar="N",
-        help="How many scripts the probe runs side by side. [default: one for each core, where there is memory]",
-    ),
-    click.option(
         "--probe-server",
         is_flag=True,
         help="Fork the runs from a server that keeps torch imported; it is started where there is none, and ends after "
@@ -112,7 +106,6 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
             "probe_timeout",
             "probe_memory",
             "probe_processes",
-            "jobs",
             "probe_server",
             "probe_output",
         ):
@@ -140,6 +133,6 @@ def probing(given: dict[str, Any], paths: Sequence[str], ctx: click.Context) -> 
         seconds=given["probe_timeout"] or SECONDS,
         memory=(given["probe_memory"] or 0) << 20,
         processes=given["probe_processes"] or 1,
-        jobs=given["jobs"] or 0,
+        jobs=given.get("jobs") or 0,
         server=given["probe_server"],
     )

@@ -51,6 +51,8 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @click.option("--no-cache", is_flag=True, help="Keep nothing of what is found out about installed libraries.")
 @click.option("--no-respect-gitignore", "gitignore", is_flag=True, flag_value=False, default=True,
               help="Look at files that git ignores, too.")  # fmt: skip
+@click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N",
+              help="Files that are looked at, and scripts that are run, side by side. [default: what is worth it]")  # fmt: skip
 @click.option("--output-format", multiple=True, metavar="FORMAT[:FILE]",
               help="full, concise, json, json-lines, github or sarif; repeatable, each to its file.")  # fmt: skip
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
@@ -82,7 +84,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     run = probing(given, paths, ctx)
     options, loaded = settings(flags)
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
-    options = replace(options, probe=run, environment=libraries)
+    options = replace(options, probe=run, environment=libraries, jobs=given["jobs"] or 0)
     outputs = formats(given["output_format"], loaded)
     printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
     with Progress(wanted=not given["quiet"], found=printing.first) as progress:

@@ -243,11 +243,6 @@ class _Listener:
         return "disk" if room.f_bavail * room.f_frsize < LEAST_ROOM else ""
 
 
-def cores() -> int:
-    """The cores that we may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def usual_memory(runs: int = 1) -> int:
     """How much memory each of so many runs may take when nobody says, in bytes.
 

@@ -43,6 +43,7 @@ class Options(Struct, frozen=True, kw_only=True):
     torch: Versions | None = None  # as the user says; else the project's pins are read
     environment: Environment | None = None  # whose libraries are read; None: none
     probe: Probing | None = None
+    jobs: int = 0  # processes that examine files side by side; 0: as many as are worth it
 
 
 class Report(Struct):
@@ -70,12 +71,17 @@ class Report(Struct):
 
     def failed(self, what: str, error: Exception) -> None:
         """Say that something of ours failed: in one line, and whole for `-v`."""
-        import traceback  # noqa: PLC0415 - only for an error of ours
+        line, whole = failure(what, error)
+        self.errors.append(line)
+        self.notes.append(whole)
 
-        frames = traceback.extract_tb(error.__traceback__)
-        where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-        said = f": {error}" if str(error) else ""
-        self.errors.append(
-            f"internal error while scanning {what}: {type(error).__name__}{said}{where}; please report it"
-        )
-        self.notes.append("".join(traceback.format_exception(error)).rstrip())
+
+def failure(what: str, error: Exception) -> tuple[str, str]:
+    """That something of ours failed, in one line and whole."""
+    import traceback  # noqa: PLC0415 - only for an error of ours
+
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    said = f": {error}" if str(error) else ""
+    line = f"internal error while scanning {what}: {type(error).__name__}{said}{where}; please report it"
+    return line, "".join(traceback.format_exception(error)).rstrip()

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
-from operator import attrgetter
+from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-from msgspec.structs import replace
 
 from torch_doctor.probing import Runnable
 from torch_doctor.scan.causes import Causes, order
+from torch_doctor.scan.examining import Context, Examiner
 from torch_doctor.scan.following import Follower
+from torch_doctor.scan.gathering import Gathering
 from torch_doctor.scan.options import Options, Report
 from torch_doctor.scan.running import give_verdicts, observed
 from torch_doctor.scan.silencing import Silencing
+from torch_doctor.scan.spreading import Together, alone, jobs_for
 from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.static import Failure, OutOfTime, Spending, witness
-from torch_doctor.trace import GaveUp, Scope, ScopeKind, Trace, Unreadable
+from torch_doctor.static import Imports, Order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Container, Iterator, Sequence
 
-    from torch_doctor.rule import Finding, Rule
-    from torch_doctor.sources.source import Problem, SourceFile
-    from torch_doctor.trace import Site
-
-UNREADABLE_CODE = "TDR000"
+    from torch_doctor.rule import Finding
+    from torch_doctor.scan.examining import Examined
+    from torch_doctor.scan.gathering import Turn
+    from torch_doctor.trace import Site, Trace
 
 
 def scan(options: Options, follower: Follower | None = None) -> Report:
@@ -47,7 +45,7 @@ def traces(options: Options, follower: Follower | None = None) -> tuple[list[Tra
     scan = Scan(options, follower, everything=True)
     found: list[Trace] = []
     for project, files in scan.projects():
-        found += scan.traces(project, files)
+        scan.look(project, files, found.append)
         if options.probe is not None:
             found += [trace for trace, _ in observed(scan, [Runnable(project, scan.scripts[project], found)])]
         for site in {branch.site for trace in found for branch in trace.branches}:
@@ -72,7 +70,6 @@ class Scan:
         self._found: dict[tuple[object, ...], Finding] = {}
         self.causes = Causes(options.rules)
         self._silencing = Silencing(options)
-        self._spending = Spending()
         self._done = 0
         self._total = 0
 
@@ -80,23 +77,9 @@ class Scan:
         """Do it."""
         runnable: list[Runnable] = []
         for project, files in self.projects():
-            traces, unfollowed = [], Unfollowed(self._wanted)
-            for trace in self.traces(project, files):
-                self._judge(trace, project)
-                if trace.meant:
-                    continue
-                unfollowed.hear(trace)
-                if self.options.probe is not None:
-                    traces.append(trace)
-            for file in files:
-                self.report.warnings += self._silencing.problems(file)
-            self.report.warnings += unfollowed.remarks(project, files)
-            self.report.warnings += self._spending.remarks()
-            for finding in self.causes.told():
-                self.take(finding, project)
+            traces: list[Trace] = []
+            self._examine(project, files, traces.append if self.options.probe is not None else None)
             runnable.append(Runnable(project, self.scripts[project], traces))
-            for stage, seconds in project.seconds.items():
-                self.report.seconds[stage] += seconds
         self.report.findings.sort(key=order)
         if self.options.probe is not None:
             self.follower.found(self.report)
@@ -104,9 +87,70 @@ class Scan:
             self.report.findings.sort(key=order)
         return self.report
 
+    def look(self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None]) -> None:
+        """Let somebody have the traces of the files, which nobody judges, and the report what they cannot tell."""
+        for _, found in self._examined(project, files, hear, judges=False):
+            self._take_in(found)
+
+    def _examine(self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None] | None) -> None:
+        """Find out what there is to say about the files; `hear` gets the traces."""
+        unfollowed = Unfollowed(self._wanted)
+        examined = list(self._examined(project, files, hear))
+        seen = {*files, *(Path(name) for _, found in examined for name in found.followed.imported)}
+        project.know(seen)
+        asked = frozenset(map(project.shown_as, seen))
+        for _, found in examined:
+            self._take_in(found)
+            unfollowed.add(found.heard)
+            for caller in found.callers.values():
+                self._take_in(caller, asked)
+                unfollowed.add(caller.heard)
+        self.report.warnings += unfollowed.remarks(project, files)
+        for finding in self.causes.told():
+            self.take(finding, project)
+        for stage, seconds in project.seconds.items():
+            self.report.seconds[stage] += seconds
+
+    def _take_in(self, examined: Examined, asked: Container[str] | None = None) -> None:
+        """Take in what was found out about a file; `asked`: only findings in these files are reported."""
+        report = self.report
+        for finding in examined.findings:
+            if asked is None or finding.site.path in asked:
+                self.causes.add(finding)
+        report.errors += examined.errors
+        report.warnings += examined.warnings
+        for note in examined.notes:
+            report.remark(note)
+        for stage, seconds in examined.seconds.items():
+            report.seconds[stage] += seconds
+
+    def _examined(
+        self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None] | None, *, judges: bool = True
+    ) -> list[tuple[Path, Examined]]:
+        """What there is to say about the files, each after those that import it."""
+        given = frozenset(files)
+        imports = Imports(project)
+        order = Order(given, project, imports)
+        imports.spending.close()
+        gathering = Gathering(order, project.shown_as)
+
+        def recall(turn: Turn) -> Examined | None:
+            self.follower.reading(self._done, self._total, project.shown_as(turn.path))
+            self._done += 1
+            return None
+
+        context = Context(self.options, project.root, project.ignores, given, self._wanted)
+        jobs = 1 if hear is not None else jobs_for(len(given), self.options.jobs)
+        if jobs > 1:
+            found = dict(Together(context, gathering, recall, jobs).results())
+        else:
+            with closing(Examiner(context, hear, judges=judges)) as examiner:
+                found = dict(alone(gathering, examiner, recall))
+        return [(path, found[path]) for path in order.files]
+
     # --- what there is to look at ---
 
-    def projects(self) -> Iterator[tuple[Project, list[SourceFile]]]:
+    def projects(self) -> Iterator[tuple[Project, list[Path]]]:
         """The files under the paths that can matter, by the project they belong to."""
         options, report = self.options, self.report
         start = time.perf_counter()
@@ -130,7 +174,7 @@ class Scan:
             self.scripts[project] = members
             yield project, self._relevant(project, members)
 
-    def _relevant(self, project: Project, paths: Sequence[Path]) -> list[SourceFile]:
+    def _relevant(self, project: Project, paths: Sequence[Path]) -> list[Path]:
         files = []
         for path in paths:
             try:
@@ -140,91 +184,14 @@ class Scan:
                 continue
             if not project.matters(path):
                 continue
-            file = project.read(path)
-            if file is None:
+            if project.too_large(path):
                 self.report.warnings.append(f"{display(path)} is too large to be source that somebody wrote: skipped")
             else:
-                files.append(file)
+                files.append(path)
         self._total += len(files)
         return files
 
-    # --- what the witness says ---
-
-    def traces(self, project: Project, files: Sequence[SourceFile]) -> Iterator[Trace]:
-        """What the static witness sees in the files, and what of them is not valid.
-
-        Where the witness fails, it says so, and the traces of the other files follow.
-        """
-        stream = witness(
-            files,
-            project,
-            on_file=self._tell,
-            wanted=self._wanted,
-            environment=self.options.environment,
-            spending=self._spending,
-        )
-        for found in self._timed(iter(stream), project):
-            if isinstance(found, Failure):
-                self.report.failed(found.path, found.error)
-            else:
-                yield found
-        for file in files:
-            yield from self.unreadable(project, file)
-
-    def _timed(self, stream: Iterator[Trace | Failure], project: Project) -> Iterator[Trace | Failure]:
-        while True:
-            start, before = time.perf_counter(), sum(project.seconds.values())
-            try:
-                trace = next(stream, None)
-            finally:
-                elsewhere = sum(project.seconds.values()) - before
-                self.report.seconds["execute"] += time.perf_counter() - start - elsewhere
-            if trace is None:
-                return
-            yield trace
-
-    def _tell(self, file: SourceFile) -> None:
-        self.follower.reading(self._done, self._total, file.display)
-        self._done += 1
-
-    def unreadable(self, project: Project, file: SourceFile) -> Iterator[Trace]:
-        """A trace that says what of the file is not valid, if anything is."""
-        problems = project.problems(file.path)
-        if wrong := [problem for problem in problems if problem.wrong]:
-            yield _trace_of_problems(file, wrong)
-        for problem in problems:
-            if not problem.wrong:
-                self.report.remark(f"{problem.site}: not read: {problem.reason}")
-        if wrong and not any(rule.code == UNREADABLE_CODE for rule in self.options.rules):
-            self.report.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
-
-    # --- what the rules say ---
-
-    def _judge(self, trace: Trace, project: Project) -> None:
-        start = time.perf_counter()
-        for event in trace.of(GaveUp):
-            run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
-            self.report.remark(f"{event.site}: gave up: {event.reason}{run}")
-        with contextlib.suppress(OutOfTime), self._spending.ending(trace.path):
-            for rule in self.options.rules:
-                self._ask(rule, trace, project)
-            for rule in self.options.hiding:
-                self._ask(rule, trace, project, tells=False)
-        self.report.seconds["judge"] += time.perf_counter() - start
-
-    def _ask(self, rule: Rule, trace: Trace, project: Project, *, tells: bool = True) -> None:
-        try:
-            for finding in rule.check(trace):
-                if trace.reports_in is not None and finding.site.path not in trace.reports_in:
-                    continue
-                if tells and finding.site not in trace.invented:
-                    behind = tuple(sorted(trace.meant, key=attrgetter("site")))
-                    self.causes.add(replace(finding, behind=behind) if behind else finding)
-                broken = rule.broken(finding)
-                if broken is not None and not self._is_silenced(finding, project):
-                    trace.broken.add(broken)
-        except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
-            self.report.failed(f"{trace.path} with {rule.code}", error)
+    # --- what is reported ---
 
     def take(self, finding: Finding, project: Project) -> None:
         """Let the report have a finding, unless it has it, or it is silenced."""
@@ -250,11 +217,3 @@ class Scan:
         """Let the report have the source that a site lies in."""
         if site.path not in self.report.sources and (source := project.read(project.displayed(site.path))):
             self.report.sources[site.path] = source
-
-
-def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
-    trace = Trace(file.display)
-    scope = Scope(ScopeKind.ROOT, problems[0].site)
-    for problem in problems:
-        trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason))
-    return trace

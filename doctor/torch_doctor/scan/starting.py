@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.imports import Imports
@@ -27,7 +25,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-class Started(Struct, frozen=True):
+class Started(NamedTuple):
     """The scripts to be run, each with its project, and a line for each that trains and is not."""
 
     scripts: list[tuple[Path, Runnable]]

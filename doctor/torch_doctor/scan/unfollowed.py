@@ -5,16 +5,19 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from torch_doctor.scan.origins import Origins
 from torch_doctor.static.imports import Imports
-from torch_doctor.trace import Backward, GaveUp, ModuleBuilt
+from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.trace import Event, Site, Trace
+    from torch_doctor.trace import Event, Trace
 
 _DEFINITIONS = (
     ast.Import,
@@ -28,17 +31,16 @@ _DEFINITIONS = (
 _REPEATED = (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class Unfollowed:
-    """Hears every trace of a project, and says which of its scripts train out of sight.
+class Heard(Struct):
+    """What the traces of some runs tell of training loops.
 
-    `wanted` are the events that the traces have (None: all): without gradients among them, nothing is said.
+    `understood` are the files in which somebody's gradients were seen, and the scripts that came there; `met` are the
+    scripts that came to a loop of which nobody knows whose gradients it computes; `ended` are the runs that were given up.
     """
 
-    def __init__(self, wanted: frozenset[type[Event]] | None) -> None:
-        self._looks = wanted is None or Backward in wanted
-        self._understood: set[str] = set()
-        self._ended: dict[str, str] = {}
-        self._met: dict[str, Site] = {}
+    understood: set[str] = field(default_factory=set)
+    ended: dict[str, str] = field(default_factory=dict)
+    met: dict[str, Site] = field(default_factory=dict)
 
     def hear(self, trace: Trace) -> None:
         """Note in which files somebody's gradients were seen, where nobody's were, and which runs were given up."""
@@ -47,28 +49,50 @@ class Unfollowed:
             handed = trace.begins_outside and not event.modules & built
             alone = handed and not event.scope.iterations()  # the loop that calls it is out of sight
             if not alone and (event.modules or event.forwards or event.inputs_only or event.whole):
-                self._understood.update((event.site.path, trace.path))
+                self.understood.update((event.site.path, trace.path))
             elif event.scope.iterations() and not trace.begins_outside:
-                self._met.setdefault(trace.path, event.site)
+                self.met.setdefault(trace.path, event.site)
         for gave_up in trace.of(GaveUp):
-            self._ended.setdefault(trace.path, gave_up.reason)
+            self.ended.setdefault(trace.path, gave_up.reason)
 
-    def remarks(self, project: Project, files: Sequence[SourceFile]) -> Iterator[str]:
+    def add(self, other: Heard) -> None:
+        """Note what others have heard."""
+        self.understood |= other.understood
+        self.ended = other.ended | self.ended
+        self.met = other.met | self.met
+
+
+class Unfollowed:
+    """Says which scripts of a project train out of sight, from what was heard of all of them.
+
+    `wanted` are the events that the traces have (None: all): without gradients among them, nothing is said.
+    """
+
+    def __init__(self, wanted: frozenset[type[Event]] | None) -> None:
+        self._looks = wanted is None or Backward in wanted
+        self._heard = Heard()
+
+    def add(self, heard: Heard) -> None:
+        """Take in what was heard of one file."""
+        self._heard.add(heard)
+
+    def remarks(self, project: Project, files: Sequence[Path]) -> Iterator[str]:
         """One line for each script in which something goes backward, and nobody knows what."""
-        imports = Imports(project)
-        for file in files if self._looks else ():
-            trains = ".backward(" in file.text or file.display in self._met  # else parsing it tells nothing
-            if not trains or file.display in self._understood:
-                continue
-            tree = project.tree(file.path)
-            if tree is None or not _is_script(tree):
+        imports, heard = Imports(project), self._heard
+        for path in files if self._looks else ():
+            shown = project.shown_as(path)
+            # Else parsing it tells nothing.
+            trains = shown in heard.met or b".backward(" in project.code(path)
+            file = None if not trains or shown in heard.understood else project.read(path)
+            tree = None if file is None else project.tree(path)
+            if file is None or tree is None or not _is_script(tree):
                 continue
             if why := _own(file, tree, imports) or self._imported(file, imports, project):
-                yield f"no training loop was followed in {file.display}: {self._ended.get(file.display) or why}"
+                yield f"no training loop was followed in {shown}: {heard.ended.get(shown) or why}"
 
     def _imported(self, file: SourceFile, imports: Imports, project: Project) -> str:
         """What is out of sight of a training loop in a file that the script imports; "" where it comes to none."""
-        site = self._met.get(file.display)
+        site = self._heard.met.get(file.display)
         other = None if site is None or site.path == file.display else project.read(project.displayed(site.path))
         tree = None if other is None else project.tree(other.path)
         if site is None or other is None or tree is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.sources.discovery import display, walk
+from torch_doctor.sources.notebook import BrokenNotebookError, code_of, read_notebook
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.relevance import matters
 from torch_doctor.sources.source import Problem, SourceFile
@@ -85,6 +86,14 @@ class Project:
         if isinstance(raw, OSError):
             raise raw
         return raw
+
+    def code(self, path: Path) -> bytes:
+        """The bytes of a file; of a notebook, its code; none where it cannot be read."""
+        try:
+            raw = self.raw(path)
+        except OSError:
+            return b""
+        return code_of(raw) if _is_notebook(path) else raw
 
     def matters(self, path: Path) -> bool:
         """Whether the file mentions a library that we know training of."""
@@ -163,7 +172,7 @@ class Project:
             except OSError:
                 continue
             written = any(needle in raw for needle in needles) and whole.search(raw)
-            if written and (not _is_notebook(path) or whole.search(_code_of(raw))):
+            if written and (path.suffix != ".ipynb" or whole.search(code_of(raw))):
                 found.append(path)
         return found
 
@@ -183,6 +192,10 @@ class Project:
             self._visible[path] = not self.ignores.skips_path(path, self.root)
         return self._visible[path]
 
+    def shown_as(self, path: Path) -> str:
+        """The name that sites in the file at this very path carry."""
+        return self.names.get(path) or display(path)
+
     def displayed(self, name: str) -> Path:
         """The absolute path of a file from the name that its sites carry."""
         return self._displayed.get(name) or Path.cwd() / name
@@ -195,15 +208,18 @@ class Project:
         known = next(same, path)
         return self.names.get(known) or display(known)
 
+    def know(self, paths: Iterable[Path]) -> None:
+        """Let `displayed` know these files, although they were not read."""
+        for path in paths:
+            self._displayed.setdefault(self.shown_as(path), path)
+
     # --- within ---
 
     def _decoded(self, path: Path, raw: bytes) -> SourceFile | None:
-        shown = self.names.get(path) or display(path)
+        shown = self.shown_as(path)
         if self.too_large(path):
             return None
         if _is_notebook(path):
-            from torch_doctor.sources.notebook import BrokenNotebookError, read_notebook  # noqa: PLC0415 - as below
-
             try:
                 file, problems = read_notebook(path, shown, raw)
             except BrokenNotebookError as error:
@@ -257,12 +273,6 @@ def _same_file(path: Path, other: Path) -> bool:
 
 def _largest(path: Path) -> int:
     return LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON
-
-
-def _code_of(raw: bytes) -> bytes:
-    from torch_doctor.sources.notebook import code_of  # noqa: PLC0415 - few scans meet one
-
-    return code_of(raw)
 
 
 def _is_notebook(path: Path) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from torch_doctor.pattern import pattern
+import re
 
-MENTIONS = pattern(rb"torch|lightning|accelerate|ignite|fastai|transformers|deepspeed|timm")
+MENTIONS = re.compile(rb"torch|lightning|accelerate|ignite|fastai|transformers|deepspeed|timm")
 
 
 def matters(raw: bytes) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from torch_doctor.pattern import pattern
 from torch_doctor.trace.site import Site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NEWLINE = pattern(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
+NEWLINE = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
 
 
 class Cell(Struct, frozen=True):
@@ -31,7 +32,8 @@ class Cell(Struct, frozen=True):
     indent: int = 0
 
 
-class SourceFile(Struct, frozen=True, dict=True):
+@dataclass(frozen=True)
+class SourceFile:
     """A file that was read: `path` is absolute, `display` is what users see and what a `Site` carries.
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is

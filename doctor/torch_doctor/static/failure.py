@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from typing import NamedTuple
 
 
-class Failure(Struct, frozen=True):
+class Failure(NamedTuple):
     """An error of the witness itself, and the name of the file whose run it ended."""
 
     path: str

@@ -6,7 +6,7 @@ import os
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfTime
@@ -21,12 +21,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.sources.project import Project
+    from torch_doctor.static.followed import Defined
     from torch_doctor.static.installed.environment import Environment
 
 _NEVER_THEIRS = frozenset(
     {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
 )
 """Libraries that a project may hold a copy of without meaning it."""
+
+
+class Asked(NamedTuple):
+    """The identifiers that were looked for in all of the project, and what was asked of installed libraries."""
+
+    names: set[str]
+    installed: set[str]
 
 
 class _Reached:
@@ -69,13 +77,23 @@ class Imports:
         self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._asked: set[str] = set()
+        self._homes_of: dict[p.Function, str] = {}
         self.failures: list[Failure] = []  # errors of the witness itself, until somebody tells them
         self.sources: dict[tuple[tuple[Path, ...], str], tuple[list[Path], list[Path]]] = {}  # of names, by the files
 
-    def begin(self) -> None:
-        """A run begins: what it asks of the project from here on is its own question."""
-        self._asked = set()
-        self.installed.begin()
+    def begin(self) -> Asked:
+        """What is asked of the project and of libraries from here on is asked by somebody else; what was asked before."""
+        before, self._asked = self._asked, set()
+        return Asked(before, self.installed.begin())
+
+    def asked(self) -> Asked:
+        """What was asked since that began."""
+        return Asked(set(self._asked), self.installed.names())
+
+    def ask_again(self, asked: Asked) -> None:
+        """Note that what was asked at another time matters now as well."""
+        self._asked |= asked.names
+        self.installed.ask_again(asked.installed)
 
     def dependencies(self, path: Path) -> Dependencies:
         """What a run of the file at `path`, the last that began, depends on."""
@@ -109,7 +127,8 @@ class Imports:
                 with self.spending.ending(name):
                     tree = self._project.tree(path) if source is not None else None
                     if source is not None and tree is not None:
-                        self._units[path] = Unit(source, lower(tree, source.text))
+                        unit = self._units[path] = Unit(source, lower(tree, source.text))
+                        self._homes_of.update(dict.fromkeys(unit.defines, str(path)))
             except OutOfTime:
                 if self.spending.ends:  # what is over is the time of a file that imports this one
                     del self._units[path]
@@ -119,6 +138,11 @@ class Imports:
             except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
                 self.failures.append(Failure(name, error))
         return self._units[path]
+
+    def defined(self, function: p.Function) -> Defined | None:
+        """Where a function or a method of a file is defined; None for one within another function."""
+        home = self._homes_of.get(function)
+        return None if home is None else (home, *function.at[:2])
 
     def text(self, path: Path) -> str:
         """The text of a project file; none where it cannot be read."""

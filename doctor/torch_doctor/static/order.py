@@ -2,51 +2,137 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
+import re
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import program as p
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from torch_doctor.sources.source import SourceFile
+    from torch_doctor.sources.project import Project
     from torch_doctor.static.imports import Imports
-    from torch_doctor.static.unit import Unit
+
+_LIST = rb"(?:[^\n;#\\]|\\\r?\n|\\)*"
+_STATEMENT = re.compile(
+    rb"(?:^|[;:])[ \t\f]*(?:"
+    rb"from[ \t]*(?P<module>\.*[ \t]*[^\s;#]*)[ \t]+import\b[ \t]*(?P<names>\([^)]*\)|" + _LIST + rb")"
+    rb"|import[ \t]+(?P<modules>" + _LIST + rb"))",
+    re.MULTILINE,
+)
+_COMMENT = re.compile(rb"#[^\n]*")
 
 
-def importers_first(files: Sequence[SourceFile], imports: Imports) -> list[SourceFile]:
-    """The files, each after those of them that import it; those that import each other stand together; else by their paths.
+class Order:
+    """Files of a project, each after those of them that import it; those that import each other stand together.
 
-    A function of a file is then entered by all who call it before anybody asks whether somebody does.
+    Else they stand by their paths. A function of a file is then entered by all who call it before anybody asks whether
+    somebody does.
     """
-    given = {file.path: file for file in sorted(files, key=attrgetter("path"))}
-    if len(given) == 1:
-        return list(given.values())
-    imported = {path: tuple(_imported(imports, path, given)) for path in reversed(given)}
-    ordered = [path for together in _components(imported) for path in sorted(together, reverse=True)]
-    return [given[path] for path in reversed(ordered)]
+
+    def __init__(self, given: Collection[Path], project: Project, imports: Imports) -> None:
+        imported = _imported(sorted(given), project, imports) if len(given) > 1 else dict.fromkeys(given, ())
+        together = [sorted(each) for each in reversed(list(_components(imported)))]
+        members = frozenset(given)
+        ordered = [[path for path in each if path in members] for each in together]
+        self.files: list[Path] = [path for each in ordered for path in each]
+        self._numbers = {path: number for number, path in enumerate(self.files)}
+        self._above: dict[Path, int] = {}
+        self._below: dict[Path, int] = {}
+        self._close(together, imported)
+
+    def above(self, path: Path) -> list[Path]:
+        """The files before this one that import it, directly or not."""
+        return self._named(self._above[path])
+
+    def below(self, path: Path) -> list[Path]:
+        """The file itself, and those of the files that it imports, directly or not."""
+        return self._named(self._below[path])
+
+    def number(self, path: Path) -> int:
+        """Where the file stands among the others, from 0."""
+        return self._numbers[path]
+
+    def last_above(self, path: Path, without: int) -> Path | None:
+        """The last of the files before this one that import it, apart from some, whose numbers are bits."""
+        left = self._above[path] & ~without
+        return self.files[left.bit_length() - 1] if left else None
+
+    def _named(self, numbers: int) -> list[Path]:
+        found = []
+        while numbers:
+            lowest = numbers & -numbers
+            found.append(self.files[lowest.bit_length() - 1])
+            numbers ^= lowest
+        return found
+
+    def _close(self, together: Sequence[Sequence[Path]], imported: Mapping[Path, Sequence[Path]]) -> None:
+        """Follow the imports of imports; sets of files are numbers with a bit for each, as there may be thousands."""
+        bits = {path: 1 << number for path, number in self._numbers.items()}
+        above: dict[Path, int] = {}
+        for members in together:
+            own, around = sum(bits.get(path, 0) for path in members), 0
+            for path in members:
+                around |= above.get(path, 0)
+            for path in members:
+                earlier = own & (bits[path] - 1) if path in bits else 0
+                self._above[path] = (around | earlier) & ~bits.get(path, 0)
+                for other in imported[path]:
+                    above[other] = above.get(other, 0) | around | own
+        below: dict[Path, int] = {}
+        for members in reversed(together):
+            under = sum(bits.get(path, 0) for path in members)
+            for path in members:
+                for other in imported[path]:
+                    under |= below.get(other, 0)
+            below.update(dict.fromkeys(members, under))
+        self._below = below
 
 
-def _imported(imports: Imports, path: Path, given: Mapping[Path, object]) -> Iterator[Path]:
-    """Those of the given files that a file imports, wherever its imports stand."""
-    unit = imports.unit(path)
-    for module, level in _modules(unit) if unit is not None else ():
-        found = imports.find(path, module, level)
-        if found is not None and found != path and found in given:
-            yield found
-
-
-def _modules(unit: Unit) -> Iterator[tuple[str, int]]:
-    """The modules that the imports of a file may mean, with their levels: a name that is taken from one may be another."""
-    for node in unit.program.imports:
-        if isinstance(node, p.Import):
-            yield node.module, 0
+def _imported(given: Sequence[Path], project: Project, imports: Imports) -> dict[Path, tuple[Path, ...]]:
+    """What the files import of the project, and what that imports, wherever the imports stand."""
+    found: dict[Path, tuple[Path, ...]] = {}
+    waiting = list(reversed(given))
+    while waiting:
+        path = waiting.pop()
+        if path in found:
             continue
-        yield node.module, node.level
-        for name, _ in node.names:
-            yield f"{node.module}.{name}".lstrip("."), node.level
+        others = dict.fromkeys(
+            other
+            for module, level in modules(project.code(path))
+            if (other := imports.find(path, module, level)) is not None and other != path
+        )
+        found[path] = tuple(others)
+        waiting.extend(other for other in others if other.suffix == ".py")
+    return {path: tuple(other for other in found[path] if other in found) for path in sorted(found, reverse=True)}
+
+
+def modules(code: bytes) -> Iterator[tuple[str, int]]:
+    """The modules that imports in a text may mean, with their levels: a name that is taken from one may be another.
+
+    The text is not parsed: what only looks like an import, in a string say, counts as well.
+    """
+    if b"import" not in code:
+        return
+    for statement in _STATEMENT.finditer(code):
+        module, names, modules = statement.group("module", "names", "modules")
+        if modules is not None:
+            yield from ((name, 0) for name in _names(modules))
+            continue
+        dotted = module.decode("utf-8", "replace")
+        name = dotted.lstrip(". \t")
+        level = dotted.count(".", 0, len(dotted) - len(name))
+        if name or level:
+            yield name, level
+            for part in _names(names):
+                yield f"{name}.{part}".lstrip("."), level
+
+
+def _names(listed: bytes) -> Iterator[str]:
+    """The names in a list with commas between them, without what they are called here."""
+    for each in _COMMENT.sub(b"", listed).strip(b"( )").split(b","):
+        words = each.replace(b"\\", b" ").split(None, 1)
+        if words and words[0] != b"*":
+            yield words[0].decode("utf-8", "replace")
 
 
 def _components(edges: Mapping[Path, Sequence[Path]]) -> Iterator[list[Path]]:

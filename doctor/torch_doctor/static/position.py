@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.trace import Guards, Scope, ScopeKind
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Site
 
 
-class Branch(Struct, frozen=True):
+class Branch(NamedTuple):
     """An `if` that the execution is within: in which frame it stands, and how many loops are around it."""
 
     node: p.If

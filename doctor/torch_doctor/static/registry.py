@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from torch_doctor.static.values import Object
 
@@ -12,17 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from torch_doctor.static import program as p
+    from torch_doctor.static.imports import Asked
     from torch_doctor.trace import Branch, Event, Guards, Scope
 
 T = TypeVar("T", bound=Object)
 
 
-class Image(Struct, frozen=True):
+class Image(NamedTuple):
     """What the top level of an imported file did, beside binding its globals; a run that imports it later repeats that.
 
     `events` are its own, without those of the `imports` that it came to; `branches` are those that their guards number,
     `guards` and `scope` what the import itself lay in. `objects` are what it made, by class and number: a library has tens
     of thousands, nearly all lists and records of its configuration, so that nobody can walk them for each function.
+    `entered` are the functions that it called, `asked` what it asked of the rest of the project, and of libraries.
     """
 
     events: Sequence[Event]
@@ -31,9 +32,11 @@ class Image(Struct, frozen=True):
     scope: Scope
     imports: Sequence[Path]
     objects: dict[type[Object], list[Object]]
+    entered: frozenset[p.Function]
+    asked: Asked
 
 
-class Saved(Struct, frozen=True):
+class Saved(NamedTuple):
     """A state of a registry: the run's own objects, and how many imports it had come to."""
 
     own: dict[int, Object]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Recording:
     """The top level of an imported file under way: where its events begin, and what it came to."""
 
-    __slots__ = ("_first", "_guards", "_imports", "_known", "_scope", "path")
+    __slots__ = ("_asked", "_entered", "_first", "_guards", "_imports", "_known", "_scope", "path")
 
     def __init__(self, run: Run, path: Path) -> None:
         self.path = path
@@ -23,6 +23,8 @@ class Recording:
         self._known = len(run.objects.brought)
         self._guards, self._scope = run.position.guards, run.position.scope
         self._imports: dict[Path, None] = {}
+        self._entered, run.entered = run.entered, set()
+        self._asked = run.imports.begin()
         run.objects.under_way.append(self._imports)
 
     def image(self, run: Run) -> Image:
@@ -34,11 +36,14 @@ class Recording:
             for event in run.trace.at(*range(self._first, run.trace.next))
             if not any(event.index in numbers for numbers in elsewhere)
         ]
-        return Image(events, run.trace.branches, self._guards, self._scope, list(self._imports), {})
+        entered, asked = frozenset(run.entered), run.imports.asked()
+        return Image(events, run.trace.branches, self._guards, self._scope, list(self._imports), {}, entered, asked)
 
     def end(self, run: Run) -> None:
-        """Note which events of the run are not its own."""
+        """Note which events of the run are not its own, and give it back what is."""
         run.objects.under_way.pop()
+        run.entered |= self._entered
+        run.imports.ask_again(self._asked)
         run.brought.setdefault(self.path, []).append(range(self._first, run.trace.next))
 
 
@@ -67,6 +72,8 @@ def bring(run: Run, path: Path) -> None:
     for inner in image.imports:
         bring(run, inner)
     run.objects.bring(path, image)
+    run.entered |= image.entered
+    run.imports.ask_again(image.asked)
     trace, position, numbers = run.trace, run.position, dict[int, int]()
     first = trace.next
     for event in image.events:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import entry_points
 
@@ -24,7 +22,7 @@ MOST = 200_000
 """Steps of all that is kept, so that memory stays flat however many files there are."""
 
 
-class _Top(Struct, frozen=True):
+class _Top(NamedTuple):
     """A run that has come to the end of its file: what it changed, the objects it made, and what it built."""
 
     run: Run

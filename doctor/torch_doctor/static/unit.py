@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.program import Call, ImportFrom
+from torch_doctor.static.program import Call, Define, ImportFrom
 from torch_doctor.static.program.using import path_of
 from torch_doctor.static.program.walking import walk
 from torch_doctor.trace import Site
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.static.program import At, Program
+    from torch_doctor.static.program import At, Function, Program
 
 
 LARGE = 20
@@ -39,6 +41,13 @@ class Unit:
         parts = [node for node in program.body if isinstance(node, ImportFrom) and node.level]
         large = source.path.name == "__init__.py" and len(parts) >= LARGE
         self.defers = frozenset(parts if large else ())
+
+    @property
+    def defines(self) -> Iterator[Function]:
+        """The functions of the file, and the methods of its classes."""
+        yield from self.program.functions.values()
+        for cls in self.program.classes.values():
+            yield from (statement.function for statement in cls.body if isinstance(statement, Define))
 
     @property
     def calls(self) -> frozenset[str]:

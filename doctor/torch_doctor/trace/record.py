@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.trace.events.names import Names
@@ -44,7 +45,8 @@ class Dependencies(Struct, frozen=True):
     installed: frozenset[tuple[str, str]] = frozenset()
 
 
-class Trace(Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Trace:
     """What one run did, as far as its witness knows.
 
     `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
@@ -81,11 +83,18 @@ class Trace(Struct, eq=False):
     _repeated: dict[int, int] = field(default_factory=dict)
     _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
 
-    def __reduce__(self) -> Any:  # noqa: ANN401 - what pickle takes
+    def __getstate__(self) -> dict[str, Any]:
         """What the project says is read before it is stored: the project that knows it stays behind."""
-        torch = functools.partial(Versions, *self.torch())
-        saved = functools.partial(frozenset[str], self.saved())
-        return Struct.__reduce__(replace(self, torch=torch, saved=saved, _views={}))
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        known = {
+            "torch": functools.partial(Versions, *self.torch()),
+            "saved": functools.partial(frozenset, self.saved()),
+        }
+        return state | known | {"_views": {}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self, name, value)
 
     @property
     def observed(self) -> bool:

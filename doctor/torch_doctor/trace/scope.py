@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from torch_doctor.trace.site import Site
@@ -30,7 +30,7 @@ class BranchKind(enum.Enum):
     UNKNOWN = "unknown"
 
 
-class Every(Struct, frozen=True):
+class Every(NamedTuple):
     """A test of nothing but a loop's counter: `holds` in batch number n, from 1, where n leaves `rest` divided by `length`.
 
     The counter begins anew with every pass through the loader. `length` is 0 where it is not known, and `rest` then too.
@@ -69,7 +69,8 @@ class LoopKind(enum.Enum):
     COUNTED = "counted"  # a few items that are all known: what it leaves does not grow
 
 
-class Scope(Struct, frozen=True, eq=False):
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
     """One run of a script, a function or a loop's body; scopes nest through `parent`.
 
     `loop` numbers the run of the loop that an iteration belongs to (two runs of one `for` differ) and `number` counts
@@ -85,11 +86,7 @@ class Scope(Struct, frozen=True, eq=False):
     number: int = 0
     loop_kind: LoopKind = LoopKind.PLAIN
     called_at: Site | None = None
-    _iterations: tuple[Scope, ...] | None = None
-
-    def __reduce__(self) -> tuple[type[Scope], tuple[object, ...]]:
-        """It is stored without its iterations: it may be one of them itself."""
-        return Scope, tuple(getattr(self, name) for name in self.__struct_fields__[:-1])
+    _iterations: tuple[Scope, ...] | None = field(default=None, init=False, repr=False)
 
     def chain(self) -> tuple[Scope, ...]:
         """This scope and all around it, outermost first."""
@@ -105,7 +102,7 @@ class Scope(Struct, frozen=True, eq=False):
         if self._iterations is None:
             around = () if self.parent is None else self.parent.iterations()
             found = (*around, self) if self.kind is ScopeKind.ITERATION else around
-            force_setattr(self, "_iterations", found)  # once: a scope never moves, and many questions begin here
+            object.__setattr__(self, "_iterations", found)  # once: a scope never moves, and many questions begin here
         return self._iterations or ()
 
     def calls(self) -> tuple[Site, ...]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, BatchTaken, Forward, LoopEntered, LoopKind, ModeSet, Stepped
 from torch_doctor_rules.judging.forward_places import batch_of
@@ -23,7 +21,7 @@ PICKS = frozenset("[(")
 """What an expression has that picks one of several: `loaders[phase]`, `loader_of(phase)`."""
 
 
-class EvaluationUpdate(Struct, frozen=True):
+class EvaluationUpdate(NamedTuple):
     """A step in a pass whose `mode` is evaluation; `backward` gave it the pass's own gradients (None: there is none)."""
 
     mode: ModeSet

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, Forward, GraphCut, Kind, LeafMade, claims
 from torch_doctor_rules.judging.gradients import accumulates
@@ -24,7 +22,7 @@ DECIDING = frozenset(
 COMPARISONS = frozenset("><=!")
 
 
-class Cut(Struct, frozen=True):
+class Cut(NamedTuple):
     """A loss that goes `backward` without its graph, and where that was lost, by what; `raises`: torch takes no such loss."""
 
     site: Site

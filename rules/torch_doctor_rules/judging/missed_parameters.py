@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import (
     Backward,
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Scope, Site, Trace
 
 
-class Missed(Struct, frozen=True):
+class Missed(NamedTuple):
     """An optimizer, and where something trained that it does not have is put to use, or built where it has a `part` beside it."""
 
     built: OptimizerBuilt

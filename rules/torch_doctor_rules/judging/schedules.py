@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.rule import same_place
 from torch_doctor.trace import (
@@ -30,7 +28,7 @@ PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
 """It follows a metric and has no first value that could be skipped."""
 
 
-class Moved(Struct, frozen=True):
+class Moved(NamedTuple):
     """A step of a scheduler beside the updates; `every`: it steps in the loop of the updates, and not in one around it.
 
     `length` and `falls` are those of its `ScheduleCounted`. `batches` is how many batches an epoch has, `loader` what they are

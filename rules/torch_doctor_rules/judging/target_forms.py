@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor_rules.judging.loss_inputs import (
     BCE,
@@ -32,7 +30,7 @@ BATCHED = 2
 """Dimensions of the scores of a batch: the rows, and the classes."""
 
 
-class Misfit(Struct, frozen=True):
+class Misfit(NamedTuple):
     """Why a loss refuses its targets, and what to do."""
 
     text: str

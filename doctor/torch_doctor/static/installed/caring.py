@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static.installed.meanings import NONE, UNCLEAR, Given, Known, Leans, Literal, truth
 
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 
-class Care(Struct, frozen=True):
+class Care(NamedTuple):
     """One reason why a module cares about the mode, or may: it holds as long as some parameters have their defaults.
 
     `rate`: where its one parameter is given, it cares if that number is not 0.
@@ -24,7 +22,7 @@ class Care(Struct, frozen=True):
     rate: bool = False
 
 
-class When(Struct, frozen=True):
+class When(NamedTuple):
     """Whether what is being followed is executed: `comes` None, perhaps; False, only where parameters are given."""
 
     comes: Tri = True

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,7 +11,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".dist-info"
 
 
-class Distribution(Struct, frozen=True):
+class Distribution(NamedTuple):
     """A package as it was installed; no version where its files may change without one."""
 
     folder: Path

@@ -43,9 +43,18 @@ class Installed:
         self._answers: dict[str, Answer] = {}
         self._asked: set[str] = set()
 
-    def begin(self) -> None:
-        """A run begins: which packages it asks about is counted from here on."""
-        self._asked = set()
+    def begin(self) -> set[str]:
+        """What is asked about is counted from here on; what was asked before."""
+        before, self._asked = self._asked, set()
+        return before
+
+    def names(self) -> set[str]:
+        """The names that were asked about since that began."""
+        return set(self._asked)
+
+    def ask_again(self, names: set[str]) -> None:
+        """Count what was asked at another time."""
+        self._asked |= names
 
     def asked(self) -> frozenset[tuple[str, str]]:
         """The packages that were asked since the run began, and those that they led to, with their versions."""

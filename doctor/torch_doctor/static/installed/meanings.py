@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +16,7 @@ Leans: TypeAlias = frozenset[Lean]
 NONE: Leans = frozenset()
 
 
-class Dotted(Struct, frozen=True):
+class Dotted(NamedTuple):
     """Something that is not in the library's own sources, or one of its modules, by its dotted name."""
 
     name: str
@@ -29,19 +27,19 @@ class Dotted(Struct, frozen=True):
         return self.name if self.name.startswith("torch.") else ""
 
 
-class Defined(Struct, frozen=True):
+class Defined(NamedTuple):
     """A class or a function of the library."""
 
     node: nodes.ClassDef | nodes.FunctionDef
 
 
-class Literal(Struct, frozen=True):
+class Literal(NamedTuple):
     """A number, a string, None."""
 
     value: object
 
 
-class Table(Struct, frozen=True):
+class Table(NamedTuple):
     """A dict whose keys are names. `open`: it may have more; `asked`: those are what the caller gave by name."""
 
     items: tuple[tuple[str, Known], ...]
@@ -49,28 +47,28 @@ class Table(Struct, frozen=True):
     asked: bool = False
 
 
-class Made(Struct, frozen=True):
+class Made(NamedTuple):
     """What a call of a class returns."""
 
     what: Dotted | Defined
     given: Given
 
 
-class Unclear(Struct, frozen=True):
+class Unclear(NamedTuple):
     """Anything else."""
 
 
 Meaning: TypeAlias = Dotted | Defined | Literal | Table | Made | Unclear
 
 
-class Known(Struct, frozen=True):
+class Known(NamedTuple):
     """What an expression stands for, and the parameters of which that holds as long as they have their defaults."""
 
     what: Meaning
     leans: Leans = NONE
 
 
-class Given(Struct, frozen=True):
+class Given(NamedTuple):
     """The arguments of a call. `rest`: others may be given, by the caller (`asked`) or by whoever."""
 
     args: tuple[Known, ...] = ()

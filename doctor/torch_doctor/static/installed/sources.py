@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from msgspec import Struct
-
-from torch_doctor.pattern import pattern
 from torch_doctor.static.installed.distributions import distribution
 
 if TYPE_CHECKING:
@@ -23,10 +20,10 @@ LARGEST = 400_000
 """Bytes of a file that is read: what is longer was not written by hand."""
 _MOST_SEEN = 200
 _FEW = 40  # star imports whose own star imports are followed
-_TORCH = pattern(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 
 
-class Place(Struct, frozen=True):
+class Place(NamedTuple):
     """Where a class or a function is defined: the file, the dotted name of its module, and the name in it."""
 
     path: Path
@@ -34,7 +31,7 @@ class Place(Struct, frozen=True):
     name: str
 
 
-class Names(Struct, frozen=True):
+class Names(NamedTuple):
     """What the top level of a file binds: definitions, what stands for something in another module, and star imports."""
 
     defined: frozenset[str]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
@@ -33,7 +31,7 @@ MANY = 5
 """Ways of a chain that are looked at whatever they take."""
 
 
-class _Chain(Struct, frozen=True):
+class _Chain(NamedTuple):
     """A chain of `elif` under way: the steps that were left when it began, and the ways that were taken."""
 
     left: float

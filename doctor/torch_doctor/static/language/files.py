@@ -48,7 +48,7 @@ def namespace_at(run: Run, path: Path) -> Namespace | None:
     if unit is None or run.position.importing >= _IMPORT_DEPTH:
         return None
     namespace = Namespace(unit)
-    _execute_to_stay(run, unit, namespace)
+    execute_to_stay(run, unit, namespace)
     return namespace
 
 
@@ -57,12 +57,12 @@ def execute_main(run: Run) -> None:
     unit, path = run.main, run.main.source.path
     around = run.imports.unit(path.with_name("__init__.py")) if "__name__" not in unit.source.text else None
     if around is not None and around.defers and around is not unit:
-        _execute_to_stay(run, unit, run.home)
+        execute_to_stay(run, unit, run.home)
     else:
         run.run()
 
 
-def _execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
+def execute_to_stay(run: Run, unit: Unit, namespace: Namespace) -> None:
     """Execute the top level of a file once for all runs."""
     path = unit.source.path
     run.units[path] = namespace
@@ -274,7 +274,8 @@ def _all_of_library(run: Run, module: str) -> None:
 
 def module_name(run: Run) -> str:
     """`__name__` of the current file."""
-    return "__main__" if run.frame.unit is run.main else run.frame.unit.source.path.stem
+    is_script = run.frame.unit is run.main and not run.position.importing
+    return "__main__" if is_script else run.frame.unit.source.path.stem
 
 
 dispatch.STATEMENTS.update(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from torch_doctor.static.tables import words
 
@@ -31,14 +29,14 @@ def members(owner: str, names: str) -> Names:
     return tuple(f"{owner}.{name}" for name in words(names))
 
 
-class Package(Struct, frozen=True):
+class Package(NamedTuple):
     """A package whose classes live in submodules and are public at the top."""
 
     submodules: frozenset[str] = frozenset()  # those that are public themselves
     functions_of: frozenset[str] = frozenset()  # those whose functions too are public at the top
 
 
-class Array(Struct, frozen=True):
+class Array(NamedTuple):
     """An array or a table: its dtype ("": not known), the number of its dimensions, and whether it holds class labels."""
 
     dtype: str = ""
@@ -46,7 +44,7 @@ class Array(Struct, frozen=True):
     labels: bool = False
 
 
-class Arrays(Struct, frozen=True):
+class Arrays(NamedTuple):
     """What a function returns: an array or several, unless one of these arguments asks for something else."""
 
     arrays: tuple[Array, ...]
@@ -54,7 +52,7 @@ class Arrays(Struct, frozen=True):
     only_with: str = ""  # a switch that is off by default
 
 
-class PassThrough(Struct, frozen=True):
+class PassThrough(NamedTuple):
     """Where a function has the iterable whose items it gives, and how."""
 
     position: int
@@ -63,7 +61,7 @@ class PassThrough(Struct, frozen=True):
     )
 
 
-class Launcher(Struct, frozen=True):
+class Launcher(NamedTuple):
     """Where a call that runs another function has that function, and the arguments that it passes on."""
 
     function: int | None  # position; None: by name only
@@ -73,7 +71,7 @@ class Launcher(Struct, frozen=True):
     prepended: int = 0  # arguments that the launcher itself puts first: a rank, a trial, a configuration
 
 
-class LibraryModel(Struct, frozen=True):
+class LibraryModel(NamedTuple):
     """What is known of a model that a library builds."""
 
     sensitive: Tri  # it has layers that behave differently in training
@@ -104,7 +102,7 @@ DATA_LOADER = words(
 """The positional parameters of torch's loader."""
 
 
-class Library(Struct, frozen=True):
+class Library(NamedTuple):
     """One library, or a few small ones of a sort. All names but those that `aliases` explains are canonical.
 
     Attributes:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 
-class Result(Struct, frozen=True):
+class Result(NamedTuple):
     """What a forward returned."""
 
     output: Value

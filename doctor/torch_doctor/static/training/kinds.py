@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from torch_doctor.static import describing
 from torch_doctor.static.tables import kinds as table
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call
 
 
-class Kept(Struct, frozen=True):
+class Kept(NamedTuple):
     """The kind that a result has, of which of the operands, and whether it reaches 0 wherever that does."""
 
     kind: Kind = Kind.UNKNOWN

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import Struct
-
-from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers
@@ -22,10 +19,10 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 _TRAINS = frozenset(("backward", "manual_backward", "zero_grad", "step"))
-_FLAG = pattern(r"(^|_)(mode|flag|enabled?|status)$|^(is_?|do_)?train(ing)?$", re.IGNORECASE)
+_FLAG = re.compile(r"(^|_)(mode|flag|enabled?|status)$|^(is_?|do_)?train(ing)?$", re.IGNORECASE)
 
 
-class _Does(Struct, frozen=True):
+class _Does(NamedTuple):
     """What a method does, with what it calls on itself."""
 
     base: bool  # calls the method of its base

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from itertools import count
+from string import Formatter
 from typing import TYPE_CHECKING
 
-from torch_doctor.pattern import pattern
 from torch_doctor.static.values.plain import Const, Either, Plain, Unknown
 from torch_doctor.static.values.symbols import compound
 
@@ -53,8 +54,6 @@ def joined(operands: Sequence[Value], between: str) -> Plain | None:
 
 def formatted(text: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Plain | None:
     """What `format` makes of a text; None where a field is no text, or is not there."""
-    from string import Formatter  # noqa: PLC0415 - few scripts format so
-
     found: list[Value] = []
     try:
         fields = list(Formatter().parse(text))
@@ -85,7 +84,7 @@ def interpolated(text: str, given: Sequence[Value]) -> Plain | None:
     return made(found)
 
 
-_PLACE = pattern(r"(%(?:\([^)]*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z%])")
+_PLACE = re.compile(r"(%(?:\([^)]*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z%])")
 
 
 def _at(values: Sequence[Value], number: int) -> Value | None:

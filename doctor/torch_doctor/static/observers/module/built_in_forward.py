@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Guards, Site
 
 
-class _Entry(Struct, frozen=True):
+class _Entry(NamedTuple):
     """When a forward began: how many branches were around, under which guards, and the newest object."""
 
     branches: int = 0
@@ -26,7 +24,7 @@ class _Entry(Struct, frozen=True):
     newest: int = 0
 
 
-class _Made(Struct, frozen=True):
+class _Made(NamedTuple):
     """What a forward made: whether a branch of it decided that, whose forward it was, and the newest object before it."""
 
     guarded: bool

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
@@ -63,7 +61,7 @@ class FunctionalDropouts(Observer):
         return any(test.modules == run.modules_called for test in self._tests)
 
 
-class _ModeTest(Struct, frozen=True):
+class _ModeTest(NamedTuple):
     """A branch that may ask for the mode, with the functions and the modules around."""
 
     node: p.If | p.Choice

@@ -1,0 +1,217 @@
+"""Examines one file of a project after the other: its traces, and what the rules find in them."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
+from torch_doctor.scan.options import failure
+from torch_doctor.scan.silencing import Silencing
+from torch_doctor.scan.unfollowed import Heard
+from torch_doctor.sources.project import Project
+from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
+from torch_doctor.trace import Dependencies, GaveUp, Scope, ScopeKind, Trace, Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from torch_doctor.rule import Rule
+    from torch_doctor.scan.options import Options
+    from torch_doctor.sources.ignores import Ignores
+    from torch_doctor.sources.source import Problem, SourceFile
+    from torch_doctor.trace import Event
+
+UNREADABLE_CODE = "TDR000"
+
+
+class Examined(Struct):
+    """What was found out about one file, in words that another process understands.
+
+    `findings` are in the order in which they were found. `callers` are other scripts that were run to learn how they call
+    the functions of the file: what is found there is reported only in files that somebody asked about. `notes` are for `-v`.
+    `seconds` are those of each stage.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    followed: Followed = field(default_factory=Followed)
+    heard: Heard = field(default_factory=Heard)
+    depends: Dependencies | None = None
+    errors: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    callers: dict[str, Examined] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def remark(self, note: str) -> None:
+        """Say something for `-v`, once."""
+        if note not in self.notes:
+            self.notes.append(note)
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Say that something of ours failed."""
+        line, whole = failure(what, error)
+        self.errors.append(line)
+        self.notes.append(whole)
+
+
+class Context(Struct, frozen=True):
+    """What a process has to know to examine files of a project; `given` are the files of the scan."""
+
+    options: Options
+    root: Path
+    ignores: Ignores
+    given: frozenset[Path]
+    wanted: frozenset[type[Event]] | None
+
+    def project(self) -> Project:
+        """The project, of which nothing was read."""
+        options = self.options
+        return Project(self.root, self.ignores, options.overlay, options.names, options.torch)
+
+
+class Examiner:
+    """Examines the files of a project.
+
+    `hear` gets every trace; without `judges` no rule does.
+    """
+
+    def __init__(self, context: Context, hear: Callable[[Trace], None] | None = None, *, judges: bool = True) -> None:
+        self._options = options = context.options
+        self._project = context.project()
+        self._spending = Spending()
+        self._witness = Witness(
+            self._project,
+            context.given,
+            wanted=context.wanted,
+            environment=options.environment,
+            spending=self._spending,
+            follow=self._follow,
+        )
+        self._silencing = Silencing(options)
+        self._hear = hear
+        self._judges = judges
+        self._callers: dict[Path, Examined] = {}
+        self._now = Examined()
+
+    def close(self) -> None:
+        """End what runs beside the scan."""
+        self._witness.close()
+
+    def file(self, path: Path, before: Followed) -> Examined:
+        """Examine a file; `before` is what the runs of those that import it have come to."""
+        found = self._now = Examined(seconds=dict.fromkeys(("read", "parse", "execute", "judge"), 0.0))
+        stages = dict(self._project.seconds)
+        file = self._project.read(path)
+        if file is None:
+            return found
+        self._listen(self._witness.file(file, before), found)
+        found.followed, found.depends = self._witness.followed(), self._witness.dependencies()
+        for trace in self._unreadable(file, found):
+            if self._hear is not None:
+                self._hear(trace)
+            if self._judges:
+                self._judge(trace, found)
+        found.warnings += (*self._silencing.problems(file), *self._spending.remarks())
+        for stage, seconds in self._project.seconds.items():
+            found.seconds[stage] += seconds - stages[stage]
+        return found
+
+    def _follow(self, path: Path) -> Followed:
+        """Run another script of the project, once for all files whose functions it may call."""
+        outer = self._now
+        found = self._callers.get(path)
+        if found is None:
+            found = self._callers[path] = self._now = Examined(seconds={"execute": 0.0, "judge": 0.0})
+            file = self._project.read(path)
+            if file is not None:
+                self._listen(self._witness.caller(file), found)
+                found.followed, found.depends = self._witness.followed(), self._witness.dependencies()
+            self._now = outer
+        outer.callers[str(path)] = found
+        return found.followed
+
+    def _listen(self, stream: Iterator[Trace | Failure], found: Examined) -> None:
+        for told in self._timed(stream, found):
+            if isinstance(told, Failure):
+                found.failed(told.path, told.error)
+                continue
+            if self._hear is not None:
+                self._hear(told)
+            if self._judges:
+                self._judge(told, found)
+            if not told.meant:
+                found.heard.hear(told)
+
+    def _timed(self, stream: Iterator[Trace | Failure], found: Examined) -> Iterator[Trace | Failure]:
+        """What comes of a stream; the time that it takes, without reading, parsing and other files, is counted."""
+        while True:
+            start, before = time.perf_counter(), self._elsewhere(found)
+            try:
+                told = next(stream, None)
+            finally:
+                found.seconds["execute"] += time.perf_counter() - start - (self._elsewhere(found) - before)
+            if told is None:
+                return
+            yield told
+
+    def _elsewhere(self, found: Examined) -> float:
+        others = (each.seconds for each in found.callers.values())
+        return sum(self._project.seconds.values()) + sum(each["execute"] + each["judge"] for each in others)
+
+    # --- what is not valid ---
+
+    def _unreadable(self, file: SourceFile, found: Examined) -> Iterator[Trace]:
+        """A trace that says what of the file is not valid, if anything is."""
+        problems = self._project.problems(file.path)
+        if wrong := [problem for problem in problems if problem.wrong]:
+            yield _trace_of_problems(file, wrong)
+        for problem in problems:
+            if not problem.wrong:
+                found.remark(f"{problem.site}: not read: {problem.reason}")
+        if wrong and not any(rule.code == UNREADABLE_CODE for rule in self._options.rules):
+            found.warnings.append(f"{wrong[0].site} is not valid Python: {wrong[0].reason}")
+
+    # --- what the rules say ---
+
+    def _judge(self, trace: Trace, found: Examined) -> None:
+        start = time.perf_counter()
+        for event in trace.of(GaveUp):
+            run = "" if event.site.path == trace.path else f" (in the run of {trace.path})"
+            found.remark(f"{event.site}: gave up: {event.reason}{run}")
+        with contextlib.suppress(OutOfTime), self._spending.ending(trace.path):
+            for rule in self._options.rules:
+                self._ask(rule, trace, found)
+            for rule in self._options.hiding:
+                self._ask(rule, trace, found, tells=False)
+        found.seconds["judge"] += time.perf_counter() - start
+
+    def _ask(self, rule: Rule, trace: Trace, found: Examined, *, tells: bool = True) -> None:
+        try:
+            for finding in rule.check(trace):
+                if tells and finding.site not in trace.invented:
+                    behind = tuple(sorted(trace.meant, key=attrgetter("site")))
+                    found.findings.append(replace(finding, behind=behind) if behind else finding)
+                broken = rule.broken(finding)
+                if broken is not None and not self._is_silenced(finding):
+                    trace.broken.add(broken)
+        except Exception as error:  # noqa: BLE001 - one rule's failure is not the others'
+            found.failed(f"{trace.path} with {rule.code}", error)
+
+    def _is_silenced(self, finding: Finding) -> bool:
+        path = self._project.displayed(finding.site.path)
+        return self._silencing.silences(finding, path, self._project.read(path))
+
+
+def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
+    trace = Trace(file.display)
+    scope = Scope(ScopeKind.ROOT, problems[0].site)
+    for problem in problems:
+        trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason))
+    return trace

@@ -14,9 +14,11 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
     """The forwards whose results went backward and are still in the graph of a loss of a later pass, each with that loss."""
     found = []
     backwards = [event for event in trace.of(Backward) if event.through == "backward" and event.loss.graph_forwards]
-    for position, later in enumerate(backwards):
+    by_loop: dict[int, list[Backward]] = {}
+    for later in backwards:
+        before_it = by_loop.setdefault(next((scope.loop for scope in later.scope.iterations()), 0), [])
         own = [event for event in trace.at(*sorted(later.loss.graph_forwards)) if isinstance(event, Forward)]
-        for earlier in backwards[:position]:
+        for earlier in before_it:
             loop = trace.common_loop(later, earlier)
             before = [scope for scope in earlier.scope.iterations() if loop is not None and scope.loop == loop.loop]
             if loop is None or not before or before[0] is loop or loop.loop_kind is LoopKind.COUNTED:
@@ -30,6 +32,7 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
                 carried = event.index in earlier.loss.graph_forwards and before[0] in event.scope.iterations()
                 if carried and now and (trace.observed or any(_gets(each, event) for each in now)):
                     found.append((event, later))
+        before_it.append(later)
     return found
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from torch_doctor.trace import (
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 CONTAINERS = frozenset(
     f"torch.nn.{name}" for name in ("Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict")
 )
+
+_INDEX = attrgetter("index")
 
 Update: TypeAlias = "Backward | Stepped | ZeroGrad"
 
@@ -68,6 +72,7 @@ class Gradients:
         }
         self._called = frozenset(event.module for event in trace.of(Forward))
         self._stepping = {event.optimizer for event in trace.of(Stepped)}
+        self._wasted: list[Wasted] | None = None
 
     def shared(self, *events: Update) -> frozenset[int]:
         """The modules that all these events surely concern."""
@@ -180,7 +185,9 @@ class Gradients:
     def until_cleared(self, backward: Backward, modules: frozenset[int]) -> tuple[list[Event], bool]:
         """What may happen to these gradients of a pass until they surely are cleared, and whether they are at all."""
         found: list[Event] = []
-        for event in self.trace.after(backward):
+        events = self.trace.events
+        for place in range(backward.index - self.trace.first + 1, len(events)):
+            event = events[place]
             if self.on_path(event, backward):
                 found.append(event)
                 if self.surely_clears(event, modules) and self.trace.implies(backward, event):
@@ -191,31 +198,42 @@ class Gradients:
         """Whether the event can happen on a path with all these."""
         return all(self.trace.together(event, other) for other in path)
 
-    def wasted(self) -> Iterator[Wasted]:
+    def wasted(self) -> list[Wasted]:
         """Gradients that are cleared between the `backward()` and the `step()` of one iteration, once per clearing."""
-        for cleared in self.trace.of(ZeroGrad):
-            found = next(self._wasted_by(cleared), None)
-            if found is not None:
-                yield found
+        if self._wasted is None:
+            found = (next(self._wasted_by(cleared), None) for cleared in self.trace.of(ZeroGrad))
+            self._wasted = [wasted for wasted in found if wasted is not None]
+        return self._wasted
 
     def _wasted_by(self, cleared: ZeroGrad) -> Iterator[Wasted]:
-        trace = self.trace
-        for step in trace.of(Stepped):
-            if (
-                step.index < cleared.index
-                or not trace.implies(step, cleared)
-                or not trace.same_iteration(cleared, step)
-            ):
+        trace, steps = self.trace, self.trace.of(Stepped)
+        place = bisect_left(steps, cleared.index, key=_INDEX)
+        applied = next((step for step in reversed(steps[:place]) if self._is_for_all(step, cleared)), None)
+        filling = self.filling[bisect_left(self.filling, applied.index, key=_INDEX) if applied is not None else 0 :]
+        filling = filling[: bisect_left(filling, cleared.index, key=_INDEX)]
+        again = trace.of(Backward)
+        later = again[bisect_left(again, cleared.index, key=_INDEX) :] if filling else ()
+        filled = next((event.index for event in later if self._is_for_all(event, cleared)), trace.next)
+        for step in steps[place:] if filling else ():
+            if step.index > filled:
+                return
+            if not trace.implies(step, cleared) or not trace.same_iteration(cleared, step):
                 continue
-            for backward in reversed(self.filling):
+            for backward in reversed(filling):
                 if (
-                    backward.index < cleared.index
-                    and self.on_path(backward, cleared, step)
+                    self.on_path(backward, cleared, step)
                     and trace.same_iteration(backward, cleared)
                     and trace.same_iteration(backward, step)
                     and self._nothing_saves(Wasted(backward, cleared, step))
                 ):
                     yield Wasted(backward, cleared, step)
+
+    def _is_for_all(self, event: Backward | Stepped, cleared: ZeroGrad) -> bool:
+        """Whether the event happens on each path, and may concern whatever the clearing surely concerns."""
+        if event.guards:
+            return False
+        known = not self._means_whatever_trains(cleared)
+        return not event.whole or (known and self.family.within(cleared.modules) <= self.family.within(event.modules))
 
     def _nothing_saves(self, wasted: Wasted) -> bool:
         backward, cleared, step = wasted

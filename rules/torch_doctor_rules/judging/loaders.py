@@ -173,20 +173,22 @@ class Loaders:
     def _steps_beside(self, backward: Backward) -> bool:
         """Whether what gets the gradients is stepped in the same loop over batches, or may be, out of sight."""
         loop = next((scope.loop for scope in (_batch(backward), *reversed(backward.scope.iterations())) if scope), 0)
-        return any(
-            any(scope.loop == loop for scope in event.scope.iterations())
-            and (not isinstance(event, Stepped) or self._may_step(event, backward))
-            for event in self._steps
-        )
+        steps = self._steps.get(loop, ())
+        return any(not isinstance(event, Stepped) or self._may_step(event, backward) for event in steps)
 
     def _may_step(self, step: Stepped, backward: Backward) -> bool:
         """Whether a step may train; what is moved by hand while a model gets gradients is an input of it."""
         return not (step.manual and self._modules & backward.modules and not self._modules & step.modules)
 
     @cached_property
-    def _steps(self) -> list[Event]:
+    def _steps(self) -> dict[int, list[Event]]:
+        """What steps, or may step out of sight, by the runs of loops that it lies in."""
         escaped = [event for event in self.trace.of(Escaped) if event.optimizers or event.to.endswith(".step")]
-        return [*self.trace.of(Stepped), *escaped]
+        found: dict[int, list[Event]] = {}
+        for event in (*self.trace.of(Stepped), *escaped):
+            for scope in event.scope.iterations():
+                found.setdefault(scope.loop, []).append(event)
+        return found
 
     @cached_property
     def _modules(self) -> frozenset[int]:
@@ -230,12 +232,15 @@ class Loaders:
 
     def _taken_beside(self, loader: int, event: Event) -> bool:
         """Whether the event's pass through a loop takes a batch of the loader itself."""
-        around = event.scope.iterations()
-        return any(
-            any(scope is each for each in around)
-            for taken in self.taken.get(loader, ())
-            if (scope := next(iter(reversed(taken.scope.iterations())), None)) is not None
-        )
+        return not self._passes_of.get(loader, frozenset()).isdisjoint(event.scope.iterations())
+
+    @cached_property
+    def _passes_of(self) -> dict[int, frozenset[Scope]]:
+        """The innermost passes through loops in which batches of each loader are taken."""
+        return {
+            loader: frozenset(scope for event in events for scope in event.scope.iterations()[-1:])
+            for loader, events in self.taken.items()
+        }
 
 
 def _batch(event: Event) -> Scope | None:

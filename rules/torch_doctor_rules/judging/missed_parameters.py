@@ -100,15 +100,21 @@ def _forgotten(gradients: Gradients, built: OptimizerBuilt, left: frozenset[int]
     return None
 
 
+def _outermost_loop(event: Event) -> int:
+    """The run of the outermost loop that an event lies in, 0 outside of all."""
+    return next((scope.loop for scope in event.scope.iterations()), 0)
+
+
 class Phase:
     """The loops in which an optimizer steps: what is trained in them, and what anyone moves there."""
 
     def __init__(self, gradients: Gradients, own: list[Stepped]) -> None:
         trace = gradients.trace
         self.step = own[0]
-        self.filling = [event for event in gradients.filling if any(trace.same_phase(event, step) for step in own)]
-        steps = [event for event in trace.of(Stepped) if any(trace.same_phase(event, step) for step in own)]
-        clearing = [event for event in trace.of(ZeroGrad) if any(trace.same_phase(event, step) for step in own)]
+        loops = {_outermost_loop(step) for step in own}
+        self.filling = [event for event in gradients.filling if _outermost_loop(event) in loops]
+        steps = [event for event in trace.of(Stepped) if _outermost_loop(event) in loops]
+        clearing = [event for event in trace.of(ZeroGrad) if _outermost_loop(event) in loops]
         self.unknown = not all(step.whole for step in steps) or any(
             not each.whole and not each.target for each in clearing
         )

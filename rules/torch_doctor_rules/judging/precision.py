@@ -56,7 +56,8 @@ class Precision:
 
     def unscaled(self) -> Iterator[tuple[AutocastEntered | Moved, Backward, Stepped]]:
         """Where training in float16 begins, with a backward pass through it and the step that applies its gradients."""
-        if self.scaled:
+        all_begun: list[AutocastEntered | Moved] = [*self.trace.of(AutocastEntered), *self.trace.of(Moved)]
+        if self.scaled or not any(each.dtype == HALF for each in all_begun):
             return
         for backward in self._backwards:
             step = self._applied(backward)

@@ -5,43 +5,51 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import same_place
-from torch_doctor.trace import Clipped, Escaped, GaveUp, GradientsRead, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, GradientsRead, OptimizerBuilt, Stepped, ZeroGrad
+from torch_doctor_rules.judging.beside import Beside
+from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.testing import in_a_test
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from torch_doctor.trace import Backward
     from torch_doctor_rules.judging.gradients import Gradients
 
 
 def cleared_only(gradients: Gradients) -> Iterator[tuple[ZeroGrad, Backward]]:
     """The gradients that an optimizer clears in every iteration, and that no step comes to use before."""
     trace = gradients.trace
+    alike = {(backward.modules, backward.whole): backward for backward in reversed(gradients.filling)}
     for cleared in trace.of(ZeroGrad):
         by_module = gradients.family.within((cleared.target,)) & cleared.modules
         if not cleared.target or by_module or uncalled(trace, "step", {cleared.target}) or in_a_test(cleared):
             continue
-        for backward in gradients.filling:
-            waiting = gradients.shared(cleared, backward)
+        left = {kind: gradients.shared(cleared, backward) for kind, backward in alike.items()}
+        left = {kind: waiting for kind, waiting in left.items() if waiting and not _are_stepped(gradients, waiting)}
+        for backward in gradients.filling if left else ():
+            waiting = left.get((backward.modules, backward.whole), frozenset())
             if (
                 waiting
                 and backward.scope.iterations()
                 and trace.same_iteration(cleared, backward)
                 and trace.implies(backward, cleared)
-                and not _are_used(gradients, cleared, backward, waiting)
+                and not _may_be_used(gradients, cleared, backward, waiting)
                 and not are_read(gradients, backward, waiting)
             ):
                 yield cleared, backward
                 break
 
 
-def _are_used(gradients: Gradients, cleared: ZeroGrad, backward: Backward, waiting: frozenset[int]) -> bool:
-    """Whether some step may apply gradients of these modules, or somebody out of sight gets hold of them in the same loop."""
+def _are_stepped(gradients: Gradients, modules: frozenset[int]) -> bool:
+    """Whether some step may apply gradients of these modules."""
+    return any(gradients.may_concern(step, modules) for step in gradients.trace.of(Stepped))
+
+
+def _may_be_used(gradients: Gradients, cleared: ZeroGrad, backward: Backward, waiting: frozenset[int]) -> bool:
+    """Whether somebody out of sight gets hold of these modules in the same loop."""
     trace, update = gradients.trace, gradients.trace.common_loop(cleared, backward)
-    steps = any(gradients.may_concern(step, waiting) for step in trace.of(Stepped))
-    return steps or any(
+    return any(
         gradients.may_have_touched(event, waiting)
         for event in (*trace.of(Escaped), *trace.of(GaveUp))
         if update is None or update in event.scope.iterations()
@@ -73,21 +81,24 @@ def may_be_applied(
     optimizer steps elsewhere, the pass is to train only where it clears the gradients through that optimizer.
     """
     trace = gradients.trace
-    here = [event for event in trace.of(ZeroGrad) if trace.same_loop(event, backward)]
+    beside = trace.view(Beside)
+    here = beside.in_loop(backward, ZeroGrad)
     if any(not event.whole and not event.target for event in here):
         return True
-    steps = [step for step in trace.of(Stepped) if gradients.may_step(step, waiting)]
-    steps += [step for step in trace.of(Stepped) if step.optimizer == optimizer.optimizer]
-    if steps and not any(event.target == optimizer.optimizer for event in here):
+
+    def steps(step: Stepped) -> bool:
+        return step.optimizer == optimizer.optimizer or gradients.may_step(step, waiting)
+
+    if not any(event.target == optimizer.optimizer for event in here) and any(map(steps, trace.of(Stepped))):
         return True
-    if any(trace.common_loop(step, backward) and trace.same_iteration(step, backward) for step in steps):
+    if any(trace.same_iteration(step, backward) and steps(step) for step in beside.sharing(backward, Stepped)):
         return True  # in a wrong order, perhaps: TDR102 and TDR103
     cleared = is_cleared(gradients, backward, waiting)
     return any(
         gradients.may_step(event, waiting)
         and (isinstance(event, Stepped) or not cleared or trace.same_phase(event, each))
-        for each in gradients.filling
-        if trace.same_loop(each, backward)
+        for each in beside.in_loop(backward, Backward)
+        if fills(each)
         for event in gradients.until_cleared(each, waiting)[0]
     )
 
@@ -96,6 +107,6 @@ def is_cleared(gradients: Gradients, backward: Backward, waiting: frozenset[int]
     """Whether a pass of the loop clears them before callers out of sight get their hands on the optimizer."""
     return any(
         gradients.until_cleared(each, waiting)[1]
-        for each in gradients.filling
-        if gradients.trace.same_loop(each, backward)
+        for each in gradients.trace.view(Beside).in_loop(backward, Backward)
+        if fills(each)
     )

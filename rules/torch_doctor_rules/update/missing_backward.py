@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Forward, LossCalled, Meant, Stepped, Trace, ZeroGrad
+from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.evidence import applied, at, count, fact
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
@@ -105,13 +106,13 @@ class MissingBackward(Rule):
     def _forward(self, gradients: Gradients, step: Stepped) -> Forward | None:
         """The forward in the step's iteration that feeds a loss and that nobody goes backward through."""
         trace = gradients.trace
-        for forward in trace.of(Forward):
+        for forward in trace.view(Beside).sharing(step, Forward):
+            if forward.index > step.index:
+                break
             if (
                 forward.grad is not False
                 and forward.output.graph is not False
                 and (gradients.moves(step, forward.module) or _is_idle(gradients, step))
-                and forward.index < step.index
-                and trace.common_loop(forward, step) is not None
                 and trace.same_iteration(forward, step)
                 and trace.together(forward, step)
                 and self._is_for_training(trace, forward, step)
@@ -151,16 +152,15 @@ def _may_ever_come(gradients: Gradients, step: Stepped, forward: Forward) -> boo
     Who sets gradients by hand may set them to something.
     """
     modules = step.modules | {forward.module}
+    backwards = [event for event in gradients.trace.of(Backward) if event.through != "autograd.grad"]
+    if any(gradients.may_concern(event, modules) for event in backwards):
+        return True
     alike = {
         other.index
         for other in gradients.trace.of(Forward)
         if other.index == forward.index or gradients.family.related((other.module,), modules)
     }
-    return any(
-        event.through != "autograd.grad"
-        and (gradients.may_concern(event, modules) or (event.loss.graph_forwards or event.forwards) & alike)
-        for event in gradients.trace.of(Backward)
-    ) or any(
+    return any((event.loss.graph_forwards or event.forwards) & alike for event in backwards) or any(
         gradients.may_have_touched(event, modules)
         or (
             isinstance(event, Escaped)

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Stepped, Trace, ZeroGrad
+from torch_doctor_rules.judging.beside import Beside
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
-from torch_doctor_rules.judging.gradients import Gradients
+from torch_doctor_rules.judging.gradients import Gradients, fills
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
 
@@ -97,15 +98,15 @@ class StepBeforeBackward(Rule):
     def _late(self, gradients: Gradients, step: Stepped) -> Backward | None:
         """The `backward()` of the step's iteration, when it surely comes too late."""
         trace = gradients.trace
-        for backward in gradients.filling:
+        for backward in trace.view(Beside).sharing(step, Backward):
             iteration = trace.common_loop(step, backward)
-            moved = gradients.shared(step, backward)
             if (
-                iteration is not None
-                and moved
-                and backward.index > step.index
+                backward.index > step.index
+                and iteration is not None
+                and fills(backward)
                 and trace.same_iteration(step, backward)
                 and trace.implies(backward, step)
+                and (moved := gradients.shared(step, backward))
                 and not gradients.may_be_there(step, moved, within=iteration)
                 and (_surely_gone(gradients, step, moved) or _surely_never_there(gradients, step, moved))
             ):

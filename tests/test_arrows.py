@@ -28,12 +28,14 @@ TYPES = "sources"  # the static witness is given files, and names their classes
 
 # For each part: what else of ours it may import. Parts are the modules and packages right below torch_doctor.
 ARROWS = {
-    "trace": set[str](),
-    "rule": {"trace"},
-    "sources": {"rule", "trace"},
+    "packages": set[str](),
+    "pattern": set(),
+    "trace": {"pattern"},
+    "rule": {"packages", "trace"},
+    "sources": {"pattern", "rule", "trace"},
     "environments": set(),
     "processes": set(),
-    "static": {"environments", "trace", TYPES},
+    "static": {"environments", "packages", "pattern", "trace", TYPES},
     "selection": {"rule"},
     "config": {"selection"},
     "probe": {"environments", "rule", "trace"},
@@ -187,6 +189,34 @@ def test_a_scan_imports_nothing_heavy(
     script = IMPORTED.format(heavy=HEAVY, options=[])
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"{int(source != GOOD)} {imported}"
+
+
+BESIDES = """
+import sys
+import click, msgspec, pathlib
+before = set(sys.modules)
+from torch_doctor.cli import run
+run(["scan", "--isolated", "train.py"])
+print(*sorted(set(sys.modules) - before), file=sys.stderr)
+"""
+LITTLE = {"_bisect", "_heapq", "_locale", "bisect", "copy", "encodings", "gc", "heapq", "locale", "unicodedata"}
+COMMAND_LINE = ["installed", "libraries", "printing", "probe_options", "progress", "scan", "settings", "streams"]
+FOR_SOME = {"cells", "newer_grammar", "notebook", "pins"}  # of the modules of sources
+
+
+def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, write: Callable[..., Path]) -> None:
+    write("train.py", GOOD)
+    done = subprocess.run([sys.executable, "-c", BESIDES], cwd=folder, capture_output=True, text=True, check=True)
+    names = [line for line in done.stderr.splitlines() if "torch_doctor" in line][-1].split()
+    ours = {name for name in names if name.partition(".")[0] in OURS}
+    assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
+    parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
+    assert parts == ARROWS.keys() - {"probe", "__main__", "__init__"}
+    assert ours & {f"torch_doctor.sources.{name}" for name in FOR_SOME} == set()
+    assert {name for name in ours if name.startswith("torch_doctor.cli.")} == {
+        f"torch_doctor.cli.{name}" for name in COMMAND_LINE
+    }
+    assert not any("report.records" in name or "report.sarif" in name for name in ours)
 
 
 def test_a_scan_asks_astroid_once_and_only_where_it_meets_a_class_of_an_installed_library(

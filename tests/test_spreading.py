@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from torch_doctor.processes import cores
+from torch_doctor.processes import WORTH, cores, jobs_for
 from torch_doctor.scan import spreading
-from torch_doctor.scan.spreading import WORTH, jobs_for
 from torch_doctor_rules.update.missing_zero_grad import MissingZeroGrad
 
 if TYPE_CHECKING:

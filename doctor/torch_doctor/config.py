@@ -14,11 +14,6 @@ from torch_doctor.selection import Layer, did_you_mean
 if TYPE_CHECKING:
     from pathlib import Path
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 OWN_NAMES = (".torch-doctor.toml", "torch-doctor.toml")
 TABLE = "torch-doctor"
 
@@ -108,6 +103,10 @@ def _tool(path: Path) -> dict[str, Any]:
 
 
 def _toml(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):  # imported for projects that have settings
+        import tomllib  # noqa: PLC0415
+    else:
+        import tomli as tomllib  # noqa: PLC0415
     raw = _bytes(path)
     try:
         content: dict[str, Any] = tomllib.loads(raw.decode())

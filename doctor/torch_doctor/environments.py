@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -41,7 +40,7 @@ def named(asked: str) -> Path:
             raise NoInterpreterError(message)
         return inside
     if path.parent == Path() and not path.is_file():
-        on_path = shutil.which(asked)
+        on_path = _on_path(asked)
         path = Path(on_path) if on_path else path
     if not path.is_file():
         message = f"{asked} is not there: `--python` takes an interpreter or an environment"
@@ -60,10 +59,16 @@ def candidates(project: Path) -> Iterator[Candidate]:
         if path is not None:
             yield Candidate(path, f"the project's {name}")
     for name in NAMES:
-        on_path = shutil.which(name)
+        on_path = _on_path(name)
         if on_path:
             yield Candidate(Path(on_path).absolute(), f"`{name}` of the shell")
     yield Candidate(Path(sys.executable), "torch-doctor's own")
+
+
+def _on_path(name: str) -> str | None:
+    import shutil  # noqa: PLC0415 - only where an environment is looked for
+
+    return shutil.which(name)
 
 
 def of_environment(folder: Path) -> Path | None:

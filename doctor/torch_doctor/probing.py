@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
@@ -47,7 +47,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     places: frozenset[Site] = frozenset()
 
 
-class Runnable(NamedTuple):
+class Runnable(Struct, frozen=True):
     """The scripts of a project and what the static witness saw of them."""
 
     project: Project

@@ -7,17 +7,18 @@ import enum
 import inspect
 import sys
 from functools import cache
-from importlib.metadata import entry_points
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_doctor.packages import modules, offers
 from torch_doctor.trace import EVENTS, Broken, Event
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from torch_doctor.trace import Meant, Site, Trace
 
@@ -211,12 +212,18 @@ def _names_in(module: str) -> tuple[frozenset[type[Event]], frozenset[str]]:
     for value in list(vars(sys.modules[module]).values()):
         if isinstance(value, type) and issubclass(value, Event):
             if value is not Event:
-                events.update(event for event in EVENTS.values() if issubclass(event, value))
+                events |= _kinds_of(value)
             continue
         home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(home, str) and home.partition(".")[0] == package and home in sys.modules:
             homes.add(home)
     return frozenset(events), frozenset(homes)
+
+
+@cache
+def _kinds_of(event: type[Event]) -> frozenset[type[Event]]:
+    """The classes of events that are of this one."""
+    return frozenset((event,)).union(*map(_kinds_of, event.__subclasses__())) & frozenset(EVENTS.values())
 
 
 def same_cause(finding: Finding, other: Finding) -> bool:
@@ -231,6 +238,19 @@ def same_place(site: Site, other: Site) -> bool:
     return site.row <= other.row <= site.end_row or other.row <= site.row <= other.end_row
 
 
+def rules_in(package: str) -> Iterator[type[Rule]]:
+    """The rule classes that the modules of a package define, those of packages in it too."""
+    for name in modules(package):
+        for member in vars(import_module(name)).values():
+            if (
+                isinstance(member, type)
+                and member.__module__ == name
+                and issubclass(member, Rule)
+                and not inspect.isabstract(member)
+            ):
+                yield member
+
+
 @cache
 def all_rules() -> tuple[Rule, ...]:
     """Every installed rule, by code; packages offer theirs through the entry point group `torch_doctor.rules`.
@@ -242,10 +262,10 @@ def all_rules() -> tuple[Rule, ...]:
     """
     rules: dict[str, Rule] = {}
     names: set[str] = set()
-    for entry in entry_points(group=ENTRY_POINT):
-        for rule in entry.load()():
+    for offer in offers(ENTRY_POINT):
+        for rule in offer.load()():
             if rule.code in rules or rule.name in names:
-                message = f"two rules are called {rule.code} or {rule.name}; the second comes from {entry.value}"
+                message = f"two rules are called {rule.code} or {rule.name}; the second comes from {offer.value}"
                 raise ValueError(message)
             rules[rule.code] = rule()
             names.add(rule.name)

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 from typing import TYPE_CHECKING
 
-from torch_doctor.rule import Rule
+from torch_doctor.rule import rules_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.rule import Rule
+
 
 def rules() -> Iterator[type[Rule]]:
     """Every rule class of this package."""
-    for module in pkgutil.walk_packages(__path__, prefix=f"{__name__}."):
-        if module.ispkg:
-            continue
-        for member in vars(importlib.import_module(module.name)).values():
-            if (
-                isinstance(member, type)
-                and member.__module__ == module.name
-                and issubclass(member, Rule)
-                and not inspect.isabstract(member)
-            ):
-                yield member
+    return rules_in(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -23,10 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.rule import Rule
+    from torch_doctor.scan.gathering import Gathering, Turn
     from torch_doctor.scan.options import Options
     from torch_doctor.sources.ignores import Ignores
     from torch_doctor.sources.source import Problem, SourceFile
     from torch_doctor.trace import Event
+
+Recall: TypeAlias = "Callable[[Turn], Examined | None]"
 
 UNREADABLE_CODE = "TDR000"
 
@@ -215,3 +218,11 @@ def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
     for problem in problems:
         trace.add(Unreadable(site=problem.site, scope=scope, reason=problem.reason))
     return trace
+
+
+def alone(gathering: Gathering, examiner: Examiner, recall: Recall) -> Iterator[tuple[Path, Examined]]:
+    """What is found out about the files, in this process; what `recall` knows is not found out again."""
+    while (turn := gathering.ready()) is not None:
+        found = recall(turn) or examiner.file(turn.path, turn.before)
+        gathering.take(turn.path, found.followed)
+        yield turn.path, found

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.probing import Runnable
+from torch_doctor.processes import jobs_for
 from torch_doctor.scan.causes import Causes, order
-from torch_doctor.scan.examining import Context, Examiner
+from torch_doctor.scan.examining import Context, Examiner, alone
 from torch_doctor.scan.following import Follower
 from torch_doctor.scan.gathering import Gathering
 from torch_doctor.scan.options import Options, Report
 from torch_doctor.scan.running import give_verdicts, observed
 from torch_doctor.scan.silencing import Silencing
-from torch_doctor.scan.spreading import Together, alone, jobs_for
 from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import discover, display, outer_root, root_of
@@ -142,6 +142,8 @@ class Scan:
         context = Context(self.options, project.root, project.ignores, given, self._wanted)
         jobs = 1 if hear is not None else jobs_for(len(given), self.options.jobs)
         if jobs > 1:
+            from torch_doctor.scan.spreading import Together  # noqa: PLC0415 - slow to import
+
             found = dict(Together(context, gathering, recall, jobs).results())
         else:
             with closing(Examiner(context, hear, judges=judges)) as examiner:

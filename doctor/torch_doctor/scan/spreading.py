@@ -9,44 +9,25 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import active_children, get_context, parent_process
 from threading import Thread, active_count
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-from torch_doctor.processes import cores
 from torch_doctor.scan.examining import Context, Examined, Examiner
 from torch_doctor.sources.discovery import display
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from concurrent.futures import Future
     from multiprocessing.context import BaseContext
     from multiprocessing.process import BaseProcess
     from pathlib import Path
 
+    from torch_doctor.scan.examining import Recall
     from torch_doctor.scan.gathering import Gathering, Turn
-
-    Recall: TypeAlias = Callable[[Turn], Examined | None]
 
 ATTEMPTS = 2
 """How often files are handed to a process, in case it ends before they are done."""
 SHARES = 12
 """Parts into which the work of one process is cut, so that all end at about the same time."""
-
-
-WORTH = 6
-"""Files for each process from which on it is worth its start."""
-
-
-def jobs_for(files: int, asked: int) -> int:
-    """How many processes examine so many files; `asked`: as somebody wants it, 0: as many as are worth it."""
-    return max(1, min(asked or cores(), files if asked else files // WORTH))
-
-
-def alone(gathering: Gathering, examiner: Examiner, recall: Recall) -> Iterator[tuple[Path, Examined]]:
-    """What is found out about the files, in this process; what `recall` knows is not found out again."""
-    while (turn := gathering.ready()) is not None:
-        found = recall(turn) or examiner.file(turn.path, turn.before)
-        gathering.take(turn.path, found.followed)
-        yield turn.path, found
 
 
 class Together:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.sources.discovery import display
 from torch_doctor.static.imports import Imports
@@ -25,7 +27,7 @@ _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
 
-class Started(NamedTuple):
+class Started(Struct, frozen=True):
     """The scripts to be run, each with its project, and a line for each that trains and is not."""
 
     scripts: list[tuple[Path, Runnable]]

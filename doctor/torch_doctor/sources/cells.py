@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
+from torch_doctor.pattern import pattern
 
-TIMING_MAGIC = re.compile(r"%%(?:time|timeit|capture)\b")
-HELP = re.compile(r"\s*[%\w.*]+\?{1,2}\s*(?:#.*)?$")
-ASSIGNED = re.compile(r"(?P<target>[\w.,\s\[\]*]+)=\s*(?P<magic>[!%].*)$")
-ASSIGNED_TIMED = re.compile(r"(?P<target>[\w.,\s\[\]*]+=\s*)(?P<magic>%time\s+)(?=[^\s-])")
-TIMED = re.compile(r"\s*(?P<magic>%time(?:it)?\s+)(?=[^\s-])")
-AUTOMATIC = re.compile(
+TIMING_MAGIC = pattern(r"%%(?:time|timeit|capture)\b")
+HELP = pattern(r"\s*[%\w.*]+\?{1,2}\s*(?:#.*)?$")
+ASSIGNED = pattern(r"(?P<target>[\w.,\s\[\]*]+)=\s*(?P<magic>[!%].*)$")
+ASSIGNED_TIMED = pattern(r"(?P<target>[\w.,\s\[\]*]+=\s*)(?P<magic>%time\s+)(?=[^\s-])")
+TIMED = pattern(r"\s*(?P<magic>%time(?:it)?\s+)(?=[^\s-])")
+AUTOMATIC = pattern(
     r"\s*(?:alias|autoreload|bookmark|cat|cd|conda|config|cp|dhist|env|gui|history|ldir|less|lf|ll|ls|lsmagic|lx|magic|mamba|man"
     r"|matplotlib|micromamba|mkdir|more|mv|pdoc|pip|popd|prun|psource|pushd|pwd|quickref|rehashx|reset|rm|rmdir|run|save|time"
     r"|timeit|uv|who|whos|writefile|xmode)(?:\s+(?![=.,*<>|&^%@]|[-+/]\s)\S.*)?$"
 )
 """Magics that need no `%` (https://ipython.readthedocs.io/en/stable/interactive/magics.html), where no operator follows."""
-LEXEME = re.compile(r"'''|\"\"\"|'|\"|#|[(\[{]|[)\]}]")
+LEXEME = pattern(r"'''|\"\"\"|'|\"|#|[(\[{]|[)\]}]")
 
 
 def is_foreign(source: str) -> bool:

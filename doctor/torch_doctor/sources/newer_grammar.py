@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
+
+from torch_doctor.pattern import pattern
 
 STACK = 128 * 1024 * 1024  # bytes; only what is used is taken
 LONGEST_SOURCE = 200_000  # characters
 LONGEST_STATEMENT = 3_000
 DEEPEST = 20  # brackets within each other
-BOUNDARY = re.compile(r"[(\[{]|[)\]}]|\n(?:def|class|import)\b|\n")
+BOUNDARY = pattern(r"[(\[{]|[)\]}]|\n(?:def|class|import)\b|\n")
 
 
 def valid_for_a_newer_python(text: str) -> bool | None:

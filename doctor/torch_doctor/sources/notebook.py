@@ -8,6 +8,7 @@ import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.pattern import pattern
 from torch_doctor.sources.cells import blank_magics, is_foreign, leading_indent
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.source import NEWLINE, Cell, Problem, SourceFile
@@ -16,7 +17,7 @@ from torch_doctor.trace.site import Site
 if TYPE_CHECKING:
     from pathlib import Path
 
-PYTHON = re.compile(r"i?python\d?$", re.IGNORECASE)
+PYTHON = pattern(r"i?python\d?$", re.IGNORECASE)
 CURRENT_MAJOR = 4
 
 

@@ -18,6 +18,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
+from torch_doctor.pattern import pattern
 from torch_doctor.trace.versions import ANY, Versions
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ LATEST = {
     **{f"2.{minor}": 0 for minor in range(10, 30)},
 }
 """The last patch of each minor version of torch (https://github.com/pytorch/pytorch/releases); of those to come, the first."""
-CONDA = re.compile(r"^\s*-\s*[\"']?(?:[\w.-]+::)?([\w.-]+)\s*((?:[=<>!~]=?|\s)[^\"'#]*)?[\"']?\s*(?:#.*)?$")
-EXPORTED = re.compile(r"([\w.-]+)(={1,2}[^=\s]+(?:=\S*)?)$")
+CONDA = pattern(r"^\s*-\s*[\"']?(?:[\w.-]+::)?([\w.-]+)\s*((?:[=<>!~]=?|\s)[^\"'#]*)?[\"']?\s*(?:#.*)?$")
+EXPORTED = pattern(r"([\w.-]+)(={1,2}[^=\s]+(?:=\S*)?)$")
 """A line that `conda list --export` writes: `pytorch=1.4.0=py3.7_cuda10.1.243_cudnn7.6.3_0`."""
-LOCAL = re.compile(r"\+[\w.]+")
+LOCAL = pattern(r"\+[\w.]+")
 """The end of a version that says which build it is: `+cu118`."""
 POSTS = (".post1", ".post2", ".post3", ".post4")
 LARGEST = 5_000_000
@@ -138,8 +139,8 @@ def _allowed(folder: Path) -> Versions | None:
 
 
 def _requirements(folder: Path) -> Iterator[SpecifierSet]:
-    for pattern in ("requirements*.txt", "requirements/*.txt", "*requirements.txt"):
-        for path in sorted(folder.glob(pattern)):
+    for each in ("requirements*.txt", "requirements/*.txt", "*requirements.txt"):
+        for path in sorted(folder.glob(each)):
             for line in _text(path).splitlines():
                 yield from _requirement(line.partition(" #")[0])
 

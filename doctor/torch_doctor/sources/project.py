@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.sources.discovery import display, walk
-from torch_doctor.sources.notebook import BrokenNotebookError, code_of, read_notebook
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.relevance import matters
 from torch_doctor.sources.source import Problem, SourceFile
@@ -93,7 +92,7 @@ class Project:
             raw = self.raw(path)
         except OSError:
             return b""
-        return code_of(raw) if _is_notebook(path) else raw
+        return _code_of(raw) if _is_notebook(path) else raw
 
     def matters(self, path: Path) -> bool:
         """Whether the file mentions a library that we know training of."""
@@ -172,7 +171,7 @@ class Project:
             except OSError:
                 continue
             written = any(needle in raw for needle in needles) and whole.search(raw)
-            if written and (path.suffix != ".ipynb" or whole.search(code_of(raw))):
+            if written and (not _is_notebook(path) or whole.search(_code_of(raw))):
                 found.append(path)
         return found
 
@@ -220,6 +219,8 @@ class Project:
         if self.too_large(path):
             return None
         if _is_notebook(path):
+            from torch_doctor.sources.notebook import BrokenNotebookError, read_notebook  # noqa: PLC0415 - as below
+
             try:
                 file, problems = read_notebook(path, shown, raw)
             except BrokenNotebookError as error:
@@ -273,6 +274,12 @@ def _same_file(path: Path, other: Path) -> bool:
 
 def _largest(path: Path) -> int:
     return LARGEST_NOTEBOOK if _is_notebook(path) else LARGEST_PYTHON
+
+
+def _code_of(raw: bytes) -> bytes:
+    from torch_doctor.sources.notebook import code_of  # noqa: PLC0415 - few scans meet one
+
+    return code_of(raw)
 
 
 def _is_notebook(path: Path) -> bool:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import ast
 import codecs
-import re
 import sys
 import warnings
 
 from msgspec import Struct
 
-from torch_doctor.sources.newer_grammar import valid_for_a_newer_python
+from torch_doctor.pattern import pattern
 from torch_doctor.sources.source import NEWLINE
 
-ODD = re.compile("[\0\ud800-\udfff]")
-COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
-NEWLINE_BYTES = re.compile(rb"\r\n|\r|\n")
-BLANK_OR_COMMENT = re.compile(rb"^[ \t\f]*(?:#.*)?$")
+ODD = pattern("[\0\ud800-\udfff]")
+COOKIE = pattern(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+NEWLINE_BYTES = pattern(rb"\r\n|\r|\n")
+BLANK_OR_COMMENT = pattern(rb"^[ \t\f]*(?:#.*)?$")
 LIMIT_OF_DIGITS = "Exceeds the limit"
 F_STRING = "f-string: "  # how messages on what stands in the braces of one begin
 WITH_NESTED_QUOTES = (3, 12)  # the first Python whose f-strings may hold any expression (PEP 701)
@@ -96,6 +95,8 @@ def parse(text: str) -> ast.Module | Failure | Unsupported:
 
 
 def _refused(text: str, error: SyntaxError) -> Failure | Unsupported:
+    from torch_doctor.sources.newer_grammar import valid_for_a_newer_python  # noqa: PLC0415 - nearly all files are valid
+
     message = error.msg or ""
     if message.startswith(LIMIT_OF_DIGITS):
         return Unsupported("a number of too many digits")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+from torch_doctor.pattern import pattern
 
-MENTIONS = re.compile(rb"torch|lightning|accelerate|ignite|fastai|transformers|deepspeed|timm")
+MENTIONS = pattern(rb"torch|lightning|accelerate|ignite|fastai|transformers|deepspeed|timm")
 
 
 def matters(raw: bytes) -> bool:

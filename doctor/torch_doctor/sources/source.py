@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from torch_doctor.pattern import pattern
 from torch_doctor.trace.site import Site
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NEWLINE = re.compile(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
+NEWLINE = pattern(r"\r\n|\r|\n")  # what Python takes for the end of a line; str.splitlines knows more
 
 
 class Cell(Struct, frozen=True):
@@ -32,8 +31,7 @@ class Cell(Struct, frozen=True):
     indent: int = 0
 
 
-@dataclass(frozen=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True, dict=True):
     """A file that was read: `path` is absolute, `display` is what users see and what a `Site` carries.
 
     `text` is decoded, without a byte order mark; of a notebook it is all code cells, one below the other, with what is

@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from torch_doctor.pattern import pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.rule import Finding
     from torch_doctor.sources.source import SourceFile
 
-CANDIDATE = re.compile(r"#[^\n]*?(?:noqa|torch-doctor\s*:)", re.IGNORECASE)
-NOQA = re.compile(
+CANDIDATE = pattern(r"#[^\n]*?(?:noqa|torch-doctor\s*:)", re.IGNORECASE)
+NOQA = pattern(
     r"#\s*noqa(?!\w)(?P<colon>\s*:)?(?:(?<=:)\s*(?P<codes>[A-Z]+[0-9]+(?:[\s,]+[A-Z]+[0-9]+)*))?", re.IGNORECASE
 )
-OURS = re.compile(r"#\s*torch-doctor\s*:\s*(?P<verb>[\w-]+)\s*(?:\[(?P<names>[^\]]*)\])?", re.IGNORECASE)
-SEPARATOR = re.compile(r"[\s,]+")
+OURS = pattern(r"#\s*torch-doctor\s*:\s*(?P<verb>[\w-]+)\s*(?:\[(?P<names>[^\]]*)\])?", re.IGNORECASE)
+SEPARATOR = pattern(r"[\s,]+")
 EVERYTHING = frozenset({"ALL"})
 NO_CODE = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE, tokenize.ENDMARKER)
 

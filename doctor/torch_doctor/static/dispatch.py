@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from torch_doctor.packages import modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,6 +40,5 @@ def handles(table: dict[K, H], *keys: K) -> Callable[[H], H]:
 def load() -> None:
     """Import all modules that fill these tables, register handlers for libraries, or observe runs."""
     for package in ("language", "training", "observers"):
-        path = import_module(f"torch_doctor.static.{package}").__path__
-        for module in pkgutil.walk_packages(path, f"torch_doctor.static.{package}."):
-            import_module(module.name)
+        for module in modules(f"torch_doctor.static.{package}"):
+            import_module(module)

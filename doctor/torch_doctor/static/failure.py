@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from msgspec import Struct
 
 
-class Failure(NamedTuple):
+class Failure(Struct, frozen=True):
     """An error of the witness itself, and the name of the file whose run it ended."""
 
     path: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
@@ -13,13 +15,13 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
 
 _LIST = rb"(?:[^\n;#\\]|\\\r?\n|\\)*"
-_STATEMENT = re.compile(
+_STATEMENT = pattern(
     rb"(?:^|[;:])[ \t\f]*(?:"
     rb"from[ \t]*(?P<module>\.*[ \t]*[^\s;#]*)[ \t]+import\b[ \t]*(?P<names>\([^)]*\)|" + _LIST + rb")"
     rb"|import[ \t]+(?P<modules>" + _LIST + rb"))",
     re.MULTILINE,
 )
-_COMMENT = re.compile(rb"#[^\n]*")
+_COMMENT = pattern(rb"#[^\n]*")
 
 
 class Order:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from torch_doctor.trace import Guards, Scope, ScopeKind
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Site
 
 
-class Branch(NamedTuple):
+class Branch(Struct, frozen=True):
     """An `if` that the execution is within: in which frame it stands, and how many loops are around it."""
 
     node: p.If

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec import Struct
 
 from torch_doctor.static.values import Object
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=Object)
 
 
-class Image(NamedTuple):
+class Image(Struct, frozen=True):
     """What the top level of an imported file did, beside binding its globals; a run that imports it later repeats that.
 
     `events` are its own, without those of the `imports` that it came to; `branches` are those that their guards number,
@@ -36,7 +38,7 @@ class Image(NamedTuple):
     asked: Asked
 
 
-class Saved(NamedTuple):
+class Saved(Struct, frozen=True):
     """A state of a registry: the run's own objects, and how many imports it had come to."""
 
     own: dict[int, Object]

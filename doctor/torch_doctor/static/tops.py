@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.static import entry_points
 
@@ -22,7 +24,7 @@ MOST = 200_000
 """Steps of all that is kept, so that memory stays flat however many files there are."""
 
 
-class _Top(NamedTuple):
+class _Top(Struct, frozen=True):
     """A run that has come to the end of its file: what it changed, the objects it made, and what it built."""
 
     run: Run

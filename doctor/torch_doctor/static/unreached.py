@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import asks_version, walk
 from torch_doctor.static.tables import training
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.unit import Unit
 
 _LAST = frozenset(name.rpartition(".")[2] for name in training.LOADS)
-_NAMED = re.compile(rf"\b(?:{'|'.join(sorted(_LAST))})\b")
+_NAMED = pattern(rf"\b(?:{'|'.join(sorted(_LAST))})\b")
 
 
 def reads(unit: Unit) -> list[p.Call]:

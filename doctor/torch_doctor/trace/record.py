@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from torch_doctor.trace.events.names import Names
@@ -45,8 +44,7 @@ class Dependencies(Struct, frozen=True):
     installed: frozenset[tuple[str, str]] = frozenset()
 
 
-@dataclass(slots=True, eq=False)
-class Trace:
+class Trace(Struct, eq=False):
     """What one run did, as far as its witness knows.
 
     `path` is the script. `begins_outside` tells that the run began with a function whose callers are out of sight, so
@@ -83,18 +81,11 @@ class Trace:
     _repeated: dict[int, int] = field(default_factory=dict)
     _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:  # noqa: ANN401 - what pickle takes
         """What the project says is read before it is stored: the project that knows it stays behind."""
-        state = {each.name: getattr(self, each.name) for each in fields(self)}
-        known = {
-            "torch": functools.partial(Versions, *self.torch()),
-            "saved": functools.partial(frozenset, self.saved()),
-        }
-        return state | known | {"_views": {}}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
+        torch = functools.partial(Versions, *self.torch())
+        saved = functools.partial(frozenset[str], self.saved())
+        return Struct.__reduce__(replace(self, torch=torch, saved=saved, _views={}))
 
     @property
     def observed(self) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 if TYPE_CHECKING:
     from torch_doctor.trace.site import Site
@@ -30,7 +30,7 @@ class BranchKind(enum.Enum):
     UNKNOWN = "unknown"
 
 
-class Every(NamedTuple):
+class Every(Struct, frozen=True):
     """A test of nothing but a loop's counter: `holds` in batch number n, from 1, where n leaves `rest` divided by `length`.
 
     The counter begins anew with every pass through the loader. `length` is 0 where it is not known, and `rest` then too.
@@ -69,8 +69,7 @@ class LoopKind(enum.Enum):
     COUNTED = "counted"  # a few items that are all known: what it leaves does not grow
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scope:
+class Scope(Struct, frozen=True, eq=False):
     """One run of a script, a function or a loop's body; scopes nest through `parent`.
 
     `loop` numbers the run of the loop that an iteration belongs to (two runs of one `for` differ) and `number` counts
@@ -86,7 +85,11 @@ class Scope:
     number: int = 0
     loop_kind: LoopKind = LoopKind.PLAIN
     called_at: Site | None = None
-    _iterations: tuple[Scope, ...] | None = field(default=None, init=False, repr=False)
+    _iterations: tuple[Scope, ...] | None = None
+
+    def __reduce__(self) -> tuple[type[Scope], tuple[object, ...]]:
+        """It is stored without its iterations: it may be one of them itself."""
+        return Scope, tuple(getattr(self, name) for name in self.__struct_fields__[:-1])
 
     def chain(self) -> tuple[Scope, ...]:
         """This scope and all around it, outermost first."""
@@ -102,7 +105,7 @@ class Scope:
         if self._iterations is None:
             around = () if self.parent is None else self.parent.iterations()
             found = (*around, self) if self.kind is ScopeKind.ITERATION else around
-            object.__setattr__(self, "_iterations", found)  # once: a scope never moves, and many questions begin here
+            force_setattr(self, "_iterations", found)  # once: a scope never moves, and many questions begin here
         return self._iterations or ()
 
     def calls(self) -> tuple[Site, ...]:

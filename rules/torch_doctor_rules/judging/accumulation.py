@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import Backward, BranchKind, Stepped, ZeroGrad
 from torch_doctor_rules.judging.gradients import Gradients
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Scope, Trace
 
 
-class Window(NamedTuple):
+class Window(Struct, frozen=True):
     """Several backward passes of one line, in iterations that follow each other, and the step that applies their sum.
 
     `length` is how many there are, 0 where it is not known.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import Backward, BatchTaken, BranchKind, LoaderBuilt, LoopKind, Stepped
 from torch_doctor_rules.judging.accumulation import Accumulation
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor_rules.judging.accumulation import Window
 
 
-class Tail(NamedTuple):
+class Tail(Struct, frozen=True):
     """A window whose last batches may find no step, and the test that decides when to step.
 
     `loader` gives the batches, None where callers out of sight hand it in. `guard` is the test's place: the step's in a run,
@@ -44,7 +46,7 @@ class Tails:
             loader = self.loader(window.step)
             if guard is None or guard.every is None or (loader is None and not self._is_handed_in(window.step)):
                 continue
-            length, rest, _ = guard.every
+            length, rest = guard.every.length, guard.every.rest
             batches = None if loader is None else loader.batches
             if loader is not None and batches is None and loader.unseen:
                 continue

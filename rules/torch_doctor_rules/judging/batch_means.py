@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import (
     Averaged,
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import DatasetBuilt, Event, Scope, Site, Trace
 
 
-class Average(NamedTuple):
+class Average(Struct, frozen=True):
     """An average over the means of batches, one of them, where they are added up, and the loader of the batches."""
 
     average: Averaged

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import Backward, BatchTaken, Forward, LoopEntered, LoopKind, ModeSet, Stepped
 from torch_doctor_rules.judging.forward_places import batch_of
@@ -21,7 +23,7 @@ PICKS = frozenset("[(")
 """What an expression has that picks one of several: `loaders[phase]`, `loader_of(phase)`."""
 
 
-class EvaluationUpdate(NamedTuple):
+class EvaluationUpdate(Struct, frozen=True):
     """A step in a pass whose `mode` is evaluation; `backward` gave it the pass's own gradients (None: there is none)."""
 
     mode: ModeSet

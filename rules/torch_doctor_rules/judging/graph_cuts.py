@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import Backward, Forward, GraphCut, Kind, LeafMade, claims
 from torch_doctor_rules.judging.gradients import accumulates
@@ -22,7 +24,7 @@ DECIDING = frozenset(
 COMPARISONS = frozenset("><=!")
 
 
-class Cut(NamedTuple):
+class Cut(Struct, frozen=True):
     """A loss that goes `backward` without its graph, and where that was lost, by what; `raises`: torch takes no such loss."""
 
     site: Site

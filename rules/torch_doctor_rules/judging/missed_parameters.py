@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import (
     Backward,
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event, Scope, Site, Trace
 
 
-class Missed(NamedTuple):
+class Missed(Struct, frozen=True):
     """An optimizer, and where something trained that it does not have is put to use, or built where it has a `part` beside it."""
 
     built: OptimizerBuilt

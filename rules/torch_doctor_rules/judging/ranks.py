@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import GradientsSeen, RowsDrawn, Wrapped
 from torch_doctor_rules.judging.evidence import fact, short
@@ -17,7 +19,7 @@ SAME = 1e-4
 """What two numbers differ by, relative to the larger, at most where one is the other's copy or both are one average."""
 
 
-class Apart(NamedTuple):
+class Apart(Struct, frozen=True):
     """A gradient that two processes step with, and by how much its numbers differ at most."""
 
     name: str

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.trace import (
     Backward,
@@ -31,7 +33,7 @@ TWICE, NEVER_SCALED = "since the last update()", "_scale is None"
 """What torch says of a second step without an update, and of a step without any loss that was scaled."""
 
 
-class Broken(NamedTuple):
+class Broken(Struct, frozen=True):
     """A call that breaks the protocol, `how`, with the backward pass and the step that it concerns."""
 
     event: Event

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.rule import same_place
 from torch_doctor.trace import (
@@ -28,7 +30,7 @@ PLATEAU = "torch.optim.lr_scheduler.ReduceLROnPlateau"
 """It follows a metric and has no first value that could be skipped."""
 
 
-class Moved(NamedTuple):
+class Moved(Struct, frozen=True):
     """A step of a scheduler beside the updates; `every`: it steps in the loop of the updates, and not in one around it.
 
     `length` and `falls` are those of its `ScheduleCounted`. `batches` is how many batches an epoch has, `loader` what they are

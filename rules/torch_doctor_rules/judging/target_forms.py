@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor_rules.judging.loss_inputs import (
     BCE,
@@ -30,7 +32,7 @@ BATCHED = 2
 """Dimensions of the scores of a batch: the rows, and the classes."""
 
 
-class Misfit(NamedTuple):
+class Misfit(Struct, frozen=True):
     """Why a loss refuses its targets, and what to do."""
 
     text: str

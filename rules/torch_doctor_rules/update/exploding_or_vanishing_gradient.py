@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.rule import Evidence, Finding, Level, Rule
 from torch_doctor.trace import Backward, Clipped, claims
@@ -20,7 +22,7 @@ GROWTH, LARGE = 1000.0, 1e4
 VANISHED = 1e-8  # of the last layer's gradient
 
 
-class Course(NamedTuple):
+class Course(Struct, frozen=True):
     """The backward passes of one line and what was measured of each: norms that explode, or ratios that vanish."""
 
     backward: Backward

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import astuple
 
 from torch_doctor.static import libraries, tables
 from torch_doctor.static.libraries.library import Library, members
@@ -23,7 +24,7 @@ LIBRARIES, TABLES = (Path(package.__path__[0]) for package in (libraries, tables
 
 def roots(library: Library) -> set[str]:
     """The packages that a library's names belong to."""
-    strings = (name for names in library for name in names if isinstance(name, str))
+    strings = (name for names in astuple(library) for name in names if isinstance(name, str))
     return {name.partition(".")[0] for name in strings} - {"torch"}
 
 
@@ -73,7 +74,7 @@ def test_no_library_stands_in_two_modules() -> None:
 
 
 def test_no_name_is_told_twice() -> None:
-    for field in Library._fields:
+    for field in Library.__struct_fields__:
         told = [name for library in libraries.known() for name in getattr(library, field) if isinstance(name, str)]
         assert len(told) == len(set(told)), field
 

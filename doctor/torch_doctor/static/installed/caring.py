@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.static.installed.meanings import NONE, UNCLEAR, Given, Known, Leans, Literal, truth
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 
-class Care(NamedTuple):
+class Care(Struct, frozen=True):
     """One reason why a module cares about the mode, or may: it holds as long as some parameters have their defaults.
 
     `rate`: where its one parameter is given, it cares if that number is not 0.
@@ -22,7 +24,7 @@ class Care(NamedTuple):
     rate: bool = False
 
 
-class When(NamedTuple):
+class When(Struct, frozen=True):
     """Whether what is being followed is executed: `comes` None, perhaps; False, only where parameters are given."""
 
     comes: Tri = True

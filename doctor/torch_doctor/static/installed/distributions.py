@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".dist-info"
 
 
-class Distribution(NamedTuple):
+class Distribution(Struct, frozen=True):
     """A package as it was installed; no version where its files may change without one."""
 
     folder: Path

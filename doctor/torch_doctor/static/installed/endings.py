@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from astroid import nodes
+from msgspec import Struct
 
 from torch_doctor.static.installed.frames import DEPTH, Frame
 from torch_doctor.static.installed.meanings import Defined, Dotted, Given, Known, Literal, Made, truth
@@ -22,7 +23,7 @@ TOLD = frozenset((Kind.LOGITS, Kind.PROBABILITIES, Kind.LOG_PROBABILITIES, Kind.
 _SEQUENTIAL = "torch.nn.Sequential"
 
 
-class Ending(NamedTuple):
+class Ending(Struct, frozen=True):
     """What an output means; the attribute with the last layers, and the place of the very last one (-1: it is that layer)."""
 
     kind: Kind | None = None

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,7 +18,7 @@ Leans: TypeAlias = frozenset[Lean]
 NONE: Leans = frozenset()
 
 
-class Dotted(NamedTuple):
+class Dotted(Struct, frozen=True):
     """Something that is not in the library's own sources, or one of its modules, by its dotted name."""
 
     name: str
@@ -27,19 +29,19 @@ class Dotted(NamedTuple):
         return self.name if self.name.startswith("torch.") else ""
 
 
-class Defined(NamedTuple):
+class Defined(Struct, frozen=True):
     """A class or a function of the library."""
 
     node: nodes.ClassDef | nodes.FunctionDef
 
 
-class Literal(NamedTuple):
+class Literal(Struct, frozen=True):
     """A number, a string, None."""
 
     value: object
 
 
-class Table(NamedTuple):
+class Table(Struct, frozen=True):
     """A dict whose keys are names. `open`: it may have more; `asked`: those are what the caller gave by name."""
 
     items: tuple[tuple[str, Known], ...]
@@ -47,28 +49,28 @@ class Table(NamedTuple):
     asked: bool = False
 
 
-class Made(NamedTuple):
+class Made(Struct, frozen=True):
     """What a call of a class returns."""
 
     what: Dotted | Defined
     given: Given
 
 
-class Unclear(NamedTuple):
+class Unclear(Struct, frozen=True):
     """Anything else."""
 
 
 Meaning: TypeAlias = Dotted | Defined | Literal | Table | Made | Unclear
 
 
-class Known(NamedTuple):
+class Known(Struct, frozen=True):
     """What an expression stands for, and the parameters of which that holds as long as they have their defaults."""
 
     what: Meaning
     leans: Leans = NONE
 
 
-class Given(NamedTuple):
+class Given(Struct, frozen=True):
     """The arguments of a call. `rest`: others may be given, by the caller (`asked`) or by whoever."""
 
     args: tuple[Known, ...] = ()

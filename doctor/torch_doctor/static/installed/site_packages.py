@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -11,14 +10,15 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.environments import candidates, named
+from torch_doctor.pattern import pattern
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 _PATIENCE = 5.0  # seconds for an interpreter to tell its folders
 _QUESTION = "import json, sysconfig; print(json.dumps([sysconfig.get_path('purelib'), sysconfig.get_path('platlib')]))"
-_VERSION = re.compile(r"3\.\d+")
-_SETTING = re.compile(r"^\s*([\w-]+)\s*=\s*(.*?)\s*$", re.MULTILINE)
+_VERSION = pattern(r"3\.\d+")
+_SETTING = pattern(r"^\s*([\w-]+)\s*=\s*(.*?)\s*$", re.MULTILINE)
 
 
 def libraries_of(asked: str, project: Path) -> tuple[Path, ...]:
@@ -72,6 +72,8 @@ def _below(prefix: Path, version: str) -> tuple[Path, ...]:
 
 
 def _told(python: Path) -> tuple[Path, ...]:
+    import json  # noqa: PLC0415 - few interpreters have to be asked
+
     try:
         done = subprocess.run(  # noqa: S603 - the interpreter of the project
             [str(python), "-I", "-c", _QUESTION],

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec import Struct
+
+from torch_doctor.pattern import pattern
 from torch_doctor.static.installed.distributions import distribution
 
 if TYPE_CHECKING:
@@ -20,10 +23,10 @@ LARGEST = 400_000
 """Bytes of a file that is read: what is longer was not written by hand."""
 _MOST_SEEN = 200
 _FEW = 40  # star imports whose own star imports are followed
-_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
+_TORCH = pattern(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 
 
-class Place(NamedTuple):
+class Place(Struct, frozen=True):
     """Where a class or a function is defined: the file, the dotted name of its module, and the name in it."""
 
     path: Path
@@ -31,7 +34,7 @@ class Place(NamedTuple):
     name: str
 
 
-class Names(NamedTuple):
+class Names(Struct, frozen=True):
     """What the top level of a file binds: definitions, what stands for something in another module, and star imports."""
 
     defined: frozenset[str]

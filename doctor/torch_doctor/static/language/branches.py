@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from torch_doctor.static import dispatch
 from torch_doctor.static import program as p
@@ -31,7 +33,7 @@ MANY = 5
 """Ways of a chain that are looked at whatever they take."""
 
 
-class _Chain(NamedTuple):
+class _Chain(Struct, frozen=True):
     """A chain of `elif` under way: the steps that were left when it began, and the ways that were taken."""
 
     left: float

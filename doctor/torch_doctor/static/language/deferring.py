@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
 from torch_doctor.static.training import emptying
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Namespace
 
-_ALL = re.compile(r"^__all__\s*=\s*[\[(]", re.MULTILINE)
-_STAR = re.compile(r"^from\s+\S+\s+import\s+\*", re.MULTILINE)
+_ALL = pattern(r"^__all__\s*=\s*[\[(]", re.MULTILINE)
+_STAR = pattern(r"^from\s+\S+\s+import\s+\*", re.MULTILINE)
 
 
 class Searches(Knowledge):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -53,7 +53,7 @@ def way_of(run: Run, node: p.While) -> Way:
 # --- counting ---
 
 
-class _Counting(NamedTuple):
+class _Counting(Struct, frozen=True):
     """`while counter < limit: ...; counter += step`; `past` is how far beyond the limit it still goes."""
 
     counter: p.Expr
@@ -126,7 +126,7 @@ def _counted(run: Run, counting: _Counting) -> Stream:
 # --- taking items of an iterator ---
 
 
-class _Taking(NamedTuple):
+class _Taking(Struct, frozen=True):
     """`next(iterator)` in every pass; `end` handles its end. `passes` is the body without that."""
 
     iterator: p.Expr

@@ -5,10 +5,11 @@ The tables of `static/tables` are filled from them; what torch itself has stands
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
+
+from torch_doctor.packages import modules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,8 +22,8 @@ T = TypeVar("T")
 @cache
 def known() -> tuple[Library, ...]:
     """All libraries, found by walking this package."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__)]
-    return tuple(module.LIBRARY for module in modules if hasattr(module, "LIBRARY"))
+    found = map(import_module, modules(__name__))
+    return tuple(module.LIBRARY for module in found if hasattr(module, "LIBRARY"))
 
 
 def every(of: Callable[[Library], Iterable[T]]) -> tuple[T, ...]:

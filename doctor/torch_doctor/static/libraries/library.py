@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from torch_doctor.static.tables import words
 
@@ -29,14 +31,14 @@ def members(owner: str, names: str) -> Names:
     return tuple(f"{owner}.{name}" for name in words(names))
 
 
-class Package(NamedTuple):
+class Package(Struct, frozen=True):
     """A package whose classes live in submodules and are public at the top."""
 
     submodules: frozenset[str] = frozenset()  # those that are public themselves
     functions_of: frozenset[str] = frozenset()  # those whose functions too are public at the top
 
 
-class Array(NamedTuple):
+class Array(Struct, frozen=True):
     """An array or a table: its dtype ("": not known), the number of its dimensions, and whether it holds class labels."""
 
     dtype: str = ""
@@ -44,7 +46,7 @@ class Array(NamedTuple):
     labels: bool = False
 
 
-class Arrays(NamedTuple):
+class Arrays(Struct, frozen=True):
     """What a function returns: an array or several, unless one of these arguments asks for something else."""
 
     arrays: tuple[Array, ...]
@@ -52,7 +54,7 @@ class Arrays(NamedTuple):
     only_with: str = ""  # a switch that is off by default
 
 
-class PassThrough(NamedTuple):
+class PassThrough(Struct, frozen=True):
     """Where a function has the iterable whose items it gives, and how."""
 
     position: int
@@ -61,7 +63,7 @@ class PassThrough(NamedTuple):
     )
 
 
-class Launcher(NamedTuple):
+class Launcher(Struct, frozen=True):
     """Where a call that runs another function has that function, and the arguments that it passes on."""
 
     function: int | None  # position; None: by name only
@@ -71,7 +73,7 @@ class Launcher(NamedTuple):
     prepended: int = 0  # arguments that the launcher itself puts first: a rank, a trial, a configuration
 
 
-class LibraryModel(NamedTuple):
+class LibraryModel(Struct, frozen=True):
     """What is known of a model that a library builds."""
 
     sensitive: Tri  # it has layers that behave differently in training
@@ -102,7 +104,7 @@ DATA_LOADER = words(
 """The positional parameters of torch's loader."""
 
 
-class Library(NamedTuple):
+class Library(Struct, frozen=True):
     """One library, or a few small ones of a sort. All names but those that `aliases` explains are canonical.
 
     Attributes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from torch_doctor.static.libraries.library import SENSITIVE, Library, LibraryModel, Package
 from torch_doctor.static.tables import words
 
@@ -11,7 +13,7 @@ _MODELS = frozenset(
 
 
 def _built(rest: str) -> LibraryModel | None:
-    return SENSITIVE._replace(head=("segmentation_head", -1)) if rest.rpartition(".")[2] in _MODELS else None
+    return replace(SENSITIVE, head=("segmentation_head", -1)) if rest.rpartition(".")[2] in _MODELS else None
 
 
 LIBRARY = Library(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from torch_doctor.static.libraries.library import SENSITIVE, Library, LibraryModel, Package, members
 from torch_doctor.static.tables import words
 from torch_doctor.trace.words import Kind
@@ -24,8 +26,8 @@ def _built(rest: str) -> LibraryModel | None:
     if name in _LINEAR:
         return _CONVOLUTION
     if name in _ATTENTION:
-        return _CONVOLUTION._replace(rates=(("dropout", 5),))
-    return SENSITIVE._replace(layer=True) if name == "BatchNorm" else None
+        return replace(_CONVOLUTION, rates=(("dropout", 5),))
+    return replace(SENSITIVE, layer=True) if name == "BatchNorm" else None
 
 
 LIBRARY = Library(

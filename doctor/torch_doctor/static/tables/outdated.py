@@ -6,13 +6,16 @@ Checked against torch itself by tests/static/tables/test_outdated.py. Where the 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Version
 
 
-class Outdated(NamedTuple):
+class Outdated(Struct, frozen=True):
     """The successor as a user writes it, the version that has it, and its dotted names, for which torch is asked.
 
     `warns` is the first version that warns when the old name runs, None where it works in silence; `gone` the first version
@@ -37,7 +40,7 @@ _TENSOR = Outdated("torch.Tensor", (0, 4), ("torch.Tensor", "torch.Tensor.requir
 _VOLATILE = Outdated("torch.no_grad()", (0, 4), ("torch.no_grad",), warns=(0, 4), gone=(0, 4), idle=True)
 _DETACH = Outdated("detach() or no_grad()", (0, 4), ("torch.Tensor.detach", "torch.no_grad"))
 _RESIZE = _called("torch.nn.functional.interpolate", (1, 0))
-_RESIZE_LOUD = _RESIZE._replace(warns=(1, 0))
+_RESIZE_LOUD = replace(_RESIZE, warns=(1, 0))
 _PARALLEL = Outdated("DistributedDataParallel", (0, 4), ("torch.nn.parallel.DistributedDataParallel",))
 _CUDA_AUTOCAST = Outdated('torch.autocast("cuda")', (1, 10), _AUTOCAST, (2, 4))
 _CPU_AUTOCAST = Outdated('torch.autocast("cpu")', (1, 10), _AUTOCAST, (2, 4))
@@ -77,7 +80,7 @@ NAMES: dict[str, Outdated] = {
     "torch.nn.DataParallel": _PARALLEL,
     "torch.nn.parallel.DataParallel": _PARALLEL,
     "torch.nn.parallel.data_parallel.DataParallel": _PARALLEL,
-    "torch.nn.parallel.DistributedDataParallelCPU": _PARALLEL._replace(warns=(1, 4)),
+    "torch.nn.parallel.DistributedDataParallelCPU": replace(_PARALLEL, warns=(1, 4)),
     "torch.nn.utils.weight_norm": _called("torch.nn.utils.parametrizations.weight_norm", (2, 1), (2, 1)),
     "torch.nn.utils.clip_grad_norm": _called("torch.nn.utils.clip_grad_norm_", (0, 4), (0, 4)),
     "torch.nn.utils.clip_grad.clip_grad_norm": _called("torch.nn.utils.clip_grad_norm_", (0, 4), (0, 4)),

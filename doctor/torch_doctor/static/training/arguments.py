@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.flow import Flow
 from torch_doctor.static.knowledge import Knowledge
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-_SETTING_NAME = re.compile(
+_SETTING_NAME = pattern(
     r"^(args|cfg|conf|config|configs|hparams|hps|params|flags|options?|settings|epochs?|device|lr|seed|path|name|mode|phase|split"
     r"|verbose|step|steps|iteration|rank|gpu|batch_size|num_\w+|n_\w+|max_\w+|min_\w+|\w+_(path|dir|size|interval|freq|rate|steps?|epochs?|file))$"
 )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.static.knowledge import Knowledge
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Tri
 
 
-class Result(NamedTuple):
+class Result(Struct, frozen=True):
     """What a forward returned."""
 
     output: Value

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from torch_doctor.static import describing
 from torch_doctor.static.tables import kinds as table
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.values import Call
 
 
-class Kept(NamedTuple):
+class Kept(Struct, frozen=True):
     """The kind that a result has, of which of the operands, and whether it reaches 0 wherever that does."""
 
     kind: Kind = Kind.UNKNOWN

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.static.installed.answers import Answer, Care
 from torch_doctor.static.libraries.library import LibraryModel
 from torch_doctor.static.tables import models
@@ -27,7 +29,7 @@ def library_model(run: Run, name: str, call: Call | None = None) -> LibraryModel
     if known is None:
         return LibraryModel(sensitive, answer.training, kind=answer.kind, head=answer.head)
     sensitive = known.sensitive if sensitive is None else sensitive
-    return known._replace(sensitive=sensitive, kind=answer.kind or known.kind, head=answer.head)
+    return replace(known, sensitive=sensitive, kind=answer.kind or known.kind, head=answer.head)
 
 
 def _with_rates(known: LibraryModel | None, call: Call | None) -> LibraryModel | None:
@@ -35,7 +37,7 @@ def _with_rates(known: LibraryModel | None, call: Call | None) -> LibraryModel |
     if known is None or not known.rates or known.sensitive is True:
         return known
     care = [Care(cares=known.sensitive, leans=(rate,), rate=True) for rate in known.rates]
-    return known._replace(sensitive=cares(Answer(cares=tuple(care)), call))
+    return replace(known, sensitive=cares(Answer(cares=tuple(care)), call))
 
 
 def pretrained(name: str, call: Call) -> Tri:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.values import ClassValue, FunctionValue
@@ -12,7 +13,7 @@ from torch_doctor.static.values import ClassValue, FunctionValue
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
-_ALIKE = re.compile(r"_+(?:init|inti|int)_+")
+_ALIKE = pattern(r"_+(?:init|inti|int)_+")
 _NAME = "__init__"
 
 

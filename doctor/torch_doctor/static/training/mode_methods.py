@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import walk
 from torch_doctor.static.tables import layers
@@ -19,10 +22,10 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 _TRAINS = frozenset(("backward", "manual_backward", "zero_grad", "step"))
-_FLAG = re.compile(r"(^|_)(mode|flag|enabled?|status)$|^(is_?|do_)?train(ing)?$", re.IGNORECASE)
+_FLAG = pattern(r"(^|_)(mode|flag|enabled?|status)$|^(is_?|do_)?train(ing)?$", re.IGNORECASE)
 
 
-class _Does(NamedTuple):
+class _Does(Struct, frozen=True):
     """What a method does, with what it calls on itself."""
 
     base: bool  # calls the method of its base

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from torch_doctor.static.flow import NONE
 from torch_doctor.static.knowledge import Lasting
@@ -43,7 +45,7 @@ MOST_PARTS = 2000
 """Parts of a module that are looked at: of a larger one, some are out of sight."""
 
 
-class Inside(NamedTuple):
+class Inside(Struct, frozen=True):
     """What a module consists of: its parts (itself first), whether some are out of sight, and who owns parameters."""
 
     parts: tuple[Module, ...]

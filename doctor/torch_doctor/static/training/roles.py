@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.program.uses import BATCHES, LOSS, MODEL
@@ -56,16 +57,16 @@ _MODULE_USES = frozenset(
 )
 _NO_MODULE_USES = frozenset(("fit", "predict", "step", "backward"))
 """What no module has: an engine steps, an estimator fits, a library of its own computes its gradients itself."""
-_OPTIMIZER_NAME = re.compile(r"(^|_)(optimi[sz]ers?|optim|opt)(_|$|[dg]$)|optimi[sz]er", re.IGNORECASE)
-_LOADER_NAME = re.compile(
+_OPTIMIZER_NAME = pattern(r"(^|_)(optimi[sz]ers?|optim|opt)(_|$|[dg]$)|optimi[sz]er", re.IGNORECASE)
+_LOADER_NAME = pattern(
     r"loader|(^|_)(dl|batches|iterator|data_iter|train_iter|test_iter|val_iter|valid_iter)$", re.IGNORECASE
 )
-_SCHEDULER_NAME = re.compile(r"sched", re.IGNORECASE)
-_SCALER_NAME = re.compile(r"scaler", re.IGNORECASE)
-_MODEL_NAME = re.compile(r"(^|_)(model|net|network|module)(_|$)|^net[A-Z]\w*$", re.IGNORECASE)
-_SETTINGS_NAME = re.compile(r"^(args|cfg|conf|configs?|hparams|hps|params|flags|options?|opts?|settings)$")
-_LOSS_NAME = re.compile(r"(^|_)(criterion|criteria|loss_fn|loss_func|loss_function|lossfn)\d*$", re.IGNORECASE)
-_MAKES_LOSS = re.compile(r"loss|criterion|(^|_)(fn|func|function|closure)$", re.IGNORECASE)
+_SCHEDULER_NAME = pattern(r"sched", re.IGNORECASE)
+_SCALER_NAME = pattern(r"scaler", re.IGNORECASE)
+_MODEL_NAME = pattern(r"(^|_)(model|net|network|module)(_|$)|^net[A-Z]\w*$", re.IGNORECASE)
+_SETTINGS_NAME = pattern(r"^(args|cfg|conf|configs?|hparams|hps|params|flags|options?|opts?|settings)$")
+_LOSS_NAME = pattern(r"(^|_)(criterion|criteria|loss_fn|loss_func|loss_function|lossfn)\d*$", re.IGNORECASE)
+_MAKES_LOSS = pattern(r"loss|criterion|(^|_)(fn|func|function|closure)$", re.IGNORECASE)
 _OF_OPTIMIZER = frozenset(("zero_grad", "step"))
 _OF_NO_OPTIMIZER = frozenset(("backward", "parameters", "train", "eval", "forward", MODEL, LOSS))
 

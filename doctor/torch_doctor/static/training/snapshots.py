@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.static.knowledge import Lasting
 from torch_doctor.static.values import Either, Mapping, Module, Tensor, Value
@@ -23,7 +25,7 @@ class StateTensors(Lasting):
 DEEP = 2  # dicts within dicts that a state is looked for in
 
 
-class States(NamedTuple):
+class States(Struct, frozen=True):
     """The `StateTaken` events whose tensors a value may have, and whether it surely has no others."""
 
     taken: frozenset[int]

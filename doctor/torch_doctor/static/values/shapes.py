@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +22,7 @@ BATCH: Final = "batch"
 """As many as the loader puts together: more than one."""
 
 
-class Meta(NamedTuple):
+class Meta(Struct, frozen=True):
     """What is known of a tensor without its numbers.
 
     `dtype` is torch's name of it, "floating" where only that is known, "" where nothing is. `shape` is None where not even

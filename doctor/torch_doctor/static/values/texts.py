@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from itertools import count
-from string import Formatter
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static.values.plain import Const, Either, Plain, Unknown
 from torch_doctor.static.values.symbols import compound
 
@@ -54,6 +53,8 @@ def joined(operands: Sequence[Value], between: str) -> Plain | None:
 
 def formatted(text: str, args: Sequence[Value], keywords: Mapping[str, Value]) -> Plain | None:
     """What `format` makes of a text; None where a field is no text, or is not there."""
+    from string import Formatter  # noqa: PLC0415 - few scripts format so
+
     found: list[Value] = []
     try:
         fields = list(Formatter().parse(text))
@@ -84,7 +85,7 @@ def interpolated(text: str, given: Sequence[Value]) -> Plain | None:
     return made(found)
 
 
-_PLACE = re.compile(r"(%(?:\([^)]*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z%])")
+_PLACE = pattern(r"(%(?:\([^)]*\))?[-#0 +]*[\d*]*(?:\.[\d*]+)?[a-zA-Z%])")
 
 
 def _at(values: Sequence[Value], number: int) -> Value | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.trace.events.wording import short
 
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.trace.scope import Scope
 
-_PLAIN_NAME = re.compile(r"[\w.\[\]]+$")
+_PLAIN_NAME = pattern(r"[\w.\[\]]+$")
 _MOST_NAMED = 4
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
+
+from torch_doctor.pattern import pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace.words import Tri
 
 _TORCH_PREFIXES = ("torch.nn.functional.", "torch.nn.", "torch.optim.lr_scheduler.", "torch.optim.", "torch.")
-_SPACES = re.compile(r"\s+")
+_SPACES = pattern(r"\s+")
 _LONGEST_NAME = 50
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Guards, Site
 
 
-class _Entry(NamedTuple):
+class _Entry(Struct, frozen=True):
     """When a forward began: how many branches were around, under which guards, and the newest object."""
 
     branches: int = 0
@@ -24,7 +26,7 @@ class _Entry(NamedTuple):
     newest: int = 0
 
 
-class _Made(NamedTuple):
+class _Made(Struct, frozen=True):
     """What a forward made: whether a branch of it decided that, whose forward it was, and the newest object before it."""
 
     guarded: bool

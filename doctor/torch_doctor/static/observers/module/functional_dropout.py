@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from torch_doctor.static import program as p
 from torch_doctor.static.library import Stage, library_family
@@ -61,7 +63,7 @@ class FunctionalDropouts(Observer):
         return any(test.modules == run.modules_called for test in self._tests)
 
 
-class _ModeTest(NamedTuple):
+class _ModeTest(Struct, frozen=True):
     """A branch that may ask for the mode, with the functions and the modules around."""
 
     node: p.If | p.Choice

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 _ALL = frozenset(("_modules", "children", "named_children", "__dict__", "__getattr__", "get_submodule", "_parameters"))
 """What reaches layers without naming them."""
 _WALKS = frozenset(("modules", "named_modules"))
-_SETS_UP = re.compile(r"init|reset|weight|freeze|train|eval|param|grad", re.IGNORECASE)
+_SETS_UP = pattern(r"init|reset|weight|freeze|train|eval|param|grad", re.IGNORECASE)
 """Functions that walk through a module's parts to prepare them, and not to run them."""
 _DYNAMIC = frozenset(("vars", "exec", "eval", "locals"))
-_LOADS = re.compile(r"load_url|load_state_dict_from_url|model_zoo|from_pretrained|torch\.hub|hf_hub|pretrained")
-_IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+\S+[ \t]+)?import[ \t]+\(?([^#\n()]+)", re.MULTILINE)
+_LOADS = pattern(r"load_url|load_state_dict_from_url|model_zoo|from_pretrained|torch\.hub|hf_hub|pretrained")
+_IMPORT = pattern(r"^[ \t]*(?:from[ \t]+\S+[ \t]+)?import[ \t]+\(?([^#\n()]+)", re.MULTILINE)
 
 
 class UnusedLayers(Observer):

@@ -1,0 +1,100 @@
+"""What is in a package, and what installed packages offer: found by names of files, for a scan asks both each time it starts.
+
+`pkgutil` and `importlib.metadata` tell the same of more exotic places, and take longer than a small file is scanned.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.machinery import PathFinder, all_suffixes
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SUFFIXES = tuple(all_suffixes())
+_INSTALLED = (".dist-info", ".egg-info")
+
+
+class Offer(Struct, frozen=True):
+    """What a package offers as an entry point: `package.module:name`."""
+
+    value: str
+
+    def load(self) -> Any:  # noqa: ANN401 - it can be anything
+        """The thing itself, its module imported."""
+        module, _, names = self.value.partition("[")[0].strip().partition(":")
+        thing: Any = import_module(module.strip())
+        for name in filter(None, names.strip().split(".")):
+            thing = getattr(thing, name)
+        return thing
+
+
+def modules(package: str) -> Iterator[str]:
+    """The names of all modules in a package and in those below it, each package before what is in it."""
+    for folder in import_module(package).__path__:
+        yield from _below(folder, package)
+
+
+def _below(folder: str, package: str) -> Iterator[str]:
+    for each in sorted(os.scandir(folder), key=lambda each: each.name):
+        name = f"{package}.{each.name.partition('.')[0]}"
+        if each.is_dir():
+            if os.path.isfile(f"{each.path}/__init__.py"):  # noqa: PTH113 - as cheap as it gets
+                yield name
+                yield from _below(each.path, name)
+        elif each.name.endswith(_SUFFIXES) and not each.name.startswith("__init__."):
+            yield name
+
+
+def offers(group: str) -> list[Offer]:
+    """What installed packages offer under a group of entry points; of a package that is there twice, the first counts."""
+    if _elsewhere():
+        from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import
+
+        return [Offer(entry.value) for entry in entry_points(group=group)]
+    found: list[Offer] = []
+    seen: set[str] = set()
+    for folder in sys.path:
+        for name, text in _installed(folder or "."):
+            if name not in seen:
+                seen.add(name)
+                found += [Offer(value) for value in _values(text, group)]
+    return found
+
+
+def _elsewhere() -> bool:
+    """Whether packages may be installed that are no folders: in an archive, or wherever somebody's finder looks."""
+    finders = (finder for finder in sys.meta_path if finder is not PathFinder)
+    return any(hasattr(finder, "find_distributions") for finder in finders) or any(map(os.path.isfile, sys.path))
+
+
+def _installed(folder: str) -> Iterator[tuple[str, str]]:
+    """The packages in a folder, by their normalised names, each with the text of its entry points."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(_INSTALLED))  # noqa: PTH208 - names suffice
+    except OSError:
+        return
+    for name in names:
+        text = ""
+        try:
+            with open(f"{folder}/{name}/entry_points.txt", encoding="utf-8", errors="replace") as file:  # noqa: PTH123
+                text = file.read()
+        except OSError:  # most packages have none
+            pass
+        stem = name.rpartition(".")[0].partition("-")[0]
+        yield stem.lower().replace("-", "_").replace(".", "_"), text
+
+
+def _values(text: str, group: str) -> Iterator[str]:
+    """What a text of entry points has in one group: the right sides of its lines."""
+    section = ""
+    for line in map(str.strip, text.splitlines() if group in text else ()):
+        if line.startswith("["):
+            section = line.strip("[]").strip()
+        elif section == group and "=" in line and not line.startswith(("#", ";")):
+            yield line.partition("=")[2].strip()

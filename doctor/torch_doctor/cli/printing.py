@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.cli.streams import PLAIN, is_terminal, look_of, write, write_file
 from torch_doctor.report.formats import renderer
 from torch_doctor.report.reported import Reported
@@ -14,6 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.report.afterwards import Shown
+    from torch_doctor.report.formats import Render
+    from torch_doctor.report.reported import Look
+    from torch_doctor.rule import Finding
     from torch_doctor.scan import Options, Report
 
 FOR_PEOPLE = ("full", "concise")
@@ -48,7 +53,7 @@ class Printing:
                 self._print(report, name)
             else:
                 render = renderer(name, statistics=self._statistics)
-                write_file(file, render(self._reported(report), PLAIN))
+                write_file(file, self._rendered(render, report, name, PLAIN))
 
     def _print(self, report: Report, name: str) -> None:
         render = renderer(name, statistics=self._statistics)
@@ -57,7 +62,28 @@ class Printing:
 
             render = afterwards.render(name, self._shown[name])
         look = look_of(self._color, sys.stdout)
-        write(render(self._reported(report), look), colours=look.paint.colours)
+        write(self._rendered(render, report, name, look), colours=look.paint.colours)
+
+    def _rendered(self, render: Render, report: Report, name: str, look: Look) -> str:
+        """The report as text; findings that cannot be written are left out, and that is said."""
+        reported = self._reported(report)
+        try:
+            return render(reported, look)
+        except Exception as error:  # noqa: BLE001 - an error of ours costs what it is about
+            kept = [finding for finding in report.findings if self._fails(render, report, finding, name, look) is None]
+            if len(kept) == len(report.findings):
+                report.failed(f"findings, to write them as {name}", error)
+                return ""
+            return render(replace(self._reported(report), findings=kept), look)
+
+    def _fails(self, render: Render, report: Report, finding: Finding, name: str, look: Look) -> Exception | None:
+        """Why a finding cannot be written."""
+        try:
+            render(replace(self._reported(report), findings=[finding]), look)
+        except Exception as error:  # noqa: BLE001 - as above
+            report.failed(f"{finding.site}, to write {finding.code} as {name}", error)
+            return error
+        return None
 
     def _reported(self, report: Report) -> Reported:
         return Reported(report.findings, report.sources, self._options.rules, report.errors)

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from torch_doctor.report.reported import Look, Reported
+
+    Render: TypeAlias = Callable[[Reported, Look], str]
 
 FORMATS = {
     "full": "full:render",
@@ -21,11 +24,9 @@ FORMATS = {
 STATISTICS = {"full": "statistics:render", "concise": "statistics:render", "json": "statistics:render_json"}
 
 
-def renderer(name: str, *, statistics: bool = False) -> Callable[[Reported, Look], str]:
+def renderer(name: str, *, statistics: bool = False) -> Render:
     """The function that renders a format; counts instead of findings where a format knows them."""
     target = STATISTICS.get(name, FORMATS[name]) if statistics else FORMATS[name]
     module, _, function = target.partition(":")
-    chosen: Callable[[Reported, Look], str] = getattr(
-        importlib.import_module(f"torch_doctor.report.{module}"), function
-    )
+    chosen: Render = getattr(importlib.import_module(f"torch_doctor.report.{module}"), function)
     return chosen

@@ -52,8 +52,13 @@ class Causes:
 
     def taken(self) -> list[Finding]:
         """All findings since this was last asked."""
-        waiting, self._waiting = self._waiting, {}
-        return list(waiting.values())
+        found = self.waiting()
+        self._waiting.clear()
+        return found
+
+    def waiting(self) -> list[Finding]:
+        """All findings that were not told yet."""
+        return list(self._waiting.values())
 
     def is_new(self, finding: Finding) -> bool:
         """Whether nothing has been reported of the finding's cause; it counts as reported from here on."""

@@ -60,8 +60,17 @@ class Examined(Struct):
     def failed(self, what: str, error: Exception) -> None:
         """Say that something of ours failed."""
         line, whole = failure(what, error)
-        self.errors.append(line)
-        self.notes.append(whole)
+        if line not in self.errors:
+            self.errors.append(line)
+            self.notes.append(whole)
+
+    @contextlib.contextmanager
+    def guarding(self, what: str) -> Iterator[None]:
+        """An error of ours within is said, and costs nothing else."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever it is, the rest is still reported
+            self.failed(what, error)
 
 
 class Context(Struct, frozen=True):
@@ -111,17 +120,24 @@ class Examiner:
         """Examine a file; `before` is what the runs of those that import it have come to."""
         found = self._now = Examined(seconds=dict.fromkeys(("read", "parse", "execute", "judge"), 0.0))
         stages = dict(self._project.seconds)
-        file = self._project.read(path)
+        file, shown = None, self._project.shown_as(path)
+        with found.guarding(shown):
+            file = self._project.read(path)
         if file is None:
             return found
-        self._listen(self._witness.file(file, before), found)
-        found.followed, found.depends = self._witness.followed(), self._witness.dependencies()
-        for trace in self._unreadable(file, found):
-            if self._hear is not None:
-                self._hear(trace)
-            if self._judges:
-                self._judge(trace, found)
-        found.warnings += (*self._silencing.problems(file), *self._spending.remarks())
+        with found.guarding(shown):
+            self._listen(self._witness.file(file, before), found)
+        with found.guarding(shown):
+            found.followed, found.depends = self._witness.followed(), self._witness.dependencies()
+        with found.guarding(shown):
+            for trace in self._unreadable(file, found):
+                if self._hear is not None:
+                    self._hear(trace)
+                if self._judges:
+                    self._judge(trace, found)
+        with found.guarding(shown):
+            found.warnings += self._silencing.problems(file)
+        found.warnings += self._spending.remarks()
         for stage, seconds in self._project.seconds.items():
             found.seconds[stage] += seconds - stages[stage]
         return found
@@ -149,8 +165,9 @@ class Examiner:
                 self._hear(told)
             if self._judges:
                 self._judge(told, found)
-            if not told.meant:
-                found.heard.hear(told)
+            with found.guarding(told.path):
+                if not told.meant:
+                    found.heard.hear(told)
 
     def _timed(self, stream: Iterator[Trace | Failure], found: Examined) -> Iterator[Trace | Failure]:
         """What comes of a stream; the time that it takes, without reading, parsing and other files, is counted."""

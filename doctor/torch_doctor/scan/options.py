@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from torch_doctor.probing import Probing
     from torch_doctor.rule import Finding, Rule
@@ -72,8 +72,13 @@ class Report(Struct):
     def failed(self, what: str, error: Exception) -> None:
         """Say that something of ours failed: in one line, and whole for `-v`."""
         line, whole = failure(what, error)
-        self.errors.append(line)
-        self.notes.append(whole)
+        if line not in self.errors:
+            self.errors.append(line)
+            self.notes.append(whole)
+
+    def take_errors(self, errors: Iterable[str]) -> None:
+        """Take in what was found to be wrong elsewhere; what comes up in many places is said once."""
+        self.errors += [line for line in dict.fromkeys(errors) if line not in self.errors]
 
 
 def failure(what: str, error: Exception) -> tuple[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,7 +83,8 @@ class Scan:
         self.report.findings.sort(key=order)
         if self.options.probe is not None:
             self.follower.found(self.report)
-            give_verdicts(self, runnable)
+            with self._guarding("what scripts do"):
+                give_verdicts(self, runnable)
             self.report.findings.sort(key=order)
         return self.report
 
@@ -105,11 +106,30 @@ class Scan:
             for caller in found.callers.values():
                 self._take_in(caller, asked)
                 unfollowed.add(caller.heard)
-        self.report.warnings += unfollowed.remarks(project, files)
-        for finding in self.causes.told():
+        for path in files:
+            with self._guarding(project.shown_as(path)):
+                self.report.warnings += unfollowed.remarks(project, path)
+        for finding in self._told():
             self.take(finding, project)
         for stage, seconds in project.seconds.items():
             self.report.seconds[stage] += seconds
+
+    def _told(self) -> list[Finding]:
+        """The findings that are to be reported; all of them where their causes cannot be told."""
+        found = self.causes.waiting()
+        try:
+            return list(self.causes.told())
+        except Exception as error:  # noqa: BLE001 - an error of ours costs no finding
+            self.report.failed("findings for what they have in common", error)
+            return found
+
+    @contextmanager
+    def _guarding(self, what: str) -> Iterator[None]:
+        """An error of ours within is said, and costs nothing else."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - whatever it is, the rest is still reported
+            self.report.failed(what, error)
 
     def _take_in(self, examined: Examined, asked: Container[str] | None = None) -> None:
         """Take in what was found out about a file; `asked`: only findings in these files are reported."""
@@ -117,7 +137,7 @@ class Scan:
         for finding in examined.findings:
             if asked is None or finding.site.path in asked:
                 self.causes.add(finding)
-        report.errors += examined.errors
+        report.take_errors(examined.errors)
         report.warnings += examined.warnings
         for note in examined.notes:
             report.remark(note)
@@ -132,6 +152,8 @@ class Scan:
         imports = Imports(project)
         order = Order(given, project, imports)
         imports.spending.close()
+        for failure in imports.failures:
+            self.report.failed(failure.path, failure.error)
         gathering = Gathering(order, project.shown_as)
 
         def recall(turn: Turn) -> Examined | None:
@@ -184,6 +206,9 @@ class Scan:
             except OSError as error:
                 self.report.errors.append(f"{display(path)} cannot be read: {error.strerror}")
                 continue
+            except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still looked at
+                self.report.failed(display(path), error)
+                continue
             if not project.matters(path):
                 continue
             if project.too_large(path):
@@ -203,11 +228,12 @@ class Scan:
         path = project.displayed(finding.site.path)
         if path not in self._given and not project.visible(path):
             return
-        if self._is_silenced(finding, project):
-            return
-        if project.read(path) is not None:
-            for site in (finding.site, *(step.site for step in finding.trail)):
-                self.show(site, project)
+        with self._guarding(finding.site.path):
+            if self._is_silenced(finding, project):
+                return
+            if project.read(path) is not None:
+                for site in (finding.site, *(step.site for step in finding.trail)):
+                    self.show(site, project)
         self._found[key] = finding
         self.report.findings.append(finding)
 

@@ -12,7 +12,7 @@ from torch_doctor.static.imports import Imports
 from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from pathlib import Path
 
     from torch_doctor.sources.project import Project
@@ -71,24 +71,24 @@ class Unfollowed:
     def __init__(self, wanted: frozenset[type[Event]] | None) -> None:
         self._looks = wanted is None or Backward in wanted
         self._heard = Heard()
+        self._imports: Imports | None = None  # of the project that was asked about last
 
     def add(self, heard: Heard) -> None:
         """Take in what was heard of one file."""
         self._heard.add(heard)
 
-    def remarks(self, project: Project, files: Sequence[Path]) -> Iterator[str]:
-        """One line for each script in which something goes backward, and nobody knows what."""
-        imports, heard = Imports(project), self._heard
-        for path in files if self._looks else ():
-            shown = project.shown_as(path)
-            # Else parsing it tells nothing.
-            trains = shown in heard.met or b".backward(" in project.code(path)
-            file = None if not trains or shown in heard.understood else project.read(path)
-            tree = None if file is None else project.tree(path)
-            if file is None or tree is None or not _is_script(tree):
-                continue
-            if why := _own(file, tree, imports) or self._imported(file, imports, project):
-                yield f"no training loop was followed in {shown}: {heard.ended.get(shown) or why}"
+    def remarks(self, project: Project, path: Path) -> Iterator[str]:
+        """A line for a script in which something goes backward, and nobody knows what."""
+        heard, shown = self._heard, project.shown_as(path)
+        # Else parsing it tells nothing.
+        trains = self._looks and (shown in heard.met or b".backward(" in project.code(path))
+        file = None if not trains or shown in heard.understood else project.read(path)
+        tree = None if file is None else project.tree(path)
+        if file is None or tree is None or not _is_script(tree):
+            return
+        self._imports = imports = self._imports or Imports(project)
+        if why := _own(file, tree, imports) or self._imported(file, imports, project):
+            yield f"no training loop was followed in {shown}: {heard.ended.get(shown) or why}"
 
     def _imported(self, file: SourceFile, imports: Imports, project: Project) -> str:
         """What is out of sight of a training loop in a file that the script imports; "" where it comes to none."""
@@ -126,9 +126,13 @@ def _reads_gradients_alone(tree: ast.Module) -> bool:
 
 def _around_backward(tree: ast.AST) -> tuple[ast.AST, ...]:
     """The first call of a method `backward` and what it lies in, from the inside to the whole file."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
-            return node, tree
-        if found := _around_backward(node):
-            return *found, tree
+    way = [(tree, ast.iter_child_nodes(tree))]  # source nests deeper than functions may call each other
+    while way:
+        node = next(way[-1][1], None)
+        if node is None:
+            way.pop()
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            return node, *(around for around, _ in reversed(way))
+        else:
+            way.append((node, ast.iter_child_nodes(node)))
     return ()

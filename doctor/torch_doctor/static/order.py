@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
+from torch_doctor.static.failure import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -15,9 +16,12 @@ if TYPE_CHECKING:
     from torch_doctor.static.imports import Imports
 
 _LIST = rb"(?:[^\n;#\\]|\\\r?\n|\\)*"
+_BRACKETS = (
+    rb"\((?:[^()#]|#[^\n]*\n)*\)"  # an open bracket ends it: else each that is never closed is sought for to the end
+)
 _STATEMENT = pattern(
     rb"(?:^|[;:])[ \t\f]*(?:"
-    rb"from[ \t]*(?P<module>\.*[ \t]*[^\s;#]*)[ \t]+import\b[ \t]*(?P<names>\([^)]*\)|" + _LIST + rb")"
+    rb"from[ \t]*(?P<module>\.*[ \t]*[^\s;#]*)[ \t]+import\b[ \t]*(?P<names>" + _BRACKETS + rb"|" + _LIST + rb")"
     rb"|import[ \t]+(?P<modules>" + _LIST + rb"))",
     re.MULTILINE,
 )
@@ -98,11 +102,13 @@ def _imported(given: Sequence[Path], project: Project, imports: Imports) -> dict
         path = waiting.pop()
         if path in found:
             continue
-        others = dict.fromkeys(
-            other
-            for module, level in modules(project.code(path))
-            if (other := imports.find(path, module, level)) is not None and other != path
-        )
+        others: dict[Path, None] = {}
+        try:
+            for module, level in modules(project.code(path)):
+                if (other := imports.find(path, module, level)) is not None and other != path:
+                    others[other] = None
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other files keep their order
+            imports.failures.append(Failure(project.shown_as(path), error))
         found[path] = tuple(others)
         waiting.extend(other for other in others if other.suffix == ".py")
     return {path: tuple(other for other in found[path] if other in found) for path in sorted(found, reverse=True)}

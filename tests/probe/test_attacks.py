@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.probe.test_bad_scripts import BUG, misbehaves
+from torch_doctor.probe.agent.guard import fence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,6 +132,73 @@ sys.stdout = sys.stderr = Hostile()
         "",
     ),
 }
+TRIES = """
+import os, torch
+HERE = os.path.dirname(os.path.abspath(__file__))
+OUT, DATA = os.path.dirname(HERE), os.path.join(HERE, "data.txt")
+def attempt(name, does):
+    try:
+        exec(does, {"torch": torch, "os": os, "HERE": HERE, "OUT": OUT, "DATA": DATA})
+    except BaseException as error:
+        print("not done:", name, repr(error))
+    else:
+        print("done:", name)
+"""
+IN_THE_OVERLAY = {
+    "a mode by descriptor": "os.fchmod(os.open(DATA, os.O_RDONLY), 0o600); assert os.stat(DATA).st_mode & 0o777 == 0o600",
+    "a date by descriptor": "os.utime(os.open(DATA, os.O_RDONLY), (1, 1)); assert os.stat(DATA).st_mtime == 1",
+    "a descriptor opened again": "open(f'/proc/self/fd/{os.open(DATA, os.O_RDONLY)}', 'w').write('gone')",
+    "a name in a folder": "os.rename('data.txt', 'b', src_dir_fd=(d := os.open(HERE, os.O_RDONLY)), dst_dir_fd=d)",
+    "a link in a folder": "os.link('train.py', 'c', src_dir_fd=(d := os.open(HERE, os.O_RDONLY)), dst_dir_fd=d)",
+    "a relative path": "os.chdir(OUT); open('relative.txt', 'w').write('x'); os.chdir(HERE)",
+    "shared memory by path": "open('/dev/shm/torch-doctor-attack', 'w').write('x')",
+    "a pipe": "os.mkfifo(OUT + '/pipe')",
+    "a moved folder": "import shutil; os.makedirs(OUT + '/new/in'); shutil.move(OUT + '/new', OUT + '/moved'); shutil.rmtree(OUT)",
+    "a mapped file": "import mmap; f = open(OUT + '/m', 'w+b'); f.truncate(9); mmap.mmap(f.fileno(), 9)[:1] = b'x'",
+    "a database by URI": "import sqlite3; sqlite3.connect(f'file:{OUT}/a?mode=rwc', uri=True).execute('create table x(y)')",
+    "a shelf": "import shelve; shelve.open(OUT + '/shelf', 'c')['x'] = 'y'",
+    "a shared tensor": "torch.from_file(OUT + '/tensor', shared=True, size=10).fill_(3)",
+    "a profile": "with torch.autograd.profiler.profile() as p: torch.zeros(3)\np.export_chrome_trace(OUT + '/trace.json')",
+    "a checkpoint": "torch.save({'a': 1}, OUT + '/s.pt'); assert torch.load(OUT + '/s.pt') == {'a': 1}",
+    "a writer of torch": "torch._C.PyTorchFileWriter(OUT + '/w.pt').write_end_of_file()",
+}
+REFUSED = {
+    "a mode past the overlay": "import posix; posix.fchmod(os.open(DATA, os.O_RDONLY), 0o611)",
+    "a link past the overlay": "import posix; posix.symlink(DATA, OUT + '/link')",
+    "a device": "open('/dev/mem', 'r+b')",
+    "the C library": "import ctypes; ctypes.CDLL(None).unlink(DATA.encode())",
+    "a fork of the C library": "import ctypes; ctypes.CDLL(None).fork()",
+    "a fork": "os.fork()",
+    "a pool": "import multiprocessing as m; m.get_context('forkserver').Process(target=print).start(); os.forkpty()",
+    "a command": "import subprocess; subprocess.run(['rm', DATA])",
+    "a command in a session": "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True, env={})",
+    "another root": "os.chroot(HERE)",
+    "the end of its parent": "os.kill(os.getppid(), 15)",
+    "the end of its parent, past us": "import posix; posix.kill(os.getppid(), 15)",
+    "the end of all": "os.kill(-1, 15)",
+    "the end of its group": "os.killpg(os.getpgrp(), 15)",
+    "the end by descriptor": "import signal; signal.pidfd_send_signal(os.pidfd_open(os.getppid()), 15)",
+    "a connection": "import socket; socket.create_connection(('192.0.2.1', 80), 1)",
+    "a connection of http": "import http.client; http.client.HTTPConnection('192.0.2.1').request('GET', '/')",
+    "a name": "import socket; socket.getaddrinfo('example.org', 80)",
+    "a packet": "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('192.0.2.1', 9))",
+    "a raw socket": "import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
+    "a service": "import socket; socket.create_server(('127.0.0.1', 0))",
+    "a local service": "import socket; socket.socket(socket.AF_UNIX).bind(OUT + '/socket')",
+    "a local connection": "import socket; socket.socket(socket.AF_UNIX).connect('/run/docker.sock')",
+}
+BY_THE_KERNEL = {
+    "a database attached": """
+import sqlite3
+sqlite3.connect(':memory:').execute('attach ? as b', (OUT + '/b',)).execute('create table b.x(y)')
+""",
+    "a pipe past the overlay": "import posix; posix.mkfifo(OUT + '/pipe')",
+    "a system call": "import ctypes; assert ctypes.CDLL(None).syscall(83, (OUT + '/folder').encode(), 0o755) == 0",
+    "the output of a command": """
+import subprocess
+assert subprocess.call(['git', 'diff', '--no-index', f'--output={OUT}/x', DATA, '/dev/null']) < 2
+""",
+}
 CLEARED = ("", "    optimizer.zero_grad()\n")
 """What a loop begins with that has the bug of `BUG`, and one that has not."""
 UNKNOWN = {
@@ -150,6 +221,14 @@ def hidden(tensor, name):
 torch.Tensor.__getattribute__ = hidden
 """,
 }
+
+
+def fenced() -> bool:
+    """Whether the kernel can hold back what goes past Python."""
+    kernel = ctypes.CDLL(None)
+    return sys.platform == "linux" and bool(
+        kernel.syscall(fence.CREATE, None, ctypes.c_size_t(0), fence.VERSION) >= fence.LEAST
+    )
 
 
 def scripted(attack: str, *, cleared: str = "") -> str:
@@ -205,3 +284,28 @@ torch.optim.SGD.step = step
     outcome = misbehaves(scripted(by_hand))
     assert "TDR101 missing-zero-grad" in outcome.out
     assert "an instrument failed" not in outcome.err
+
+
+def test_what_a_script_writes_stays_in_the_overlay(misbehaves: Callable[..., Any]) -> None:
+    outcome = attempted(misbehaves, IN_THE_OVERLAY)
+    assert "not done" not in outcome.err
+    assert outcome.err.count("done:") == len(IN_THE_OVERLAY)
+    assert not Path("/dev/shm/torch-doctor-attack").exists()  # noqa: S108 - nobody made it
+
+
+def test_what_leaves_the_script_is_refused(misbehaves: Callable[..., Any]) -> None:
+    outcome = attempted(misbehaves, REFUSED)
+    assert outcome.err.count("not done:") == len(REFUSED)
+    assert outcome.err.count("refused: ") >= len(REFUSED) - 4
+
+
+@pytest.mark.skipif(not fenced(), reason="the system has no Landlock")
+def test_what_goes_past_python_is_held_back_by_the_kernel(misbehaves: Callable[..., Any]) -> None:
+    outcome = attempted(misbehaves, BY_THE_KERNEL)
+    assert outcome.err.count("not done:") == len(BY_THE_KERNEL)
+
+
+def attempted(misbehaves: Callable[..., Any], tries: dict[str, str]) -> Any:
+    """What comes of a script that tries each of these."""
+    calls = "".join(f"attempt({name!r}, {does!r})\n" for name, does in tries.items())
+    return misbehaves(TRIES + calls, "--probe-output")

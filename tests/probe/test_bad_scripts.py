@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,12 +67,14 @@ ENDLESS = {
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """What lies below a folder, with its contents."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    """What lies below a folder, with its contents, its rights and when it was written."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        entry = path.lstat()
+        content = hashlib.sha256(path.read_bytes()).hexdigest() if stat.S_ISREG(entry.st_mode) else ""
+        if not stat.S_ISDIR(entry.st_mode):
+            found[str(path.relative_to(folder))] = f"{stat.filemode(entry.st_mode)} {entry.st_mtime_ns} {content}"
+    return found
 
 
 def left_behind(project: Path) -> list[str]:

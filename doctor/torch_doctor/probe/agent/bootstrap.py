@@ -188,12 +188,21 @@ class Run:
         guard: Any = self.recorder.safely(importlib.import_module, ".guard", __package__)
         if guard is not None:
             kept = (*self._channel.places, *self._ranks.places)
-            found.append(functools.partial(guard.install, self._plan, self.recorder.tell, kept))
+            found.append(functools.partial(self._guarded, guard.install, kept))
         package: Any = self.recorder.safely(importlib.import_module, ".stand_ins", __package__)
         if package is not None:
             self._stand_ins = package.StandIns(self._plan, self.recorder.tell, self._ranks)
             found.append(self._stand_ins.prepare)
         return found
+
+    def _guarded(self, install: Callable[..., Any], kept: tuple[int, ...]) -> None:
+        fence = install(self._plan, self.recorder.tell, kept)
+
+        def blamed(error: BaseException | None) -> None:
+            if fence.held_back(error):
+                self.recorder.tell("refused", what="what is not done through Python: the system denied the permission")
+
+        self._ending.before.append(blamed)
 
     def _with_torch(self, torch: ModuleType) -> None:
         """Right after torch's own import: stand-ins first, so that the watchers see what the user asked for."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import captured, native, real, signals
 from .audit import Audit
 from .descriptors import Descriptors
+from .fence import Fence
 from .files import Files
 from .network import Network
 from .overlay import Overlay
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["RefusedError", "install"]
 
 
-def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[int] = ()) -> Overlay:
+def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[int] = ()) -> Fence:
     """Puts the guard rails up, for the rest of the process.
 
     Args:
@@ -39,11 +40,11 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[i
         kept: descriptors that stay open whatever the script closes.
 
     Returns:
-        The overlay.
+        What the kernel holds back besides.
     """
     refusals = Refusals(tell)
     overlay = Overlay(plan["scratch"], plan["cwd"], refusals, shared=plan.get("processes", 1) > 1)
-    network, processes = Network(refusals), Processes(refusals, tell)
+    network, processes = Network(refusals, overlay.is_free), Processes(refusals, tell)
     _temporary_files(os.path.join(overlay.scratch, "tmp"))
     sys.dont_write_bytecode = True
     pairs = Files(overlay).install()
@@ -54,8 +55,10 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[i
     network.install()
     captured.replace(pairs, keep=__name__.rpartition(".")[0])
     native.install(overlay)
+    fence = Fence(overlay.scratch, alone=plan.get("processes", 1) == 1)
+    fence.install()
     Audit(overlay, refusals, {**network.events, **processes.events}).install()
-    return overlay
+    return fence
 
 
 def _temporary_files(folder: str) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from typing import TYPE_CHECKING, Any
 
 from . import real
 from .files import WRITING
+from .native import database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,13 +35,26 @@ CHANGES = {
 }
 
 
+# Functions of the C library that change files and processes.
+OF_C = frozenset(
+    "open open64 openat creat unlink unlinkat remove rename renameat rmdir mkdir truncate ftruncate symlink link chmod chown"
+    " fopen fopen64 system popen fork vfork clone execv execve execvp posix_spawn posix_spawnp kill killpg connect chroot".split()
+)
+
+
 class Audit:
     """One hook for all events; `also` are the checks of other modules, by event."""
 
     def __init__(self, overlay: Overlay, refusals: Refusals, also: dict[str, Callable[..., None]]) -> None:
         self._overlay = overlay
         self._refusals = refusals
-        self._checks: dict[str, Callable[..., None]] = {"open": self._open, **also}
+        self._checks: dict[str, Callable[..., None]] = {
+            "open": self._open,
+            "sqlite3.connect": self._database,
+            "socket.bind": self._bound,
+            "ctypes.dlsym": self._symbol,
+            **also,
+        }
         for event, paths in CHANGES.items():
             if paths:
                 self._checks[event] = self._changed(event, paths)
@@ -63,13 +78,30 @@ class Audit:
     def _changed(self, event: str, paths: int) -> Callable[..., None]:
         def check(*arguments: Any) -> None:
             for path in arguments[:paths]:
-                if not isinstance(path, int):
-                    self._must_be_free(path, f"{event} of")
+                self._must_be_free(real.path_of(path) if isinstance(path, int) else path, f"{event} of")
 
         return check
 
+    def _database(self, path: Any, *_: Any) -> None:
+        """What comes here was given another place, if it is a file."""
+        if isinstance(path, (str, bytes, os.PathLike)) and (place := database(os.fsdecode(path))):
+            self._must_be_free(place, "writing to")
+
+    def _bound(self, sock: Any, address: Any) -> None:
+        if sock.family == getattr(socket, "AF_UNIX", None) and (path := os.fsdecode(address)) and path[0] != "\0":
+            self._must_be_free(path, "making a socket at")
+
+    def _symbol(self, library: Any, name: Any) -> None:
+        """A function of the C library, for whom it is loaded by itself."""
+        of_c = not getattr(library, "_name", "") or os.path.basename(str(library._name)).startswith("libc.")
+        if of_c and name in OF_C:
+            msg = f"`{name}` of the C library"
+            raise self._refusals.refuse(msg)
+
     def _must_be_free(self, path: Any, doing: str) -> None:
         spelled = os.fsdecode(path)
+        if not spelled:  # a descriptor of no file
+            return
         whole = os.path.normpath(os.path.join(real.functions["getcwd"](), spelled))
         folder = os.path.realpath(os.path.dirname(whole))
         if not self._overlay.is_free(os.path.join(folder, os.path.basename(whole))):

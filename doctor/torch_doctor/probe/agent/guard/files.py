@@ -21,6 +21,7 @@ WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 READERS = ("stat", "lstat", "access", "readlink", "statvfs", "getxattr", "listxattr", "pathconf", "chdir")
 CHANGERS = ("chmod", "chown", "lchown", "utime", "truncate", "setxattr", "removexattr")
+OF_DESCRIPTORS = {"fchmod": "chmod", "fchown": "chown"}
 REMOVERS = ("remove", "unlink", "rmdir")
 MAKERS = ("mkdir", "mkfifo", "mknod")
 
@@ -48,6 +49,7 @@ class Files:
         }
         made.update({name: functools.partial(self._read, name) for name in READERS if name not in made})
         made.update({name: functools.partial(self._change, name) for name in CHANGERS})
+        made.update({name: functools.partial(self._change, by_path) for name, by_path in OF_DESCRIPTORS.items()})
         made.update({name: functools.partial(self._remove, name) for name in REMOVERS})
         made.update({name: functools.partial(self._make, name) for name in MAKERS})
         pairs: list[tuple[Any, Callable[..., Any]]] = [(real.open_file, self.open)]
@@ -97,7 +99,7 @@ class Files:
 
     def open_descriptor(self, path: Any, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         """`os.open`, in the overlay."""
-        spelled = _text(path, dir_fd)
+        spelled = self._text(path, dir_fd)
         overlay = self.overlay
         if not flags & WRITING:
             return int(_named(path, real.functions["open"], overlay.seen(spelled), flags, mode))
@@ -118,7 +120,7 @@ class Files:
         """`os.listdir` of the merged folder."""
         if isinstance(path, int):
             return list(real.functions["listdir"](path))
-        spelled = _text(path)
+        spelled = self._text(path)
         if not self.overlay.is_merged(spelled):
             return list(real.functions["listdir"](_like(path, self.overlay.seen(spelled))))
         names = self.overlay.names(spelled)
@@ -128,7 +130,7 @@ class Files:
         """`os.scandir` of the merged folder."""
         if isinstance(path, int):
             return real.functions["scandir"](path)
-        spelled = _text(path)
+        spelled = self._text(path)
         if not self.overlay.is_merged(spelled):
             return real.functions["scandir"](_like(path, self.overlay.seen(spelled)))
         return Entries(self.overlay, spelled, as_bytes=isinstance(path, bytes))
@@ -143,7 +145,7 @@ class Files:
 
     def chdir(self, path: Any) -> None:
         """`os.chdir`; into a folder of the mirror where the disk has none."""
-        spelled = real.call("readlink", f"/proc/self/fd/{path}") if isinstance(path, int) else _text(path)
+        spelled = real.call("readlink", f"/proc/self/fd/{path}") if isinstance(path, int) else self._text(path)
         overlay = self.overlay
         absolute = overlay.absolute(spelled, follow=True)
         with real.inside():
@@ -159,7 +161,7 @@ class Files:
 
     def rename(self, src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None) -> None:
         """`os.rename`: a copy in the mirror, and the old name is gone from the view."""
-        source, target, overlay = _text(src, src_dir_fd), _text(dst, dst_dir_fd), self.overlay
+        source, target, overlay = self._text(src, src_dir_fd), self._text(dst, dst_dir_fd), self.overlay
         if not overlay.exists(source):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), src, None, dst)
         if overlay.absolute(source) == overlay.absolute(target):
@@ -179,9 +181,11 @@ class Files:
 
     replace = rename
 
-    def link(self, src: Any, dst: Any, **_: Any) -> None:
+    def link(
+        self, src: Any, dst: Any, *, src_dir_fd: int | None = None, dst_dir_fd: int | None = None, **_: Any
+    ) -> None:
         """`os.link`, by a copy: the two names part when one is written."""
-        source, target, overlay = _text(src), _text(dst), self.overlay
+        source, target, overlay = self._text(src, src_dir_fd), self._text(dst, dst_dir_fd), self.overlay
         if overlay.exists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), src, None, dst)
         with real.inside():
@@ -189,24 +193,31 @@ class Files:
 
     def symlink(self, src: Any, dst: Any, target_is_directory: bool = False, *, dir_fd: int | None = None) -> None:  # noqa: FBT001, FBT002
         """`os.symlink`, to where the script's file really is."""
-        target, overlay = _text(dst, dir_fd), self.overlay
+        target, overlay = self._text(dst, dir_fd), self.overlay
         if overlay.exists(target):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), src, None, dst)
-        leads_to = overlay.seen(overlay.absolute(os.path.join(os.path.dirname(target), _text(src))))
+        leads_to = overlay.seen(overlay.absolute(os.path.join(os.path.dirname(target), self._text(src))))
         with real.inside():
             real.functions["symlink"](leads_to, overlay.entry(target), target_is_directory)
 
     # --- the rest, by what it does to its path ---
 
+    def _text(self, path: Any, dir_fd: int | None = None) -> str:
+        """A path as the script means it; a folder that is open may be that of the mirror."""
+        spelled = os.fsdecode(path)
+        if dir_fd is not None and not os.path.isabs(spelled):
+            spelled = os.path.join(self.overlay.original(real.call("readlink", f"/proc/self/fd/{dir_fd}")), spelled)
+        return spelled
+
     def _read(self, name: str, path: Any, *arguments: Any, dir_fd: int | None = None, **keywords: Any) -> Any:
         if isinstance(path, int):
             return real.functions[name](path, *arguments, **keywords)
-        return real.functions[name](_like(path, self.overlay.seen(_text(path, dir_fd))), *arguments, **keywords)
+        return real.functions[name](_like(path, self.overlay.seen(self._text(path, dir_fd))), *arguments, **keywords)
 
     def _change(self, name: str, path: Any, *arguments: Any, dir_fd: int | None = None, **keywords: Any) -> Any:
-        if isinstance(path, int):
+        spelled = real.path_of(path) if isinstance(path, int) else self._text(path, dir_fd)
+        if isinstance(path, int) and (not spelled or self.overlay.is_free(spelled)):
             return real.functions[name](path, *arguments, **keywords)
-        spelled = _text(path, dir_fd)
         if not self.overlay.exists(spelled):
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
         upper = self.overlay.own(spelled, keep=True)
@@ -214,7 +225,7 @@ class Files:
             return real.functions[name](upper, *arguments, **keywords)
 
     def _remove(self, name: str, path: Any, *, dir_fd: int | None = None) -> None:
-        spelled, overlay = _text(path, dir_fd), self.overlay
+        spelled, overlay = self._text(path, dir_fd), self.overlay
         code = 0
         with real.inside():
             seen = overlay.seen(spelled)
@@ -231,19 +242,12 @@ class Files:
         overlay.remove(spelled)
 
     def _make(self, name: str, path: Any, *arguments: Any, dir_fd: int | None = None, **keywords: Any) -> None:
-        spelled = _text(path, dir_fd)
+        spelled = self._text(path, dir_fd)
         if self.overlay.exists(spelled):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
         upper = self.overlay.entry(spelled)
         with real.inside():
             real.functions[name](upper, *arguments, **keywords)
-
-
-def _text(path: Any, dir_fd: int | None = None) -> str:
-    spelled = os.fsdecode(path)
-    if dir_fd is not None and not os.path.isabs(spelled):
-        spelled = os.path.join(real.call("readlink", f"/proc/self/fd/{dir_fd}"), spelled)
-    return spelled
 
 
 def _like(path: Any, spelled: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import urllib.parse
 from typing import TYPE_CHECKING, Any
 
 from ..imports import after
@@ -27,9 +28,16 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
         "jit.save": (1, "f", WRITES),
         "jit.load": (0, "f", READS),
         "jit.RecursiveScriptModule.save": (1, "f", WRITES),
+        "jit.ScriptFunction.save": (1, "filename", WRITES),
         "UntypedStorage.from_file": (0, "filename", READS),
         "_C.PyTorchFileWriter": (0, "name", WRITES),
     },
+    "torch.autograd.profiler": {"profile.export_chrome_trace": (1, "path", WRITES)},
+    "torch.profiler": {"profile.export_chrome_trace": (1, "path", WRITES)},
+    "_dbm": {"open": (0, "filename", CHANGES)},
+    "_gdbm": {"open": (0, "filename", CHANGES)},
+    "soundfile": {"SoundFile": (0, "file", CHANGES)},
+    "faiss": {"write_index": (1, "fname", WRITES), "read_index": (0, "fname", READS)},
     "torch.onnx": {"export": (2, "f", WRITES)},
     "torch.distributed": {"FileStore": (0, "file_name", CHANGES)},
     "torchvision.io.image": {"read_file": (0, "path", READS), "write_file": (0, "filename", WRITES)},
@@ -52,6 +60,19 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
     "pyarrow": {"memory_map": (0, "path", READS), "OSFile": (0, "path", CHANGES)},
     "pyarrow.parquet": {"write_table": (1, "where", WRITES), "read_table": (0, "source", READS)},
 }
+
+
+def database(name: str) -> str:
+    """The path of what SQLite opens by a name, which may be a URI; empty where it is in memory. Other paths are what they are."""
+    if name == ":memory:":
+        return ""
+    if not name.startswith("file:"):
+        return name
+    path, _, query = name[5:].partition("?")
+    if "mode=memory" in query or path == ":memory:":
+        return ""
+    plain = urllib.parse.unquote(path)
+    return f"/{plain.lstrip('/')}" if plain.startswith("/") else plain
 
 
 def install(overlay: Overlay) -> None:
@@ -91,16 +112,20 @@ def _moved(
     overlay: Overlay, given: list[Any], keywords: dict[str, Any], place: int, keyword: str, doing: str
 ) -> list[Any]:
     path = given[place] if len(given) > place else keywords.get(keyword)
-    if not isinstance(path, (str, os.PathLike)) or path == ":memory:" or str(path).startswith("file:"):
+    if not isinstance(path, (str, os.PathLike)) or not database(os.fspath(path)):
         return given
+    if doing == READS and keywords.get("shared", given[place + 1 : place + 2] == [True]):
+        doing = CHANGES  # `torch.from_file`: what is written to the tensor is written to the file
     mode = keywords.get("mode", given[place + 1] if len(given) > place + 1 else None)
     if doing == CHANGES and isinstance(mode, str) and mode.startswith("r") and "+" not in mode:
         doing = READS
-    spelled = os.fspath(path)
+    whole = os.fspath(path)
+    spelled = database(whole)
     try:
         where = overlay.seen(spelled) if doing == READS else overlay.own(spelled, keep=doing == CHANGES)
     except FileNotFoundError:  # no such folder: the function says so in its own way
         where = overlay.place(overlay.absolute(spelled))
+    where = where if spelled == whole else whole.replace(whole[5:].partition("?")[0], urllib.parse.quote(where), 1)
     if len(given) > place:
         given[place] = where
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,17 @@ if TYPE_CHECKING:
 LOCAL = frozenset({"", "localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})  # noqa: S104
 
 
+FAMILIES = {-1, *(getattr(socket, name) for name in ("AF_UNIX", "AF_INET", "AF_INET6") if hasattr(socket, name))}
+
+
 class Network:
     """What the audit of sockets asks, by event."""
 
-    def __init__(self, refusals: Refusals) -> None:
+    def __init__(self, refusals: Refusals, is_free: Callable[[str], bool]) -> None:
         self._refusals = refusals
+        self._is_free = is_free
         self.events: dict[str, Callable[..., None]] = {
+            "socket.__new__": self._made,
             "socket.connect": self._connect,
             "socket.sendto": self._connect,
             "socket.sendmsg": self._connect,
@@ -40,10 +46,20 @@ class Network:
 
         socket.socket.listen = guarded  # type: ignore[method-assign,assignment]
 
+    def _made(self, _: Any, family: int, kind: int, *__: Any) -> None:
+        if family not in FAMILIES or kind & 0xF == getattr(socket, "SOCK_RAW", -1):
+            msg = "a socket below TCP and UDP"
+            raise self._refusals.refuse(msg)
+
     def _connect(self, sock: socket.socket, address: Any = None, *_: Any) -> None:
-        if sock.family != getattr(socket, "AF_UNIX", None):
+        if sock.family != getattr(socket, "AF_UNIX", None) or self._is_outside(address):
             msg = f"a connection to {_spelled(address)}"
             raise self._refusals.refuse(msg)
+
+    def _is_outside(self, address: Any) -> bool:
+        """Whether a socket lies in the file system and not in the scratch folder: a service of the machine listens there."""
+        path = os.fsdecode(address) if isinstance(address, (str, bytes)) else ""
+        return path[:1] not in {"", "\0"} and not self._is_free(os.path.realpath(path))
 
     def _resolve(self, host: Any, *_: Any) -> None:
         name = host.decode(errors="replace") if isinstance(host, bytes) else host

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .refusal import Refusals
 
 LARGEST_COPY = 512 * 1024 * 1024  # bytes of one file that is opened for changing; more is refused
-FREE = ("/dev/null", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/fd", "/dev/shm", "/proc/self")  # noqa: S108
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "stdout", "stderr", "fd")
+FREE = (*(f"/dev/{name}" for name in DEVICES), "/proc/self")
 
 
 class Overlay:
@@ -227,6 +228,9 @@ class Overlay:
         if os.path.isdir(source):
             os.makedirs(target, exist_ok=True)
         elif os.path.exists(source):
+            if not os.path.isfile(source):
+                msg = f"changing {source}: it is no file"
+                raise self._refusals.refuse(msg)
             if os.path.getsize(source) > LARGEST_COPY:
                 msg = f"changing {source}: it is too large to be copied"
                 raise self._refusals.refuse(msg)

@@ -36,6 +36,7 @@ READS: dict[str, frozenset[str] | None] = {
 }
 HARMLESS = frozenset({"clear", "cls", "echo", "true", "reset"})
 SHELL = frozenset("|&;<>()$`#~{}\n")
+OWN = os.getpid  # the script may replace it
 TRACKER = "from multiprocessing.resource_tracker import main"
 
 
@@ -54,6 +55,8 @@ class Processes:
             "os.fork": self._fork,
             "os.forkpty": self._fork,
             "pty.spawn": self._exec,
+            "os.kill": self._must_be_own,
+            "os.killpg": self._signalled,
         }
 
     def install(self) -> list[tuple[Any, Callable[..., Any]]]:
@@ -65,6 +68,9 @@ class Processes:
             "kill": self.kill,
             "killpg": self.killpg,
             "abort": self.abort,
+            "chroot": self.confine,
+            "unshare": self.confine,
+            "setns": self.confine,
             "setsid": self.stay,
             "setpgrp": self.stay,
             "setpgid": self.stay,
@@ -74,6 +80,9 @@ class Processes:
             if name in real.functions:
                 setattr(os, name, replacement)
                 pairs.append((real.functions[name], replacement))
+        if hasattr(signal, "pidfd_send_signal"):
+            pairs.append((signal.pidfd_send_signal, self._to_descriptor))
+            signal.pidfd_send_signal = self._to_descriptor
         return pairs
 
     # --- leaving ---
@@ -92,14 +101,16 @@ class Processes:
 
     def kill(self, pid: int, number: int) -> None:
         """`os.kill`: a signal to nobody but the script itself."""
-        if number and pid != os.getpid():
-            msg = f"a signal to process {pid}"
-            raise self._refusals.refuse(msg)
+        self._must_be_own(pid, number)
         real.functions["kill"](pid, number)
 
     def killpg(self, group: int, number: int) -> None:
         """`os.killpg`: refused, as the group is shared with the probe."""
-        msg = f"signal {number} to process group {group}"
+        self._signalled(group, number)
+
+    def confine(self, *_: Any) -> None:
+        """`os.chroot` and its like: what the guard names would lie elsewhere."""
+        msg = "another root or namespace"
         raise self._refusals.refuse(msg)
 
     def stay(self, *_: Any) -> None:
@@ -128,6 +139,19 @@ class Processes:
         return 1 << 8
 
     # --- events ---
+
+    def _must_be_own(self, pid: int, number: int) -> None:
+        if number and pid != OWN():
+            msg = f"a signal to process {pid}"
+            raise self._refusals.refuse(msg)
+
+    def _signalled(self, group: int, number: int) -> None:
+        msg = f"signal {number} to process group {group}"
+        raise self._refusals.refuse(msg)
+
+    def _to_descriptor(self, descriptor: int, *_: Any) -> None:
+        msg = f"a signal through descriptor {descriptor}"
+        raise self._refusals.refuse(msg)
 
     def _popen(self, executable: Any, arguments: Any, *_: Any) -> None:
         words = (

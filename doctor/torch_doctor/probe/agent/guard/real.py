@@ -37,6 +37,15 @@ def lexists(path: str) -> bool:
     return True
 
 
+def path_of(descriptor: int) -> str:
+    """The path of what a descriptor is of; empty where it has none, or the system does not tell."""
+    try:
+        path = str(call("readlink", f"/proc/self/fd/{descriptor}"))
+    except OSError:
+        return ""
+    return path if path.startswith("/") else ""
+
+
 @contextlib.contextmanager
 def inside() -> Iterator[None]:
     """While it lasts, what this thread does is the guard's own doing, and neither redirected nor audited."""

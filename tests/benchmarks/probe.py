@@ -25,8 +25,9 @@ import time
 from pathlib import Path
 
 from torch_doctor.probe.agent.caps import SHOWN
-from torch_doctor.probe.launch import Limits, launched, scratch_folder
+from torch_doctor.probe.launch import Limits, launched
 from torch_doctor.probe.plan import Request, plan
+from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probing import Probing
 from torch_doctor.rule import Level, all_rules
 from torch_doctor.scan import Options, traces

@@ -11,8 +11,9 @@ import pytest
 
 from torch_doctor.probe import launch
 from torch_doctor.probe.following import Attention, Nobody, Stop
-from torch_doctor.probe.launch import Launched, Limits, launched, scratch_folder
+from torch_doctor.probe.launch import Launched, Limits, launched
 from torch_doctor.probe.output import MOST_SHOWN
+from torch_doctor.probe.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Launch
     """Launches an agent that does what it is told, in place of ours."""
 
     def run_agent(
-        does: str, seconds: float = 20.0, memory: int = 1024 << 20, attention: Attention | None = None
+        does: str, attention: Attention | None = None, *, seconds: float = 20.0, memory: int = 1024 << 20, **limits: int
     ) -> Launched:
         agent = tmp_path / "agent"
         agent.mkdir(exist_ok=True)
@@ -44,7 +45,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Launch
         monkeypatch.setattr(launch, "AGENT", agent)
         with scratch_folder() as scratch:
             plan = {"scratch": str(scratch), "cwd": str(tmp_path)}
-            return launched(Path(sys.executable), plan, Limits(seconds=seconds, memory=memory), attention)
+            return launched(Path(sys.executable), plan, Limits(seconds=seconds, memory=memory, **limits), attention)
 
     return run_agent
 
@@ -104,6 +105,17 @@ def test_one_that_takes_too_much_memory_is_ended(run: Callable[..., Launched]) -
     assert done.peak > 200 << 20
 
 
+def test_one_that_starts_too_many_processes_is_ended(run: Callable[..., Launched]) -> None:
+    done = run("for _ in range(20):\n    os.fork() or time.sleep(60)\ntime.sleep(60)", processes=12)
+    assert done.ended_for == "processes"
+
+
+def test_one_that_writes_too_much_is_ended(run: Callable[..., Launched]) -> None:
+    does = "file = open(plan['scratch'] + '/big', 'wb')\nwhile True: file.write(bytes(1 << 22)); time.sleep(0.02)"
+    done = run(does, written=40 << 20)
+    assert done.ended_for == "written"
+
+
 class Impatient(Nobody):
     """Ends a run as soon as it says what it is at, and again once it did."""
 
@@ -153,11 +165,16 @@ def test_the_end_of_one_that_says_no_more_is_noticed_at_once(
 
 @pytest.mark.parametrize(
     "away",
-    ["", "start_new_session=True", "preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)"],
-    ids=["same group", "own session", "deaf"],
+    [
+        "",
+        "start_new_session=True",
+        "preexec_fn=lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN)",
+        "start_new_session=True, env={}",
+    ],
+    ids=["same group", "own session", "deaf", "unknown"],
 )
 def test_what_it_started_ends_with_it(run: Callable[..., Launched], away: str) -> None:
-    done = run(f"child = subprocess.Popen(['sleep', '60'], {away}); say(f'{{child.pid}}\\n')")
+    done = run(f"child = subprocess.Popen(['sleep', '60'], {away}); say(f'{{child.pid}}\\n'); time.sleep(0.5)")
     assert (done.status, done.ended_for) == (0, "")
     assert gone(int(done.lines[0]))
 

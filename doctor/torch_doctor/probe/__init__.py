@@ -11,12 +11,13 @@ from torch_doctor.probe import remarks
 from torch_doctor.probe.feeding import fed_by
 from torch_doctor.probe.following import Attention, Follower, Stop
 from torch_doctor.probe.interpreter import interpreter
-from torch_doctor.probe.launch import Limits, launched, scratch_folder
+from torch_doctor.probe.launch import Limits, launched
 from torch_doctor.probe.plan import AGAIN, Request, again, foreseen, plan
 from torch_doctor.probe.protocol import Reader
 from torch_doctor.probe.ranks import failed, joined
 from torch_doctor.probe.remarks import explained, unsaid
 from torch_doctor.probe.running import side_by_side
+from torch_doctor.probe.scratch import scratch_folder
 from torch_doctor.probe.server import NoServerError, Own, address, ready
 from torch_doctor.probe.verdicts import Judgement, judge, merged
 from torch_doctor.probe.ways import Ways

@@ -7,10 +7,7 @@ import json
 import os
 import secrets
 import selectors
-import shutil
-import stat
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,16 +18,18 @@ from torch_doctor.probe.channels import Channels, opened
 from torch_doctor.probe.following import Attention
 from torch_doctor.probe.output import Output
 from torch_doctor.probe.processes import TOKEN, Child, Descendants, Started
+from torch_doctor.probe.scratch import forget_shared, mark, size
 from torch_doctor.probe.server import Forked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 AGENT = Path(__file__).with_name("agent")
 LEAST_MEMORY = 4096 << 20
 GLANCE = 0.05  # seconds between two looks at the memory
 LAST_WORDS = 0.3  # seconds for what is still in the pipes when the script has ended
 CHUNK = 1 << 16
+MEASURING = 1.0  # seconds between two looks at what was written
 LEAST_ROOM = 256 << 20  # bytes that have to stay free on the disk
 PLAN = "plan.json"
 THREADS = "OMP_NUM_THREADS"
@@ -39,20 +38,22 @@ TO_THE_POINT = 2.0  # seconds for one that is interrupted to tell what it saw
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How long a run may take, in seconds, and how much memory it and what it starts may use, in bytes."""
+    """How long a run may take, in seconds; how much memory it and what it starts may use, and how much it may write, in bytes."""
 
     seconds: float = 60.0
     memory: int = 4096 << 20
+    written: int = 16384 << 20
+    processes: int = 256
 
 
 @dataclass(slots=True)
 class Launched:
     """What came of a run: the lines of the protocol, how the process ended, and why we ended it, if we did.
 
-    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk", "interrupt", "torn" (of
-    what the agent said something was lost), "much" (it said more than we keep) or "". Where several processes run the
-    script, `ranks` are the lines of each and `lines` those of the one that started them. `foreign` are the bytes that
-    somebody else than the agent wrote to its pipes.
+    `status` is the exit status (negative: the signal), `ended_for` is "time", "memory", "disk", "written", "processes",
+    "interrupt", "torn" (of what the agent said something was lost), "much" (it said more than we keep) or "". Where several
+    processes run the script, `ranks` are the lines of each and `lines` those of the one that started them. `foreign` are the
+    bytes that somebody else than the agent wrote to its pipes.
     """
 
     lines: list[bytes]
@@ -65,17 +66,6 @@ class Launched:
     foreign: int = 0
 
 
-@contextlib.contextmanager
-def scratch_folder() -> Iterator[Path]:
-    """A folder for all that the script writes; it is gone afterwards, whatever the script made of it."""
-    folder = Path(tempfile.mkdtemp(prefix="torch-doctor-")).resolve()
-    (folder / "tmp").mkdir()
-    try:
-        yield folder
-    finally:
-        _remove(folder)
-
-
 def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: Attention | None = None) -> Launched:
     """Runs the script of a plan, which says where the scratch folder is.
 
@@ -86,6 +76,7 @@ def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: A
     plan = {**plan, "secret": secrets.token_hex(16)}
     (scratch / PLAN).write_text(json.dumps({**plan, "agent": str(AGENT), "began": time.time()}), encoding="utf-8")
     token = secrets.token_hex(16)
+    mark(scratch, token)
     with opened(scratch, plan) as channels, contextlib.ExitStack() as open_:
         started = _forked if plan.get("server") else _started
         child, output = started(python, plan, channels.first.says, _environment(scratch, token, plan.get("threads", 0)))
@@ -94,7 +85,11 @@ def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: A
         descendants = Descendants(child, token)
         waits = attention or Attention()
         listener = open_.enter_context(contextlib.closing(_Listener(output, channels, descendants, limits, waits)))
-        return listener.listen(scratch)
+        try:
+            return listener.listen(scratch)
+        finally:
+            listener.close()
+            forget_shared(scratch, descendants.seen)
 
 
 def _started(python: Path, plan: Mapping[str, Any], says: int, environment: dict[str, str]) -> tuple[Child, int]:
@@ -152,6 +147,8 @@ class _Listener:
         self._peak = 0
         self._selector = selectors.DefaultSelector()
         self._status: int | None = None
+        self._room = 0
+        self._measured = 0.0
         descendants.expendable()
 
     def listen(self, scratch: Path) -> Launched:
@@ -239,8 +236,22 @@ class _Listener:
         self._peak = max(self._peak, resident := self._descendants.resident())
         if resident > self._limits.memory:
             return "memory"
-        room = os.statvfs(scratch)
-        return "disk" if room.f_bavail * room.f_frsize < LEAST_ROOM else ""
+        if self._descendants.count > self._limits.processes:
+            return "processes"
+        return self._too_much_written(scratch)
+
+    def _too_much_written(self, scratch: Path) -> str:
+        disk = os.statvfs(scratch)
+        room = disk.f_bavail * disk.f_frsize
+        if room < LEAST_ROOM:
+            return "disk"
+        self._room = self._room or room
+        most = min(self._limits.written, self._room // 2)
+        now = time.monotonic()
+        if self._room - room > most and now - self._measured > MEASURING:  # others write there, too
+            self._measured = now
+            return "written" if size(scratch) > most else ""
+        return ""
 
 
 def usual_memory(runs: int = 1) -> int:
@@ -276,15 +287,3 @@ def _environment(scratch: Path, token: str, threads: int) -> dict[str, str]:
             "NUMBA_CACHE_DIR": temporary,  # it does not start where it may keep compiled code nowhere
         }
     )
-
-
-def _remove(folder: Path) -> None:
-    with contextlib.suppress(OSError):
-        folder.chmod(stat.S_IRWXU)
-    for top, folders, _ in os.walk(folder):
-        for name in folders:
-            path = Path(top, name)
-            if not path.is_symlink():
-                with contextlib.suppress(OSError):
-                    path.chmod(stat.S_IRWXU)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 TOKEN = "TORCH_DOCTOR_PROBE"  # noqa: S105 - the name of a variable of the environment that all descendants inherit
 PATIENCE = 1.0  # seconds between the request to end and the end
@@ -94,6 +94,8 @@ class Descendants:
     def __init__(self, child: Child, token: str) -> None:
         self._child = child
         self._token = f"{TOKEN}={token}".encode()
+        self._began: dict[int, bytes] = {}
+        self.count = 1
 
     def running(self) -> bool:
         """Whether the child itself still runs."""
@@ -103,10 +105,15 @@ class Descendants:
         """Wait until the child ends, at most so many seconds."""
         self._child.wait(seconds)
 
+    @property
+    def seen(self) -> frozenset[int]:
+        """The numbers of all the processes that were seen so far."""
+        return frozenset((*self._began, self._child.number))
+
     def resident(self) -> int:
         """The bytes of memory that the child and what it started take; 0 where the system does not tell."""
         if LINUX:
-            numbers = list(self._below(self._child.number))
+            numbers = self._look()
             return sum(_resident(number, shared=len(numbers) > 1) for number in numbers)
         return _resident_by_ps(self._child.number)
 
@@ -122,6 +129,8 @@ class Descendants:
 
     def end(self, *, at_once: bool = False) -> int:
         """Ends all that is left, first by asking unless `at_once`, and returns the child's exit status (negative: its signal)."""
+        if LINUX and self.running():
+            self._look()
         for number in (signal.SIGKILL,) if at_once else (signal.SIGTERM, signal.SIGKILL):
             if self._tell(number):
                 limit = time.monotonic() + PATIENCE
@@ -130,6 +139,15 @@ class Descendants:
         return self._child.status(PATIENCE)
 
     # --- within ---
+
+    def _look(self) -> list[int]:
+        """The child and all below it, of which each is known from now on, whatever it makes of its environment."""
+        numbers = list(self._below(self._child.number))
+        self.count = len(numbers)
+        for number in numbers[1:]:
+            if number not in self._began:
+                self._began[number] = _began(number)
+        return numbers
 
     def _any_left(self) -> bool:
         return self.running() or any(True for _ in self._others())
@@ -156,24 +174,43 @@ class Descendants:
 
     def _others(self) -> Iterator[int]:
         """Everything alive that inherited the token, besides the child."""
-        if not LINUX:
-            return
-        ours = (str(os.getpid()), str(self._child.number))
-        for name in os.listdir(PROC):  # noqa: PTH208 - there are many, and a `Path` for each takes longer than the rest
-            if name.isdecimal() and name not in ours:
-                with contextlib.suppress(OSError):
-                    if self._token in _told(name, "environ").split(b"\0") and _alive(name):
-                        yield int(name)
+        known = {
+            number for number, began in self._began.items() if began and _began(number) == began and _alive(number)
+        }
+        yield from known
+        yield from with_token(self._token, but=known | {self._child.number})
 
 
-def _told(process: str, what: str) -> bytes:
+def with_token(token: bytes, but: Collection[int] = ()) -> Iterator[int]:
+    """Everything alive that inherited a token, besides ourselves and some others."""
+    if not LINUX:
+        return
+    for name in os.listdir(PROC):  # noqa: PTH208 - there are many, and a `Path` for each takes longer than the rest
+        if name.isdecimal() and int(name) != os.getpid() and int(name) not in but:
+            with contextlib.suppress(OSError):
+                if token in _told(name, "environ").split(b"\0") and _alive(name):
+                    yield int(name)
+
+
+def _told(process: str | int, what: str) -> bytes:
     with open(f"{PROC}/{process}/{what}", "rb", buffering=0) as file:  # noqa: PTH123 - as above
         return file.read()
 
 
-def _alive(process: str) -> bool:
-    state = _told(process, "stat").rpartition(b")")[2].split()[:1]
+def _alive(process: str | int) -> bool:
+    try:
+        state = _told(process, "stat").rpartition(b")")[2].split()[:1]
+    except OSError:
+        return False
     return state not in ([b"Z"], [b"X"])
+
+
+def _began(process: int) -> bytes:
+    """When a process began, by which it is told from a later one of the same number; nothing where it is gone."""
+    try:
+        return _told(process, "stat").rpartition(b")")[2].split()[19]
+    except (OSError, IndexError):
+        return b""
 
 
 def _resident(number: int, *, shared: bool) -> int:

@@ -36,6 +36,8 @@ LIMITS = {
     "time": "did not come to its end in {seconds:g} s and was stopped (see `--probe-timeout`)",
     "memory": "used more than {megabytes} MiB of memory and was stopped (see `--probe-memory`)",
     "disk": "was stopped because the disk is nearly full",
+    "written": "wrote more than may be kept and was stopped",
+    "processes": "started too many processes and was stopped",
     "torn": "was stopped: it wrote into what the probe tells of it, and nothing is known from there on",
     "much": "was stopped: the probe saw more than it can keep",
     "interrupt": "was interrupted after {after:.1f} s",

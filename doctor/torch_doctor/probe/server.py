@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor import __version__
+from torch_doctor.probe.scratch import Scratch
 
 if TYPE_CHECKING:
     from torch_doctor.probe.following import Attention
@@ -90,7 +91,7 @@ class Own:
         self._several = several
         self._lock = threading.Lock()
         self._servers: dict[Path, subprocess.Popen[bytes]] = {}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: Scratch | None = None
 
     def serves(self, script: Path, *, again: bool) -> bool:
         """Whether the runs of a script are forked: where there are more than one, and it sets no variables for torch."""
@@ -110,8 +111,8 @@ class Own:
         """
         with self._lock:
             if self._folder is None:
-                self._folder = tempfile.TemporaryDirectory(prefix="torch-doctor-")
-            path = Path(self._folder.name, hashlib.sha256(str(python).encode()).hexdigest()[:16])
+                self._folder = Scratch()
+            path = Path(self._folder.path, hashlib.sha256(str(python).encode()).hexdigest()[:16])
             if python not in self._servers:
                 self._servers[python] = _started(python, path, 0.0)
                 _said(self._servers[python], attention, time.monotonic() + PATIENCE)
@@ -125,7 +126,7 @@ class Own:
             with server:
                 server.kill()
         if self._folder is not None:
-            self._folder.cleanup()
+            self._folder.remove()
 
 
 def _listens(path: Path) -> bool:

@@ -57,6 +57,8 @@ def main(arguments: Sequence[str]) -> int:
         status = Run(plan, Channel(pipe, key_of(secret, ranks.rank)), ranks).script()
         return 0 if status == STOPPED else status  # the launcher would end the others before they have had their say
     channel = Channel(options.fd, key_of(secret))
+    if sys.platform == "linux" and not channel.is_heard():  # who started us has ended before we could end with them
+        return STOPPED
     if plan.get("processes", 1) > 1:
         return launch(plan, options.plan, channel)
     os.unlink(options.plan)  # the script need not know what is in it

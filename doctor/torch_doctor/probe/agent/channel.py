@@ -17,10 +17,11 @@ Value = Any
 LARGEST = 16_384  # bytes that wait before they are written
 LONGEST = 0.2  # seconds that they wait
 PATIENCE = 10.0  # seconds for somebody to read, where a write does not wait for that by itself
+GONE = 75  # EX_TEMPFAIL
 OURS = __name__.rpartition(".")[0]
 PLACES = (300, 4000)  # numbers of descriptors of which scripts do not think that close what is open
 
-_write, _getpid, _fstat = os.write, os.getpid, os.fstat  # the script may replace them
+_write, _getpid, _fstat, _exit = os.write, os.getpid, os.fstat, os._exit  # the script may replace them
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False, default=str).encode
 
 
@@ -42,6 +43,12 @@ class Channel:
         self._size = 0
         self._since = monotonic()
         self._broken = False
+
+    def is_heard(self) -> bool:
+        """Whether somebody can read what is written."""
+        poll = select.poll()
+        poll.register(self.places[0], 0)
+        return not poll.poll(0)
 
     def write(self, **line: Value) -> None:
         """Adds one line, unless somebody else than the agent asks for it."""
@@ -73,9 +80,13 @@ class Channel:
         """Whether a packet was written, through one of the descriptors that are still those of the pipe."""
         for place in self.places:
             if _identity(place) == self._is:
-                with contextlib.suppress(OSError):
+                try:
                     _write_all(place, packet)
-                    return True
+                except BrokenPipeError:  # nobody is there for whom we run
+                    _exit(GONE)
+                except OSError:
+                    continue
+                return True
         return False
 
 

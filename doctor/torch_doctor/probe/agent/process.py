@@ -24,6 +24,7 @@ def prepare() -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(DEATH_OF_PARENT, signal.SIGKILL)
+        adopt()  # whatever leaves its parent stays below us
 
 
 def detach() -> None:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
-from . import captured, native, real, signals
+from . import captured, native, real, shared, signals
 from .audit import Audit
 from .descriptors import Descriptors
 from .fence import Fence
@@ -55,6 +55,7 @@ def install(plan: Mapping[str, Any], tell: Callable[..., None], kept: Iterable[i
     network.install()
     captured.replace(pairs, keep=__name__.rpartition(".")[0])
     native.install(overlay)
+    shared.install(overlay.scratch)
     fence = Fence(overlay.scratch, alone=plan.get("processes", 1) == 1)
     fence.install()
     Audit(overlay, refusals, {**network.events, **processes.events}).install()

@@ -91,7 +91,7 @@ class Witnessed:
         self._note(Run, "run", lambda: "")
         self._note(entry_points, "enter", lambda function: _named(function.node))
         self._note(entry_points, "construct", lambda cls: cls.name)
-        self._note(entry_points, "method", lambda cls, function: f"{cls.name}.{_named(function)}")
+        self._note(entry_points, "method", lambda _, cls, function: f"{cls.name}.{_named(function)}")
         self._note(unreached, "read", lambda calls: f"reads {[call.at for call in calls]}")
         self._hear_forks()
         inner = importing.execute_top

@@ -80,9 +80,8 @@ def _use_module(executor: Run, module: Module) -> None:
         forwards.call_module(executor, module, call.renamed(module.cls.name))
 
 
-def method(executor: Run, cls: ClassValue, function: p.Function) -> None:
+def method(executor: Run, thing: Value, cls: ClassValue, function: p.Function) -> None:
     """Run one method of a fresh object, as somebody out of sight may."""
-    thing = construct(executor, cls)
     attribute = executor.attribute(thing, function.name, cls.node)
     if isinstance(attribute, Bound) and attribute.function.node is function:
         driven = _is_driven(cls) or _is_called(executor.main, function)

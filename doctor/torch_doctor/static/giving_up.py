@@ -21,7 +21,7 @@ def lose(executor: Run, reason: str) -> None:
     scope = executor.scope
     trace.add(GaveUp(site=site, scope=scope, reason=reason))
     objects = executor.objects
-    numbers = frozenset(range(trace.first, trace.next))
+    numbers = frozenset(event.index for event in trace.events)
     trace.add(
         Escaped(
             site=site,

@@ -48,6 +48,15 @@ class Knowing:
         self._known = {kind: known.again() for kind, known in self._settled.items()}
         self.observers = self._watched()
 
+    def known(self) -> dict[type[Knowledge], Knowledge]:
+        """What is known now, in a copy."""
+        return {kind: known.copied() for kind, known in self._known.items()}
+
+    def know(self, known: dict[type[Knowledge], Knowledge]) -> None:
+        """Know this, and nothing else."""
+        self._known = {kind: known.copied() for kind, known in known.items()}
+        self.observers = self._watched()
+
     def _watched(self) -> Hooks:
         """Those who watch this run, listening."""
         return Hooks(tuple(self.of(each) for each in observers() if self.watches(each)))

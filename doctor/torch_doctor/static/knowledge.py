@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,7 @@ class Knowledge:
         """What a further run in the state that the file's top level left begins with: nothing."""
         return type(self)()
 
-
-class Lasting(Knowledge):
-    """State that the file's top level leaves to the functions that are run after it."""
-
-    def again(self) -> Self:
+    def copied(self) -> Self:
         """A copy, so that no run changes what another finds."""
         other = copy.copy(self)
         for name, value in vars(self).items():
@@ -49,10 +46,21 @@ class Lasting(Knowledge):
         return other
 
 
+class Lasting(Knowledge):
+    """State that the file's top level leaves to the functions that are run after it."""
+
+    def again(self) -> Self:
+        """What the top level left, in a copy of its own."""
+        return self.copied()
+
+
 def _copied(value: Any) -> Any:  # noqa: ANN401 - the fields of any state
-    """A container with what is in it, as far as others might change that."""
-    if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
+    """A container with what is in it, as far as others might change that; what the heap logs is what it is."""
+    if isinstance(value, (dict, set)) and type(value) in (dict, defaultdict, set):
+        other = copy.copy(value)
+        if isinstance(other, dict):
+            other.update((key, _copied(each)) for key, each in other.items())
+        return other
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(_copied(each) for each in value)
-    return copy.copy(value) if isinstance(value, set) else value
+    return value

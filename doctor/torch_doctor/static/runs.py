@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import again, callers, entry_points, giving_up, unreached
 from torch_doctor.static import program as p
-from torch_doctor.static.budget import STEPS_UNCALLED, steps_for
+from torch_doctor.static.budget import LEAST_STEPS, STEPS_UNCALLED, steps_for
 from torch_doctor.static.executing import Executing
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.followed import NOTHING, Followed
 from torch_doctor.static.knowledge import overriding
 from torch_doctor.static.language.files import execute_main
+from torch_doctor.static.moments import Moment
 from torch_doctor.static.task import Task
 from torch_doctor.static.values import ClassValue, FunctionValue, Value
 from torch_doctor.trace import Loaded, Trace
@@ -185,10 +186,11 @@ class Witness(Executing):
         value = executor.home.fields.get(name)
         if not isinstance(value, ClassValue):
             return
-        begin, made, trace = executor.heap.mark(), executor.objects.save(), self._restarted(unit, executor)
+        trace, steps = self._restarted(unit, executor), executor.steps_left
         built: list[Value] = []
         by_heirs = any(each.name == "__init__" and each in self._task.entered for each in entry_points.methods(cls))
         self._guarded(executor, lambda: built.append(entry_points.construct(executor, value)))
+        fresh = Moment(executor, steps)
         if by_heirs:
             entry_points.initialised_by_heirs(trace, value)
         if built:
@@ -197,8 +199,9 @@ class Witness(Executing):
         for function in sorted(entry_points.of_object(value), key=entry_points.by_drive):
             if self._task.is_entered(function, self.imports):
                 continue
-            executor.heap.undo(begin)
-            executor.objects.restore(made)
-            trace = self._restarted(unit, executor)
-            self._guarded(executor, functools.partial(entry_points.method, executor, value, function))
-            yield trace
+            left = max(self._task.left, LEAST_STEPS) - fresh.steps
+            self._task.left -= fresh.steps  # as if it were made for each: long constructors leave others their steps
+            if built and left >= 0:
+                trace = fresh.go_on(self._trace(unit, outside=True), left)
+                self._guarded(executor, functools.partial(entry_points.method, executor, built[0], value, function))
+                yield trace

@@ -77,6 +77,7 @@ class Trace(Struct, eq=False):
     meant: frozenset[Broken] = frozenset()
     invented: set[Site] = field(default_factory=set)
     broken: set[Broken] = field(default_factory=set)
+    _kept: int = 0
     _by_type: dict[type, list[Event]] = field(default_factory=dict)
     _repeated: dict[int, int] = field(default_factory=dict)
     _views: dict[Callable[[Trace], object], Any] = field(default_factory=dict)
@@ -95,7 +96,24 @@ class Trace(Struct, eq=False):
     @property
     def next(self) -> int:
         """The number that the next event gets."""
-        return self.first + len(self.events)
+        return self.first + len(self.events) - self._kept
+
+    def begin_as(self, other: Trace) -> None:
+        """Begin with the events of another trace of the same witness; they keep their numbers, and ours come after a gap."""
+        self.events = list(other.events)
+        self.branches = list(other.branches)
+        self.invented = set(other.invented)
+        self._kept = len(self.events)
+        self._by_type = {kind: list(events) for kind, events in other._by_type.items()}
+        self._repeated = dict(other._repeated)
+
+    def _place(self, number: int) -> int | None:
+        """Where the event of a number stands; None for those of earlier runs."""
+        place = number - self.first + self._kept
+        if number < self.first:
+            place = number - self.events[0].index if self._kept else -1
+            return place if 0 <= place < self._kept else None
+        return place if place < len(self.events) else None
 
     def add(self, event: E) -> E:
         """Append an event, with its number: a copy of one that was made without it, or that another trace has numbered."""
@@ -120,16 +138,18 @@ class Trace(Struct, eq=False):
     def replace(self, event: E, **fields: Any) -> E:  # noqa: ANN401 - the fields of any event
         """Say more of an event: a copy with these fields takes its place, and is returned; see `latest`."""
         new = replace(self.latest(event), **fields)
-        if self.first <= new.index < self.next:
+        place = self._place(new.index)
+        if place is not None:
             same = self._by_type[type(new)]
             same[bisect_left(same, new.index, key=_INDEX)] = new
-            self.events[new.index - self.first] = new
+            self.events[place] = new
             self._views.clear()
         return new
 
     def clear(self) -> None:
         """Forget all events, and keep the branches: values made before still refer to them."""
         self.first = self.next
+        self._kept = 0
         self.events.clear()
         self._repeated.clear()
         self._by_type.clear()
@@ -138,17 +158,17 @@ class Trace(Struct, eq=False):
     def at(self, *numbers: int) -> Iterator[Event]:
         """The events of these numbers; those of earlier runs are left out."""
         for asked in numbers:
-            number = self._repeated.get(asked, asked)
-            if self.first <= number < self.next:
-                yield self.events[number - self.first]
+            place = self._place(self._repeated.get(asked, asked))
+            if place is not None:
+                yield self.events[place]
 
     def before(self, event: Event) -> list[Event]:
         """What happened before the event."""
-        return self.events[: event.index - self.first]
+        return self.events[: bisect_left(self.events, event.index, key=_INDEX)]
 
     def after(self, event: Event) -> list[Event]:
         """What happened after the event."""
-        return self.events[event.index - self.first + 1 :]
+        return self.events[bisect_right(self.events, event.index, key=_INDEX) :]
 
     def of(self, kind: type[E]) -> list[E]:
         """All events of one class, in order."""
@@ -157,7 +177,8 @@ class Trace(Struct, eq=False):
     def between(self, first: Event, last: Event, *kinds: type[E]) -> Iterator[E]:
         """The events of these classes strictly between two others, in order."""
         if any(kind.__subclasses__() for kind in kinds):
-            within = self.events[max(0, first.index - self.first + 1) : max(0, last.index - self.first)]
+            begin = bisect_right(self.events, first.index, key=_INDEX)
+            within = self.events[begin : bisect_left(self.events, last.index, key=_INDEX)]
             return (event for event in within if isinstance(event, kinds))
         found: list[E] = []
         for kind in kinds:

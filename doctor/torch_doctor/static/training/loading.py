@@ -11,6 +11,8 @@ from torch_doctor.static.values import Call, Const, Module, Object, Plain, Value
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from torch_doctor.static.run import Run
     from torch_doctor.trace import Site
 
@@ -20,6 +22,12 @@ class Reports(Knowledge):
 
     def __init__(self) -> None:
         self.reports: dict[int, LoadReport] = {}  # by id
+
+    def copied(self) -> Self:
+        """A copy with reports of its own: more may be said of them."""
+        other = super().copied()
+        other.reports = {key: report.copied() for key, report in self.reports.items()}
+        return other
 
 
 REPORTS = frozenset(("count", "index", "missing_keys", "unexpected_keys"))
@@ -37,6 +45,12 @@ class LoadReport:
         self.of = of
         self.name = name
         self.reported = False
+
+    def copied(self) -> LoadReport:
+        """The same report for another run, which may say more of it."""
+        other = LoadReport(self.value, self.site, self.of, self.name)
+        other.reported = self.reported
+        return other
 
 
 def loaded(run: Run, of: Object, call: Call) -> Value:

@@ -9,13 +9,13 @@ import shutil
 import tempfile
 import zlib
 from collections import defaultdict
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 import torch
+from msgspec.structs import replace
 
 from tests import reports, sweep
 from tests.marks import Place, fixtures, marks, name_of, rules_for, scripts_of

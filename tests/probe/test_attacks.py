@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -231,6 +232,84 @@ def fenced() -> bool:
     )
 
 
+ENDS = {
+    "by an alarm": ("import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.1)\nwhile True: pass\n", "signal SIGALRM"),
+    "by a recursion in C": (
+        """
+import functools, sys
+sys.setrecursionlimit(10**9)
+def again(*_):
+    return functools.reduce(again, [1, 2, 3])
+again()
+""",
+        "signal SIGSEGV",
+    ),
+    "with words for a terminal": (
+        "raise ValueError('a\\x1b[2J\\nerror: forged\\r\\x00')\n",
+        "ValueError: a\\x1b[2J error: forged\\r\\x00\n",
+    ),
+    "with last words for a terminal": (
+        "import sys\nprint('\\x1b]0;title\\x07last')\nsys.exit(3)\n",
+        "its last words: \\x1b]0;title\\x07last\n",
+    ),
+    "with a command for a terminal": (
+        "import os\nos.system('a\\x1b[2J\\nerror: forged')\nos._exit(4)\n",
+        "refused: the command `a\\x1b[2J\\nerror: forged`\n",
+    ),
+    "with a failing hook": (
+        """
+import atexit, sys, threading
+def hook(*_):
+    raise SystemExit(7)
+sys.excepthook = threading.excepthook = sys.unraisablehook = hook
+atexit.register(hook)
+threading.Thread(target=lambda: sys.exit(3)).start()
+raise ValueError("mine")
+""",
+        "fails by itself: ValueError: mine\n",
+    ),
+}
+HANGS = {
+    "stops.py": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
+    "busy.py": "sum(range(10**13))\n",
+    "sends.py": """
+import signal, threading
+for number in (signal.SIGALRM, signal.SIGXCPU, signal.SIGUSR1):
+    signal.signal(number, lambda *_: None)
+    signal.raise_signal(number)
+for _ in range(400):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+while True:
+    try:
+        threading.Event().wait()
+    except BaseException:
+        pass
+""",
+}
+SHARED = """
+import multiprocessing, os, signal
+from multiprocessing import resource_tracker, shared_memory
+memory = shared_memory.SharedMemory(create=True, size=99)
+resource_tracker.unregister(memory._name, "shared_memory")
+lock = multiprocessing.get_context("spawn").Lock()
+print("named", memory.name, lock._semlock.name, *os.listdir("/dev/shm"))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+SHADOWS = (
+    "json",
+    "random",
+    "traceback",
+    "inspect",
+    "fcntl",
+    "resource",
+    "hmac",
+    "select",
+    "shlex",
+    "glob",
+    "linecache",
+)
+
+
 def scripted(attack: str, *, cleared: str = "") -> str:
     """A script that attacks before it trains."""
     return BUG.replace(LOOP, f"{attack}\n{LOOP}{cleared}")
@@ -309,3 +388,41 @@ def attempted(misbehaves: Callable[..., Any], tries: dict[str, str]) -> Any:
     """What comes of a script that tries each of these."""
     calls = "".join(f"attempt({name!r}, {does!r})\n" for name, does in tries.items())
     return misbehaves(TRIES + calls, "--probe-output")
+
+
+@pytest.mark.parametrize(("last", "said"), ENDS.values(), ids=list(ENDS))
+def test_how_a_script_ends_is_told(misbehaves: Callable[..., Any], last: str, said: str) -> None:
+    outcome = misbehaves(BUG + last)
+    assert "confirmed" in outcome.out
+    assert said in outcome.err
+    assert outcome.err.isprintable() or set(outcome.err) - {"\n"} == {
+        each for each in outcome.err if each.isprintable()
+    }
+
+
+def test_scripts_that_hear_nothing_are_ended(misbehaves: Callable[..., Any]) -> None:
+    for name, script in HANGS.items():
+        Path(name).write_text(BUG + script, encoding="utf-8")
+    outcome = misbehaves(BUG, *HANGS, "--probe-timeout", "4", "--jobs", "4")
+    assert outcome.out.count("confirmed") >= 1 + len(HANGS)
+    for name in HANGS:
+        assert f"{name} did not come to its end in 4 s and was stopped" in outcome.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere shared memory is not to be seen")
+def test_no_shared_memory_is_left_of_one_that_is_killed(misbehaves: Callable[..., Any]) -> None:
+    outcome = misbehaves(BUG + SHARED, "--probe-output")
+    memory, lock, *there = next(line for line in outcome.err.splitlines() if line.startswith("named ")).split()[1:]
+    assert memory in there
+    left = os.listdir("/dev/shm")  # noqa: S108, PTH208 - where Linux has it
+    assert memory not in left
+    assert f"sem.{lock.strip('/')}" not in left
+    assert "signal SIGKILL" in outcome.err
+
+
+def test_modules_of_the_project_are_not_those_of_the_agent(misbehaves: Callable[..., Any]) -> None:
+    for name in SHADOWS:
+        Path(f"{name}.py").write_text("raise RuntimeError('not for you')\n", encoding="utf-8")
+    outcome = misbehaves(BUG)
+    assert "confirmed" in outcome.out
+    assert "not for you" not in outcome.err

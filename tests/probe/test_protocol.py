@@ -179,3 +179,12 @@ def test_every_event_of_the_vocabulary_can_be_written() -> None:
         "Reevaluated",
     } <= set(t.EVENTS)
     assert "Event" not in t.EVENTS
+
+
+def test_what_users_are_shown_does_nothing_to_their_terminal() -> None:
+    run = read(
+        {"t": "refused", "what": "the command `a\x1b[2J\nb`"},
+        {"t": "ended", "how": "exception", "status": 1, "exception": "ValueError: a\n\rb \u00e9"},
+    ).run
+    assert run.refused[0].text == "the command `a\\x1b[2J\\nb`"
+    assert run.end.exception == "ValueError: a\n\\rb \u00e9"

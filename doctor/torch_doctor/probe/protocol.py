@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+IN_WORDS = frozenset({"stand_in", "refused", "missing", "asked", "note", "doubt", "ended", "doing"})
+"""What is shown to users, partly in the script's own words."""
+LONGER = frozenset({"asked", "ended"})
+"""Those that may have several lines."""
+
+
 class Reader:
     """Builds the trace line by line; what makes no sense is counted, and does no harm to the rest."""
 
@@ -68,6 +74,8 @@ class Reader:
         """Takes one line; of one that is cut off or not of the protocol, only the fact is kept."""
         try:
             record = json.loads(line)
+            if record["t"] in IN_WORDS:
+                record = _plain(record, keep="\n" if record["t"] in LONGER else "")
             self._lines[record["t"]](record)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
             self.garbled += 1
@@ -190,3 +198,18 @@ class Reader:
 
     def _at(self, number: int | None) -> t.Site:
         return self._nowhere if number is None else self._sites[number]
+
+
+def printable(text: str, keep: str = "") -> str:
+    """A text that does nothing to a terminal: what cannot be seen is spelled out, but for what is to be kept."""
+    return "".join(
+        each if each.isprintable() or each in keep else each.encode("unicode_escape").decode() for each in text
+    )
+
+
+def _plain(value: Any, keep: str) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(value, str):
+        return value if value.isprintable() else printable(value, keep)
+    if isinstance(value, dict):
+        return {name: _plain(each, keep) for name, each in value.items()}
+    return [_plain(each, keep) for each in value] if isinstance(value, list) else value

@@ -7,6 +7,7 @@ import signal
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.probe.protocol import printable
 from torch_doctor.rule import Verdict, same_place
 from torch_doctor.trace import Run, Stepped
 
@@ -178,4 +179,4 @@ def _status(status: int) -> str:
 
 def _last_words(launched: Launched) -> str:
     lines = [line.strip() for line in launched.output.text().splitlines() if line.strip()]
-    return f"; its last words: {lines[-1][:LONGEST_WORDS]}" if lines else ""
+    return f"; its last words: {printable(lines[-1][:LONGEST_WORDS])}" if lines else ""

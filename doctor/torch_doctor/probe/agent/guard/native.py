@@ -36,7 +36,7 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
     "torch.profiler": {"profile.export_chrome_trace": (1, "path", WRITES)},
     "_dbm": {"open": (0, "filename", CHANGES)},
     "_gdbm": {"open": (0, "filename", CHANGES)},
-    "soundfile": {"SoundFile": (0, "file", CHANGES)},
+    "soundfile": {"write": (0, "file", WRITES), "read": (0, "file", READS)},
     "faiss": {"write_index": (1, "fname", WRITES), "read_index": (0, "fname", READS)},
     "torch.onnx": {"export": (2, "f", WRITES)},
     "torch.distributed": {"FileStore": (0, "file_name", CHANGES)},
@@ -79,6 +79,25 @@ def install(overlay: Overlay) -> None:
     """Patches each module of `NATIVE` when it is imported."""
     for name, functions in NATIVE.items():
         after(name, functools.partial(_patch, overlay, functions))
+    after("lmdb", functools.partial(_without_locks, overlay))
+
+
+def _without_locks(overlay: Overlay, module: ModuleType) -> None:
+    """LMDB writes to a file of locks even where it only reads: what the disk has is read without them, and not written."""
+    database: Any = module
+    opened = database.open
+
+    @functools.wraps(opened)
+    def through(path: Any, *arguments: Any, **keywords: Any) -> Any:
+        spelled = os.fsdecode(path)
+        if not overlay.exists(spelled):
+            return opened(overlay.own(spelled, keep=False), *arguments, **keywords)
+        where = overlay.seen(spelled)
+        if where.startswith(overlay.scratch) or len(arguments) > 1:
+            return opened(where, *arguments, **keywords)
+        return opened(where, *arguments, **{**keywords, "readonly": True, "lock": False})
+
+    database.open = through
 
 
 def _patch(overlay: Overlay, functions: dict[str, tuple[int, str, str]], module: ModuleType) -> None:

@@ -19,6 +19,7 @@ copy_file = shutil.copyfile
 remove_tree = shutil.rmtree
 set_signal = signal.signal
 
+MEMORY = ("/memfd:", "/dev/shm/")  # noqa: S108 - what the system says of descriptors of shared memory
 _state = threading.local()
 
 
@@ -38,12 +39,12 @@ def lexists(path: str) -> bool:
 
 
 def path_of(descriptor: int) -> str:
-    """The path of what a descriptor is of; empty where it has none, or the system does not tell."""
+    """The path of what a descriptor is of; empty where it has none (shared memory has none), or the system does not tell."""
     try:
         path = str(call("readlink", f"/proc/self/fd/{descriptor}"))
     except OSError:
         return ""
-    return path if path.startswith("/") else ""
+    return path if path.startswith("/") and not path.startswith(MEMORY) else ""
 
 
 @contextlib.contextmanager

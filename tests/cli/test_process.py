@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "torch_doctor"]
 BROKEN = "import torch\nprint 'epoch 1 é loss'\n"
@@ -60,6 +60,36 @@ def test_a_reader_that_goes_away_is_no_reason_to_complain(folder: Path, write: C
         assert process.stderr is not None
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+STARTING = """
+import os, signal, sys
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == "click":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Impatient())
+from torch_doctor.__main__ import main
+main()
+"""
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_interruption_of_its_start_is_as_quiet(folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", STARTING], cwd=folder, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["version"], ["rules"], ["scan", "."]])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no full device")  # noqa: PTH110
+def test_a_full_disk_is_said_in_one_line(arguments: list[str], folder: Path, write: Callable[..., Path]) -> None:
+    write("train.py", BROKEN)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run([*COMMAND, *arguments], cwd=folder, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[0].startswith("error: ")
+    assert b"No space left on device" in done.stderr
+    assert b"report it" not in done.stderr
 
 
 READING = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import importlib
 import os
@@ -25,6 +26,8 @@ COMMANDS = {
 """Their names, the most used first, with what the list of them says: nothing of them is imported for that."""
 USAGE_ERROR = 2
 INTERRUPTED = 130
+FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO))
+"""Errors of the machine, whose own words say all."""
 
 
 class Commands(click.Group):
@@ -74,13 +77,21 @@ def commands() -> None:
 
 def main() -> NoReturn:
     """Run the command line and leave with its exit status."""
+    try:
+        status = _run()
+    except KeyboardInterrupt:  # at its very beginning or end
+        status = INTERRUPTED
+    sys.exit(status)
+
+
+def _run() -> int:
     gc.freeze()
     gc.set_threshold(
         1_000_000, 20, 100
     )  # syntax trees and events are many objects and no cycles: collecting finds nothing
     status = run(sys.argv[1:])
     gc.freeze()  # the interpreter searches all objects for cycles before it ends
-    sys.exit(status)
+    return status
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -94,6 +105,9 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         click.echo(f"error: {error.format_message()}", err=True)
     except Exception as error:  # noqa: BLE001 - the last resort: one line, and not the exit status of findings
+        if isinstance(error, OSError) and error.errno in FULL:
+            click.echo(f"error: {error.strerror}", err=True)
+            return USAGE_ERROR
         click.echo(f"internal error: {type(error).__name__}: {error}; please report it", err=True)
         if "--verbose" in arguments or "-v" in arguments:
             import traceback  # noqa: PLC0415 - only for an error of ours

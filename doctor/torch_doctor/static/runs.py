@@ -84,7 +84,7 @@ class Witness(Executing):
 
     def _next(self, file: SourceFile, traces: Iterator[Trace]) -> Trace | None:
         """The next trace of a phase of a file; None behind the last one, and where the file has no time left."""
-        if self._spending.has_run(file.display):
+        if file.display in self._spending.over:
             return None
         with self._spending.counting(file.display):
             trace = next(traces, None)

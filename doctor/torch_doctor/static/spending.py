@@ -60,10 +60,6 @@ class Spending:
         finally:
             self._turn_to(outer)
 
-    def has_run(self, name: str) -> bool:
-        """Whether the runs of a file have taken all the time that they may take."""
-        return self._taken[name] >= FOR_RUNS * budget.SECONDS
-
     def remarks(self) -> Iterator[str]:
         """One line for each file whose time is over; each is said once."""
         while self.over:

@@ -127,3 +127,40 @@ def test_packages_that_take_all_of_each_other_end(package: Callable[[str], None]
     write("others/part3.py", "from nets import *\n")
     use = "import torch\nfrom nets import *\n\nnet3()\nprint(nothing)\nmodel = torch.nn.Linear(4, 2)\n"
     assert sum("build Linear" in line for line in said_in(write("train.py", use))) == 1
+
+
+@pytest.mark.parametrize("unused", ["from nets import net3, net7 as seven", "import torch\nfrom nets import Net3"])
+def test_what_a_file_takes_of_a_large_package_and_never_uses_is_not_executed(
+    unused: str, package: Callable[[str], None], write: Callable[..., Path]
+) -> None:
+    package(NAMED)
+    lines = said_in(write("train.py", f"{unused}\nimport torch\n\nmodel = torch.nn.Linear(4, 2)\n"))
+    assert not sum("seed random numbers" in line for line in lines)
+    assert sum("build Linear" in line for line in lines) == 1
+
+
+def test_a_package_with_a_large_one_in_it_is_large(package: Callable[[str], None], write: Callable[..., Path]) -> None:
+    package(STAR)
+    write("nets/__init__.py", "from .inner import net7\nfrom .part2 import net2\n")
+    write("nets/inner/__init__.py", "\n".join(f"from ..part{number} import *" for number in range(PARTS)))
+    lines = said_in(write("train.py", "import torch\nfrom nets import net7\n\nmodel = net7()\n"))
+    assert sum("seed random numbers" in line for line in lines) == 1
+    assert sum("build Net7" in line for line in lines) == 1
+
+
+def test_a_name_of_a_large_package_is_what_a_function_calls(
+    package: Callable[[str], None], write: Callable[..., Path]
+) -> None:
+    package(NAMED)
+    write("making.py", "from nets import net7\n\n\ndef make():\n    return net7()\n")
+    lines = said_in(write("train.py", "import torch\nfrom making import make\n\nmodel = make()\nagain = make()\n"))
+    assert sum("build Net7" in line for line in lines) == 2
+    assert sum("seed random numbers" in line for line in lines) == 1
+
+
+def test_a_fallback_for_a_package_that_is_there_is_not_taken(
+    package: Callable[[str], None], write: Callable[..., Path]
+) -> None:
+    package(NAMED)
+    use = "import torch\n\ntry:\n    from nets import net7\nexcept ImportError:\n    net7 = None\nmodel = net7()\n"
+    assert sum("build Net7" in line for line in said_in(write("train.py", use))) == 1

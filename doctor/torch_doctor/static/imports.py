@@ -28,6 +28,8 @@ _NEVER_THEIRS = frozenset(
     {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
 )
 """Libraries that a project may hold a copy of without meaning it."""
+LARGE = 20
+"""Parts that a package imports at its top from which on they are executed only when they are needed."""
 
 
 class Asked(NamedTuple):
@@ -76,6 +78,7 @@ class Imports:
         self._looking: set[str] = set()
         self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
+        self._large: dict[Path, bool] = {}
         self._asked: set[str] = set()
         self._homes_of: dict[p.Function, str] = {}
         self.failures: list[Failure] = []  # errors of the witness itself, until somebody tells them
@@ -143,6 +146,19 @@ class Imports:
         """Where a function or a method of a file is defined; None for one within another function."""
         home = self._homes_of.get(function)
         return None if home is None else (home, *function.at[:2])
+
+    def is_large(self, unit: Unit) -> bool:
+        """Whether a file is the `__init__.py` of a package of many parts, or of one that has such a package in it."""
+        path = unit.source.path
+        if path not in self._large:
+            self._large[path] = len(unit.parts) >= LARGE
+            found = [self.find(path, part.module, part.level) for part in unit.parts]
+            inner = [
+                each for each in found if each is not None and each.name == path.name and path.parent in each.parents
+            ]
+            units = (self.unit(each) for each in inner if each != path)
+            self._large[path] |= any(each is not None and self.is_large(each) for each in units)
+        return self._large[path]
 
     def text(self, path: Path) -> str:
         """The text of a project file; none where it cannot be read."""

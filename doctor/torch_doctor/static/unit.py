@@ -16,17 +16,14 @@ if TYPE_CHECKING:
     from torch_doctor.static.program import At, Function, Program
 
 
-LARGE = 20
-"""Parts that a package imports at its top from which on they are executed only when they are needed."""
-
-
 class Unit:
     """One file of the project, lowered; `takes_whole` are its imports of all that a module has.
 
-    `defers` are the imports that only bind names, where it is the `__init__.py` of a large package.
+    `parts` are the imports of a package from its own files, where it is an `__init__.py`; `names` are those imports at the top
+    of any file that take names of a module.
     """
 
-    __slots__ = ("_calls", "_sites", "_texts", "defers", "program", "source", "takes_whole")
+    __slots__ = ("_calls", "_sites", "_texts", "names", "parts", "program", "source", "takes_whole")
 
     def __init__(self, source: SourceFile, program: Program) -> None:
         self.source = source
@@ -34,13 +31,11 @@ class Unit:
         self._texts: dict[At, str] = {}
         self._sites: dict[At, Site] = {}
         self._calls: frozenset[str] | None = None
-        self.takes_whole = tuple(
-            node for node in program.body if isinstance(node, ImportFrom) and any(name == "*" for name, _ in node.names)
-        )
-
-        parts = [node for node in program.body if isinstance(node, ImportFrom) and node.level]
-        large = source.path.name == "__init__.py" and len(parts) >= LARGE
-        self.defers = frozenset(parts if large else ())
+        froms = [node for node in program.body if isinstance(node, ImportFrom)]
+        self.takes_whole = tuple(node for node in froms if any(name == "*" for name, _ in node.names))
+        self.names = frozenset(froms).difference(self.takes_whole)
+        package = source.path.name == "__init__.py"
+        self.parts = frozenset(node for node in froms if package and node.level)
 
     @property
     def defines(self) -> Iterator[Function]:

@@ -1,4 +1,4 @@
-"""Large packages: what their `__init__.py` imports is executed when a name of it is used, and not before."""
+"""Large packages: what their `__init__.py` imports, and others from them, is executed when a name is used, and not before."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from torch_doctor.pattern import pattern
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import targets
+from torch_doctor.static.tables import frameworks
+from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import emptying
 from torch_doctor.static.values import Deferred, Fact, Mapping, Sequence, reachable
 
@@ -31,8 +33,21 @@ class Searches(Knowledge):
 
 
 def binds_only(run: Run, node: p.ImportFrom, found: Path) -> bool:
-    """Whether an import is one of many of a large package, and need not be executed now."""
-    return node in run.frame.unit.defers and found.suffix == ".py"
+    """Whether an import is one of many of a large package, or takes names of one, and need not be executed now."""
+    unit = run.frame.unit
+    if found.suffix != ".py":
+        return False
+    if node in unit.parts and run.imports.is_large(unit):
+        return True
+    if found.name != "__init__.py" or node not in unit.names or run.frame.fields is not run.frame.globals.fields:
+        return False
+    package = run.imports.unit(found)
+    return package is not None and run.imports.is_large(package) and not _is_declared(node)
+
+
+def _is_declared(node: p.ImportFrom) -> bool:
+    """Whether an import takes what the tables know of a framework, whatever the project has under this name."""
+    return not node.level and any(canonical(f"{node.module}.{name}") in frameworks.DECLARED for name, _ in node.names)
 
 
 def bind(run: Run, node: p.ImportFrom, found: Path) -> None:
@@ -87,7 +102,7 @@ def open_tables(run: Run, unit: Unit, namespace: Namespace) -> None:
     """Within a large package, empty tables of a file are filled by files that are not executed: they hold anything."""
     folders = unit.source.path.parents
     units = (run.units.get(folder / "__init__.py") for folder in folders)
-    if any(package is not None and package.unit.defers for package in units):
+    if any(package is not None and run.imports.is_large(package.unit) for package in units):
         values = [value for value in namespace.fields.values() if not isinstance(value, Deferred)]
         for value in reachable(values):
             if isinstance(value, (Mapping, Sequence)):

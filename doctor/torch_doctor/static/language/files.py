@@ -56,7 +56,7 @@ def execute_main(run: Run) -> None:
     """Execute a file as a script; a part of a large package, as those do that import it, and for all of them."""
     unit, path = run.main, run.main.source.path
     around = run.imports.unit(path.with_name("__init__.py")) if "__name__" not in unit.source.text else None
-    if around is not None and around.defers and around is not unit:
+    if around is not None and run.imports.is_large(around) and around is not unit:
         execute_to_stay(run, unit, run.home)
     else:
         run.run()

@@ -49,6 +49,9 @@ def _reports(tmp_path_factory: pytest.TempPathFactory) -> None:
     reports.keep_in((own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "reports")
 
 
+gc.set_threshold(1_000_000, 20, 100)  # collecting tests imports much, and leaves no garbage
+
+
 def pytest_collection_finish() -> None:
     """Torch and the tests are there to the end: the collector need not walk through them again and again."""
     gc.collect()

@@ -42,7 +42,9 @@ def lines_of(pairs: Iterable[Pair]) -> list[str]:
 
 def sample(fixtures: Iterable[str], chosen: Sequence[Transformation], one_in: int) -> Iterator[tuple[str, list[str]]]:
     """Fixtures, each with the transformations that it is to go under: of all pairs one in so many, always the same."""
+    transformations = [(one.name, one.name.encode()) for one in chosen]
     for fixture in fixtures:
-        names = [one.name for one in chosen if not zlib.crc32(f"{fixture} {one.name}".encode()) % one_in]
+        begun = zlib.crc32(f"{fixture} ".encode())
+        names = [name for name, encoded in transformations if not zlib.crc32(encoded, begun) % one_in]
         if names:
             yield fixture, names

@@ -173,6 +173,8 @@ REFUSED = {
     "a pool": "import multiprocessing as m; m.get_context('forkserver').Process(target=print).start(); os.forkpty()",
     "a command": "import subprocess; subprocess.run(['rm', DATA])",
     "a command in a session": "import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True, env={})",
+    "a command of the project": "import subprocess; subprocess.run([HERE + '/ps'])",
+    "a setting of the GPU": "import subprocess; subprocess.run(['nvidia-smi', '-pm', '1'])",
     "another root": "os.chroot(HERE)",
     "the end of its parent": "os.kill(os.getppid(), 15)",
     "the end of its parent, past us": "import posix; posix.kill(os.getppid(), 15)",
@@ -373,6 +375,8 @@ def test_what_a_script_writes_stays_in_the_overlay(misbehaves: Callable[..., Any
 
 
 def test_what_leaves_the_script_is_refused(misbehaves: Callable[..., Any]) -> None:
+    Path("ps").write_text("#!/bin/sh\ntouch ../touched\n", encoding="utf-8")
+    Path("ps").chmod(0o755)
     outcome = attempted(misbehaves, REFUSED)
     assert outcome.err.count("not done:") == len(REFUSED)
     assert outcome.err.count("refused: ") >= len(REFUSED) - 4

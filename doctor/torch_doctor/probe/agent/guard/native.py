@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 READS = "r"
 WRITES = "w"
 CHANGES = "a"
+MAPS = "m"  # what is written to the tensor is written to the file, where it is `shared`
 NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
     "torch": {
         "save": (1, "f", WRITES),
         "load": (0, "f", READS),
-        "from_file": (0, "filename", READS),
+        "from_file": (0, "filename", MAPS),
         "jit.save": (1, "f", WRITES),
         "jit.load": (0, "f", READS),
         "jit.RecursiveScriptModule.save": (1, "f", WRITES),
         "jit.ScriptFunction.save": (1, "filename", WRITES),
-        "UntypedStorage.from_file": (0, "filename", READS),
+        "UntypedStorage.from_file": (0, "filename", MAPS),
         "_C.PyTorchFileWriter": (0, "name", WRITES),
     },
     "torch.autograd.profiler": {"profile.export_chrome_trace": (1, "path", WRITES)},
@@ -133,8 +134,9 @@ def _moved(
     path = given[place] if len(given) > place else keywords.get(keyword)
     if not isinstance(path, (str, os.PathLike)) or not database(os.fspath(path)):
         return given
-    if doing == READS and keywords.get("shared", given[place + 1 : place + 2] == [True]):
-        doing = CHANGES  # `torch.from_file`: what is written to the tensor is written to the file
+    if doing == MAPS:
+        shared = keywords.get("shared", given[place + 1] if len(given) > place + 1 else False)
+        doing = CHANGES if shared else READS
     mode = keywords.get("mode", given[place + 1] if len(given) > place + 1 else None)
     if doing == CHANGES and isinstance(mode, str) and mode.startswith("r") and "+" not in mode:
         doing = READS

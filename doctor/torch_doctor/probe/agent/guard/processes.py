@@ -34,6 +34,23 @@ READS: dict[str, frozenset[str] | None] = {
     "ldconfig": frozenset({"-p"}),
     "ps": None,
 }
+QUERIES = (
+    "-q",
+    "--query",
+    "-L",
+    "--list-gpus",
+    "--format",
+    "-i",
+    "--id",
+    "-x",
+    "-d",
+    "--display",
+    "-h",
+    "--help",
+    "--version",
+)
+"""What begins an option of `nvidia-smi` that sets nothing."""
+PATH = os.environ.get("PATH", "")  # the script may change it
 HARMLESS = frozenset({"clear", "cls", "echo", "true", "reset"})
 SHELL = frozenset("|&;<>()$`#~{}\n")
 OWN = os.getpid  # the script may replace it
@@ -187,10 +204,12 @@ class Processes:
 
 
 def only_reads(words: list[str]) -> bool:
-    """Whether the command is one of `READS`."""
-    name = os.path.basename(words[0])
-    if name not in READS:
+    """Whether the command is one of `READS`, and that of the system rather than a file of the project with its name."""
+    folder, name = os.path.split(words[0])
+    if name not in READS or (folder and os.path.realpath(words[0]) != os.path.realpath(_found(name))):
         return False
+    if name == "nvidia-smi":
+        return all(word.startswith(QUERIES) for word in words[1:] if word.startswith("-"))
     asked = READS[name]
     options = iter(words[1:])
     first = next(options, "")
@@ -198,6 +217,12 @@ def only_reads(words: list[str]) -> bool:
         next(options, None)
         first = next(options, "")
     return asked is None or first in asked
+
+
+def _found(name: str) -> str:
+    """Where the system has a command."""
+    with real.inside():
+        return shutil.which(name, path=os.pathsep.join((PATH, os.defpath))) or ""
 
 
 def _plain(line: str) -> list[str]:

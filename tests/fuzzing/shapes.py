@@ -124,8 +124,7 @@ def decorators(size: int) -> str:
 def inheritance(size: int) -> str:
     """Classes each of which inherits from the one before."""
     heirs = "".join(
-        f"class Net{i}(Net{i - 1}):\n    def __init__(self):\n        super().__init__()\n        self.fc{i} = nn.Linear(4, 4)\n\n"
-        for i in range(1, size)
+        f"class Net{i}(Net{i - 1}):\n    def part{i}(self, x):\n        return x\n\n" for i in range(1, size)
     )
     first = "class Net0(nn.Module):\n    def forward(self, x):\n        return x\n\n"
     return f"{HEAD}{first}{heirs}model = Net{size - 1}()\n{DATA}{LOOP}"

@@ -38,6 +38,7 @@ from torch_doctor.static.values import (
     fresh_symbol,
     held,
 )
+from torch_doctor.static.values.texts import is_index
 
 if TYPE_CHECKING:
     from torch_doctor.static import program as p
@@ -172,7 +173,7 @@ def _of_torch(run: Run, value: Module, name: str) -> Value | None:
     if name == "__class__":
         return value.cls or Unknown()
     content = module_parts.listed(value)
-    if content is not None and name.isdigit() and int(name) < len(content.items):
+    if content is not None and is_index(name) and int(name) < len(content.items):
         return content.items[int(name)]
     return None
 

@@ -9,7 +9,19 @@ from torch_doctor.static.iteration import PASSES
 from torch_doctor.static.library import Stage, library, library_family
 from torch_doctor.static.tables import libraries, sinks
 from torch_doctor.static.training import stretches
-from torch_doctor.static.values import COUNTER, WHOLE, Call, Const, Content, Default, Making, Plain, Stream, constant
+from torch_doctor.static.values import (
+    COUNTER,
+    WHOLE,
+    Call,
+    Const,
+    Content,
+    Default,
+    Making,
+    Plain,
+    Stream,
+    constant,
+    counting,
+)
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
@@ -30,8 +42,13 @@ def range_of(args: Args, bar: str = "", size: Making | None = None) -> Stream:
     if any(isinstance(value, Const) and not isinstance(value.value, int) for value in args):
         return Stream(Plain(), Content(()), length=0, bar=bar)  # it raises, and nothing is counted
     numbers = _range([constant(value) for value in args])
-    length = None if numbers is None else len(numbers)
-    if numbers is not None and len(numbers) <= PASSES and not any(isinstance(value, Default) for value in args):
+    length = None if numbers is None else counting.length(numbers)
+    if (
+        numbers is not None
+        and length is not None
+        and length <= PASSES
+        and not any(isinstance(value, Default) for value in args)
+    ):
         return Stream(Plain(), Content(tuple(Const(number) for number in numbers)), length=length, bar=bar)
     first = args[0] if len(args) > 1 else Const(0)
     from_zero = isinstance(first, Const) and not isinstance(first, Default) and first.value == 0 and bool(args)
@@ -52,7 +69,10 @@ def _steps(call: Call) -> float | None:
     if len(known) < len(call.args) or call.keywords or len(known) > 3 or 0 in known[2:]:  # noqa: PLR2004 - start, stop, step
         return None
     start, stop = known[:2] if len(known) > 1 else (0, known[0])
-    return max(0, math.ceil((stop - start) / (known[2] if len(known) > 2 else 1)))  # noqa: PLR2004 - see above
+    try:
+        return max(0, math.ceil((stop - start) / (known[2] if len(known) > 2 else 1)))  # noqa: PLR2004 - see above
+    except (OverflowError, ValueError):  # of what is infinite, or no number
+        return None
 
 
 @library("itertools.count")
@@ -62,7 +82,7 @@ def endless(_: Run, __: str, ___: Call) -> Stream:
 
 
 @library_family(libraries.RANGES, stage=Stage.ADAPTER)
-def counting(_: Run, name: str, call: Call) -> Stream:
+def counting_numbers(_: Run, name: str, call: Call) -> Stream:
     """A function that counts as `range` does; numpy's in steps of any size, too."""
     if name.startswith("numpy.") and any(isinstance(constant(value), float) for value in call.args):
         return Stream(Plain(size=Making("number", (), of="floating")), length=_steps(call))

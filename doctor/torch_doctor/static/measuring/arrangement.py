@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from torch_doctor.static import program as p
 from torch_doctor.static.measuring.arguments import argument, dtype_of, sizes_in
 from torch_doctor.static.measuring.core import first_of, measured, size_at
-from torch_doctor.static.values import Const, Making, Plain, Sequence, Value, number_dtype, shapes
+from torch_doctor.static.values import Const, Making, Plain, Sequence, Value, counting, number_dtype, shapes
 from torch_doctor.static.values.shapes import ANY, UNKNOWN_META, Meta, Shape, Size
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def _stretch(size: Size, part: p.Slice) -> Size:
     if isinstance(size, int) and all(isinstance(bound, p.Const) for bound in written):
         bounds = [bound.value if isinstance(bound, p.Const) else None for bound in (part.lower, part.upper, part.step)]
         if all(bound is None or isinstance(bound, int) for bound in bounds):
-            return len(range(*slice(*bounds).indices(size)))
+            return counting.length(range(*slice(*bounds).indices(size)))
     return None
 
 

@@ -28,10 +28,18 @@ _VIEWS: Final = frozenset(
 """What gives the numbers of its tensor again, in another order, dtype or place."""
 
 
+def as_float(value: object) -> float | None:
+    """A number as a float; None where it is none, or too large."""
+    try:
+        return float(value) if isinstance(value, (int, float)) else None
+    except OverflowError:
+        return None
+
+
 def constant(value: Value | None, touched: Callable[[Tensor], bool]) -> float | None:
     """The number that all numbers of a value are; `touched` tells which tensors changed after they were made."""
     if isinstance(value, Const):
-        return float(value.value) if isinstance(value.value, (int, float)) else None
+        return as_float(value.value)
     if value is None or not isinstance(value, Tensor) or not isinstance(value.meta, Making) or touched(value):
         return None
     made = value.meta

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.values.objects import Object
@@ -63,25 +64,28 @@ class ClassValue(Object):
 
 def _linear(cls: ClassValue) -> tuple[Value, ...]:
     """C3 linearisation; where the classes contradict each other, depth first."""
-    sequences: list[list[Value]] = [
-        list(base.mro()) if isinstance(base, ClassValue) else [base] for base in cls.bases
-    ] + [list(cls.bases)]
+    sequences = [base.mro() if isinstance(base, ClassValue) else (base,) for base in cls.bases]
+    if len(sequences) == 1:
+        return cls, *sequences[0]
+    sequences.append(cls.bases)
+    behind = Counter(_key(item) for sequence in sequences for item in sequence[1:])
+    places = [0] * len(sequences)
     result: list[Value] = [cls]
-    while any(sequences):
-        for sequence in sequences:
-            if sequence and not any(_among(sequence[0], other[1:]) for other in sequences):
-                head = sequence[0]
-                break
-        else:
-            head = next(sequence[0] for sequence in sequences if sequence)
+    taken: set[object] = set()
+    while fronts := [
+        sequence[place] for sequence, place in zip(sequences, places, strict=True) if place < len(sequence)
+    ]:
+        head = next((item for item in fronts if not behind[_key(item)]), fronts[0])
         result.append(head)
-        sequences = [[item for item in sequence if not _alike(item, head)] for sequence in sequences]
+        taken.add(_key(head))
+        for number, sequence in enumerate(sequences):
+            while places[number] < len(sequence) and _key(sequence[places[number]]) in taken:
+                places[number] += 1
+                if places[number] < len(sequence):
+                    behind[_key(sequence[places[number]])] -= 1
     return tuple(result)
 
 
-def _alike(left: Value, right: Value) -> bool:
-    return left is right or (isinstance(left, Lib) and isinstance(right, Lib) and left.name == right.name)
-
-
-def _among(item: Value, others: list[Value]) -> bool:
-    return any(_alike(item, other) for other in others)
+def _key(item: Value) -> object:
+    """What is the same of the same class."""
+    return item.name if isinstance(item, Lib) else id(item)

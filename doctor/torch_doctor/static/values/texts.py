@@ -20,6 +20,11 @@ TEXT = "text"
 """Begins the symbol of a text; then come its parts: strings that are known, and symbols of what is not."""
 
 
+def is_index(text: str) -> bool:
+    """Whether a text is a number that can be a place in a sequence."""
+    return text.isdecimal() and len(text) < 10  # noqa: PLR2004 - as large as no sequence is
+
+
 def parts(value: Value) -> tuple[str | Symbol, ...] | None:
     """The known and unknown parts of a text; None where the value is surely none, or nothing is known of it."""
     if isinstance(value, Const):
@@ -65,7 +70,7 @@ def formatted(text: str, args: Sequence[Value], keywords: Mapping[str, Value]) -
         found.append(Const(before))
         if field is None:
             continue
-        value = keywords.get(field) if field and not field.isdigit() else _at(args, int(field or next(numbers)))
+        value = keywords.get(field) if field and not is_index(field) else _at(args, int(field or next(numbers)))
         if value is None:
             return None
         found.append(_shaped(value, spec or ""))

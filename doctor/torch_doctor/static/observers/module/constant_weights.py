@@ -114,8 +114,8 @@ class ConstantLayers(Observer):
         number = constants.FILLED.get(how)
         if how == "__set__":
             number = constants.constant(value, self._is_touched)
-        elif number is None and isinstance(value, Const) and isinstance(value.value, (int, float)):
-            number = float(value.value)
+        elif number is None and isinstance(value, Const):
+            number = constants.as_float(value.value)
         fills = how in _CONSTANTS or (how == "__set__" and number is not None)
         made = Constant(run.site(node), number) if fills else None
         self._any = self._any or made is not None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.tables.canonical import canonical
-from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown
+from torch_doctor.static.values import Const, Lib, Loader, Plain, Sequence, Tool, Unknown, counting
 from torch_doctor.trace import Count, LoopCounted, ScheduleCounted
 
 if TYPE_CHECKING:
@@ -75,7 +75,9 @@ def _passes(run: Run, call: Call) -> Count | None:
     """How often a loop over a range is passed; where only its end is known, as if it began at the beginning."""
     bounds = [value.value for value in call.args if isinstance(value, Const) and isinstance(value.value, int)]
     if len(bounds) == len(call.args) and bounds and bounds[2:] != [0]:
-        return Count(number=len(range(*bounds)), text=run.text_of_argument(call.node, min(len(bounds) - 1, 1)))
+        return Count(
+            number=counting.length(range(*bounds)), text=run.text_of_argument(call.node, min(len(bounds) - 1, 1))
+        )
     if len(call.args) not in (1, 2):
         return Count(text=run.text(call.node)) if call.args else None
     return _count(run, call.args[-1], call, Argument(len(call.args) - 1, ""))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,13 +17,28 @@ MOST = 3
 """Files outside the given ones that are executed because they may call a function of these."""
 NAMES = 20
 """Names that are looked for."""
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b(?:[^\n(\\#]|\\\r?\n)*(?:\([^)]*\))?", re.MULTILINE)
+_BY_TEXT = (b"import_module", b"__import__", b"runpy", b"spec_from_file_location")
+"""How a file is imported of which only a text says the name."""
 
 
 def of(project: Project, unit: Unit, names: Sequence[str], ran: Collection[Path]) -> list[Path]:
-    """The scripts of the project, apart from those that ran, that mention a file and one of these names of it."""
+    """The scripts of the project, apart from those that ran, that may import a file and mention one of these names of it."""
     path = unit.source.path
     stem = path.parent.name if path.name == "__init__.py" else path.stem
     if path.suffix != ".py":
         return []
     waiting = [other for other in project.python_files() if other not in ran and other.suffix == ".py"]
-    return project.mentions(names[:NAMES], project.mentions((stem,), waiting))[:MOST]
+    named = project.mentions(names[:NAMES], project.mentions((stem,), waiting))
+    return list(itertools.islice((other for other in named if may_import(project.raw(other), stem)), MOST))
+
+
+def may_import(source: bytes, name: str) -> bool:
+    """Whether a source imports something of this name, takes a name of it, or imports what only a text names.
+
+    `model.train()` is no import of the project's `train.py`.
+    """
+    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
+    if any(word.search(found[0]) for found in _IMPORT.finditer(source)) or any(each in source for each in _BY_TEXT):
+        return True
+    return re.search(rb"\." + re.escape(name.encode()) + rb"\s*\.\s*\w", source) is not None

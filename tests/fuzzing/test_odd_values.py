@@ -47,3 +47,8 @@ def test_values_that_no_number_can_hold_end_no_run(use: str) -> None:
     scanned(
         {f"{place}.py": (HEAD + use.replace("{}", value)).encode() for place, value in enumerate(VALUES)}, twice=False
     )
+
+
+def test_a_module_whose_name_is_longer_than_a_file_may_be_called_is_not_there() -> None:
+    name = "a" * 5_000
+    scanned({"train.py": f"import torch\nimport {name}.b\nfrom .{name} import c\nfrom . import {name}\n".encode()})

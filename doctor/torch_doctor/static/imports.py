@@ -274,8 +274,8 @@ class Imports:
     def _is_file(self, name: str) -> bool:
         there = self._files.get(name)
         if there is None:
-            path = Path(name)
-            there = path.is_file() and self._project.root in path.parents
+            # A name that is too long for the disk is no file.
+            there = os.path.isfile(name) and self._project.root in Path(name).parents  # noqa: PTH113 - never raises
             self._files[name] = there
         if not there:
             self._looking.add(name)
@@ -285,7 +285,8 @@ class Imports:
         there = self._files.get(name)
         if there is None:
             path = Path(name)
-            there = path.is_dir() and self._project.root in path.parents and next(path.glob("*.py"), None) is not None
+            inside = os.path.isdir(name)  # noqa: PTH112 - never raises
+            there = inside and self._project.root in path.parents and next(path.glob("*.py"), None) is not None
             self._files[name] = there
         return there
 

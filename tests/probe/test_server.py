@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.probe.farm import farm
 from torch_doctor.probe import server
 from torch_doctor.probe.agent.server import Child, Server
 
@@ -159,3 +160,24 @@ def test_one_command_imports_torch_once_for_all_its_runs(
     assert forked == alone
     assert {verdict for *_, verdict in forked} == {"confirmed"}
     assert list((folder / "scratch").iterdir()) == []
+
+
+FINALIZING = """
+import pathlib, sys, weakref
+
+class Model: ...
+
+assert not any(each.atexit for each in list(weakref.finalize._registry))
+model = Model()
+weakref.finalize(model, pathlib.Path({path!r}).write_text, "finalized")
+"""
+
+
+def test_a_fork_finalizes_at_its_end_what_its_script_made_and_nothing_that_was_there_before(
+    farm_address: str, tmp_path: Path
+) -> None:
+    told = tmp_path / "told.txt"
+    script = tmp_path / "train.py"
+    script.write_text(FINALIZING.format(path=str(told)), encoding="utf-8")
+    farm.ran(farm_address, script)
+    assert told.read_text(encoding="utf-8") == "finalized"

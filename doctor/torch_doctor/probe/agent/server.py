@@ -17,6 +17,7 @@ import signal
 import socket
 import sys
 import threading
+import weakref
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -171,6 +172,7 @@ def load() -> None:
     watching.watchers()
     holding = _holding(guard.real)
     guard.captured.loaded = lambda: holding
+    _put_away_nothing()
 
 
 def _holding(real: Any) -> list[tuple[str, Any]]:
@@ -185,6 +187,16 @@ def _holding(real: Any) -> list[tuple[str, Any]]:
         for name, module in list(sys.modules.items())
         if any(id(value) in kept for value in vars(module).values())
     ]
+
+
+def _put_away_nothing() -> None:
+    """Has no fork finalize, when it ends, what was there before its script: torch would take back each of its operators.
+
+    That writes to all of their pages, which takes as long as a small script.
+    """
+    registry: dict[weakref.finalize[..., Any], Any] = vars(weakref.finalize)["_registry"]
+    for each in list(registry):
+        each.atexit = False
 
 
 def threads() -> int:

@@ -54,7 +54,7 @@ class Rehearsals:
             return self._heard(reading)
         finally:
             os.close(reading)
-            real.functions["kill"](child, signal.SIGKILL)
+            real.call("kill", child, signal.SIGKILL)
             os.waitpid(child, 0)
 
     def broke_off(self, error: BaseException | None) -> NoReturn:

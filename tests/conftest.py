@@ -21,7 +21,7 @@ from torch_doctor.static import Failure, Followed
 from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from torch_doctor.rule import Finding
@@ -202,9 +202,8 @@ RULES: tuple[Rule, ...] = (UnreadableSource(), MissingZeroGrad(), MissingStep(),
 class Seeing:
     """A witness that sees the calls of `backward` and `step`, and stumbles over the name `explode`."""
 
-    def __init__(self, project: Project, given: Collection[Path], **_: object) -> None:
+    def __init__(self, project: Project, **_: object) -> None:
         self.project = project
-        self.given = given
 
     def file(self, file: SourceFile, _: Followed) -> Iterator[Trace | Failure]:
         """The trace of a file."""

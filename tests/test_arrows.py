@@ -33,6 +33,7 @@ ARROWS = {
     "trace": {"pattern"},
     "rule": {"packages", "trace"},
     "sources": {"pattern", "rule", "trace"},
+    "cache": set(),
     "environments": set(),
     "processes": set(),
     "static": {"environments", "packages", "pattern", "trace", TYPES},
@@ -40,9 +41,9 @@ ARROWS = {
     "config": {"selection"},
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
-    "scan": {"probe", "probing", "processes", "rule", "sources", "static", "trace"},
+    "scan": {"cache", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
     "report": {"rule", "trace"},
-    "cli": {"config", "environments", "probing", "report", "rule", "scan", "selection", "sources"},
+    "cli": {"cache", "config", "environments", "probing", "report", "rule", "scan", "selection", "sources"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }
@@ -200,7 +201,18 @@ run(["scan", "--isolated", "train.py"])
 print(*sorted(set(sys.modules) - before), file=sys.stderr)
 """
 LITTLE = {"_bisect", "_heapq", "_locale", "bisect", "copy", "encodings", "gc", "heapq", "locale", "unicodedata"}
-COMMAND_LINE = ["installed", "libraries", "printing", "probe_options", "progress", "scan", "settings", "streams"]
+LITTLE |= {"_blake2", "_hashlib", "_sqlite3", "array", "hashlib", "sqlite3"}  # for what is remembered
+COMMAND_LINE = [
+    "caching",
+    "installed",
+    "libraries",
+    "printing",
+    "probe_options",
+    "progress",
+    "scan",
+    "settings",
+    "streams",
+]
 FOR_SOME = {"cells", "newer_grammar", "notebook", "pins"}  # of the modules of sources
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from torch_doctor.cache import FOLDER
 from torch_doctor.config import Config, load
 from torch_doctor.probe.plan import BATCHES, EPOCHS
 from torch_doctor.report.formats import FORMATS
@@ -84,6 +85,7 @@ def test_the_configuration_is_understood(write: Callable[..., Path], run: Run) -
         extend_exclude=("third_party",),
         torch_version="2.4",
         per_file_ignores={"notebooks/*": ("TDR402",)},
+        cache_dir=FOLDER,
     )
     write("train.py", "import torch\n")
     assert run("scan").status == 0

@@ -14,7 +14,7 @@ from torch_doctor.sources.ignores import Patterns
 from torch_doctor.trace import GaveUp, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from torch_doctor.rule import Finding
@@ -255,8 +255,8 @@ def test_projects_that_lie_side_by_side_are_kept_apart(
     roots = []
 
     class Watching(Seeing):
-        def __init__(self, project: Project, given: Collection[Path], **options: object) -> None:
-            super().__init__(project, given, **options)
+        def __init__(self, project: Project, **options: object) -> None:
+            super().__init__(project, **options)
             roots.append(project.root)
 
     monkeypatch.setattr(examining, "Witness", Watching)

@@ -89,13 +89,13 @@ def test_it_takes_as_many_processes_as_are_worth_their_start() -> None:
 
 
 def test_what_comes_out_is_the_same_in_any_number_of_processes(project: Path, run: Callable[..., Outcome]) -> None:
-    alone, *others = (run("scan", "work", "--isolated", "-v", "-j", jobs) for jobs in ("1", "2", "3"))
+    alone, *others = (run("scan", "work", "--isolated", "--no-cache", "-v", "-j", jobs) for jobs in ("1", "2", "3"))
     assert "TDR101" in alone.out
     assert "broken.py" in alone.out
     for each in others:
         assert (each.out, each.err, each.status) == (alone.out, alone.err, alone.status)
     folders = [f"work/{path.name}" for path in (project / "work").iterdir()]
-    assert run("scan", *sorted(folders, reverse=True), "--isolated", "-v", "-j", "2").out == alone.out
+    assert run("scan", *sorted(folders, reverse=True), "--isolated", "--no-cache", "-v", "-j", "2").out == alone.out
 
 
 @pytest.mark.usefixtures("project")
@@ -107,10 +107,10 @@ def test_a_process_that_ends_costs_one_file(run: Callable[..., Outcome], monkeyp
             os.kill(os.getpid(), signal.SIGKILL)
         return inner(rule, trace)
 
-    whole = run("scan", "work", "--isolated", "--output-format", "concise", "-j", "1")
+    whole = run("scan", "work", "--isolated", "--no-cache", "--output-format", "concise", "-j", "1")
     monkeypatch.setattr(MissingZeroGrad, "check", check)
     monkeypatch.setattr(spreading, "processes", lambda: get_context("fork"))
-    outcome = run("scan", "work", "--isolated", "--output-format", "concise", "-j", "2")
+    outcome = run("scan", "work", "--isolated", "--no-cache", "--output-format", "concise", "-j", "2")
     assert outcome.err.count("internal error") == 1
     assert "internal error while scanning work/b/train.py: the process ended unexpectedly" in outcome.err
     assert outcome.status == 2

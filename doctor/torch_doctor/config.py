@@ -35,6 +35,7 @@ class Config(Struct, frozen=True):
     output_format: str | None = None
     torch_version: str | None = None
     installed_libraries: bool = True
+    cache_dir: str | None = None
 
     @property
     def layer(self) -> Layer:

@@ -15,12 +15,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor.packages import modules, offers
-from torch_doctor.trace import EVENTS, Broken, Event
+from torch_doctor.trace import EVENTS, Broken, Event, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from torch_doctor.trace import Meant, Site, Trace
+    from torch_doctor.trace import Meant, Trace
 
 ENTRY_POINT = "torch_doctor.rules"
 

@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from torch_doctor import cli
+from torch_doctor.cache import FOLDER
 from torch_doctor.report.formats import FORMATS, renderer
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
@@ -185,7 +186,10 @@ def test_a_working_directory_that_is_read_only_is_enough(folder: Path, write: Ca
         refused = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     finally:
         folder.chmod(0o700)
-    assert (done.returncode, done.stderr) == (1, "Found 1 warning in 1 file (1 file looked at).\n")
+    *told, summary = done.stderr.splitlines()
+    assert (done.returncode, summary) == (1, "Found 1 warning in 1 file (1 file looked at).")
+    assert [line.partition(":")[0] for line in told] == ["warning"]
+    assert f"the cache in {folder / FOLDER} is not used (permission denied)" in told[0]
     assert (refused.returncode, refused.stderr) == (2, "error: out.json cannot be written: Permission denied\n")
 
 

@@ -232,7 +232,12 @@ def test_formats_go_to_files(run: Run, write: Callable[..., Path], folder: Path)
     assert len(outcome.out.splitlines()) == 2
     assert len(json.loads((folder / "out.json").read_text(encoding="utf-8"))) == 2
     assert json.loads((folder / "out.sarif").read_text(encoding="utf-8"))["version"] == "2.1.0"
-    assert sorted(path.name for path in folder.iterdir()) == ["out.json", "out.sarif", "train.py"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".torch_doctor_cache",
+        "out.json",
+        "out.sarif",
+        "train.py",
+    ]
 
 
 def test_a_file_is_replaced_as_a_whole_or_not_at_all(run: Run, write: Callable[..., Path], folder: Path) -> None:

@@ -48,6 +48,7 @@ def test_old_trees_are_forgotten_and_parsed_again(
     project: Project, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(projects, "KEPT_TREES", 20)
+    project = Project(project.root, project.ignores)
     first, second = write("a.py", "a = 1  # padding"), write("b.py", "b = 1  # padding")
     tree = project.tree(first)
     project.tree(second)

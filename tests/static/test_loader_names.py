@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.scan import traces
 from torch_doctor.scan.options import Options
-from torch_doctor.scan.pipeline import traces
 from torch_doctor.trace import BatchTaken
 
 if TYPE_CHECKING:

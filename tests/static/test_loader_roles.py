@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from torch_doctor.scan import traces
 from torch_doctor.scan.options import Options
-from torch_doctor.scan.pipeline import traces
 from torch_doctor.trace import BatchTaken
 
 if TYPE_CHECKING:

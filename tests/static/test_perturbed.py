@@ -157,7 +157,7 @@ class Subject(NamedTuple):
 
     def traces(self) -> Iterator[Trace | Failure]:
         """Those of all files, each of which is given what was come to before."""
-        witness, before = Witness(self.project, self.files), Followed()
+        witness, before = Witness(self.project), Followed()
         for path in Order(self.files, self.project, self.imports).files:
             if (file := self.project.read(path)) is not None:
                 yield from witness.file(file, before)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from torch_doctor.static.imports import Asked
+from torch_doctor.static.questions import Asked
 from torch_doctor.static.registry import Image, Imported, Registry
 from torch_doctor.static.values import Loader, Object, Optimizer
 from torch_doctor.trace import Scope, ScopeKind, Site
@@ -21,7 +21,7 @@ def an_image() -> Image:
         [],
         {},
         frozenset(),
-        Asked(set(), set()),
+        Asked(set(), set(), set()),
     )
 
 

@@ -10,6 +10,7 @@ import click
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
+from torch_doctor.cli.caching import cache_folder
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.printing import Printing
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
@@ -48,7 +49,10 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @_list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`.")
 @click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml.")
 @click.option("--isolated", is_flag=True, help="Use no configuration file.")
-@click.option("--no-cache", is_flag=True, help="Keep nothing of what is found out about installed libraries.")
+@click.option(
+    "--cache-dir", metavar="PATH", help="Where results are kept. [default: .torch_doctor_cache in the project]"
+)
+@click.option("--no-cache", is_flag=True, help="Keep nothing, and use nothing that was kept.")
 @click.option("--no-respect-gitignore", "gitignore", is_flag=True, flag_value=False, default=True,
               help="Look at files that git ignores, too.")  # fmt: skip
 @click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N",
@@ -84,7 +88,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     run = probing(given, paths, ctx)
     options, loaded = settings(flags)
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
-    options = replace(options, probe=run, environment=libraries, jobs=given["jobs"] or 0)
+    cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
+    options = replace(options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache)
     outputs = formats(given["output_format"], loaded)
     printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
     with Progress(wanted=not given["quiet"], found=printing.first) as progress:

@@ -1,8 +1,51 @@
 """The main job: from paths to findings."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.cache import Storage
 from torch_doctor.scan.following import Follower
 from torch_doctor.scan.options import FileIgnore, Options, Report
-from torch_doctor.scan.pipeline import scan, traces
+from torch_doctor.scan.remembering import Memory
 from torch_doctor.static import Environment, usual_folder
 
+if TYPE_CHECKING:
+    from torch_doctor.trace import Trace
+
 __all__ = ["Environment", "FileIgnore", "Follower", "Options", "Report", "scan", "traces", "usual_folder"]
+
+
+def scan(options: Options, follower: Follower | None = None) -> Report:
+    """Look at everything under the paths; `follower` hears how it goes on.
+
+    Where `options` names a cache, the report of the last scan is taken if nothing has changed since; else what of it still
+    holds.
+    """
+    if options.cache is None or options.probe is not None or options.overlay:
+        return _scanned(options, follower, None)
+    storage = Storage(options.cache)
+    memory = Memory(options, storage)
+    report = memory.report() or _scanned(options, follower, memory)
+    if storage.trouble:
+        report.warnings.append(
+            f"the cache in {options.cache} is not used ({storage.trouble}): `--no-cache` does without one,"
+            " and `torch-doctor clean` removes it"
+        )
+    return report
+
+
+def _scanned(options: Options, follower: Follower | None, memory: Memory | None) -> Report:
+    from torch_doctor.scan.pipeline import Scan  # noqa: PLC0415 - only where something is new
+
+    return Scan(options, follower, memory=memory).run()
+
+
+def traces(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
+    """What the static witness sees in the files under the paths, and the probe where it is asked for.
+
+    The report says what they could not see.
+    """
+    from torch_doctor.scan.pipeline import traced  # noqa: PLC0415 - not for a scan of which nothing is new
+
+    return traced(options, follower)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Event
 
 Recall: TypeAlias = "Callable[[Turn], Examined | None]"
+Learn: TypeAlias = "Callable[[Turn, Examined], None]"
 
 UNREADABLE_CODE = "TDR000"
 
@@ -85,7 +86,9 @@ class Context(Struct, frozen=True):
     def project(self) -> Project:
         """The project, of which nothing was read."""
         options = self.options
-        return Project(self.root, self.ignores, options.overlay, options.names, options.torch)
+        project = Project(self.root, self.ignores, options.overlay, options.names, options.torch)
+        project.given = self.given
+        return project
 
 
 class Examiner:
@@ -100,7 +103,6 @@ class Examiner:
         self._spending = Spending()
         self._witness = Witness(
             self._project,
-            context.given,
             wanted=context.wanted,
             environment=options.environment,
             spending=self._spending,
@@ -237,9 +239,12 @@ def _trace_of_problems(file: SourceFile, problems: Sequence[Problem]) -> Trace:
     return trace
 
 
-def alone(gathering: Gathering, examiner: Examiner, recall: Recall) -> Iterator[tuple[Path, Examined]]:
-    """What is found out about the files, in this process; what `recall` knows is not found out again."""
+def alone(gathering: Gathering, examiner: Examiner, recall: Recall, learn: Learn) -> Iterator[tuple[Path, Examined]]:
+    """What is found out about the files, in this process; what `recall` knows is not found out again, `learn` gets the rest."""
     while (turn := gathering.ready()) is not None:
-        found = recall(turn) or examiner.file(turn.path, turn.before)
+        found = recall(turn)
+        if found is None:
+            found = examiner.file(turn.path, turn.before)
+            learn(turn, found)
         gathering.take(turn.path, found.followed)
         yield turn.path, found

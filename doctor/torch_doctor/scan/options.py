@@ -43,6 +43,7 @@ class Options(Struct, frozen=True, kw_only=True):
     torch: Versions | None = None  # as the user says; else the project's pins are read
     environment: Environment | None = None  # whose libraries are read; None: none
     probe: Probing | None = None
+    cache: Path | None = None  # the folder in which results are kept; None: nowhere
     jobs: int = 0  # processes that examine files side by side; 0: as many as are worth it
 
 

@@ -18,7 +18,7 @@ from torch_doctor.scan.running import give_verdicts, observed
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
-from torch_doctor.sources.discovery import discover, display, outer_root, root_of
+from torch_doctor.sources.discovery import Discovered, discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Imports, Order
@@ -29,15 +29,11 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding
     from torch_doctor.scan.examining import Examined
     from torch_doctor.scan.gathering import Turn
+    from torch_doctor.scan.remembering import Memory
     from torch_doctor.trace import Site, Trace
 
 
-def scan(options: Options, follower: Follower | None = None) -> Report:
-    """Look at everything under the paths; `follower` hears how it goes on."""
-    return Scan(options, follower).run()
-
-
-def traces(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
+def traced(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
     """What the static witness sees in the files under the paths, and the probe where it is asked for.
 
     The report says what they could not see.
@@ -56,7 +52,14 @@ def traces(options: Options, follower: Follower | None = None) -> tuple[list[Tra
 class Scan:
     """One scan under way."""
 
-    def __init__(self, options: Options, follower: Follower | None = None, *, everything: bool = False) -> None:
+    def __init__(
+        self,
+        options: Options,
+        follower: Follower | None = None,
+        *,
+        everything: bool = False,
+        memory: Memory | None = None,
+    ) -> None:
         self.options = options
         self.follower = follower or Follower()
         asked = (*options.rules, *options.hiding)
@@ -65,6 +68,9 @@ class Scan:
             None if everything else frozenset(event for rule in asked for event in rule.reads()).union(needed)
         )
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
+        self._memory = memory
+        self._discovered = Discovered()
+        self._shown: dict[str, Path] = {}
         self._given: set[Path] = set()
         self.scripts: dict[Project, list[Path]] = {}
         self._found: dict[tuple[object, ...], Finding] = {}
@@ -86,6 +92,8 @@ class Scan:
             with self._guarding("what scripts do"):
                 give_verdicts(self, runnable)
             self.report.findings.sort(key=order)
+        if self._memory is not None:
+            self._memory.keep(self.report, self._discovered, self._shown)
         return self.report
 
     def look(self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None]) -> None:
@@ -148,7 +156,7 @@ class Scan:
         self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None] | None, *, judges: bool = True
     ) -> list[tuple[Path, Examined]]:
         """What there is to say about the files, each after those that import it."""
-        given = frozenset(files)
+        given = project.given = frozenset(files)
         imports = Imports(project)
         order = Order(given, project, imports)
         imports.spending.close()
@@ -156,20 +164,26 @@ class Scan:
             self.report.failed(failure.path, failure.error)
         gathering = Gathering(order, project.shown_as)
 
+        remembered = None if self._memory is None else self._memory.of(project, files)
+
         def recall(turn: Turn) -> Examined | None:
             self.follower.reading(self._done, self._total, project.shown_as(turn.path))
             self._done += 1
-            return None
+            return None if remembered is None else remembered.recall(turn)
+
+        def learn(turn: Turn, found: Examined) -> None:
+            if remembered is not None:
+                remembered.add(turn, found)
 
         context = Context(self.options, project.root, project.ignores, given, self._wanted)
         jobs = 1 if hear is not None else jobs_for(len(given), self.options.jobs)
         if jobs > 1:
             from torch_doctor.scan.spreading import Together  # noqa: PLC0415 - slow to import
 
-            found = dict(Together(context, gathering, recall, jobs).results())
+            found = dict(Together(context, gathering, recall, learn, jobs).results())
         else:
             with closing(Examiner(context, hear, judges=judges)) as examiner:
-                found = dict(alone(gathering, examiner, recall))
+                found = dict(alone(gathering, examiner, recall, learn))
         return [(path, found[path]) for path in order.files]
 
     # --- what there is to look at ---
@@ -180,7 +194,7 @@ class Scan:
         start = time.perf_counter()
         outer = outer_root(options.paths)
         ignores = Ignores(frozenset({outer}), options.exclude, options.extend_exclude, options.respect_gitignore)
-        found = discover([path for path in options.paths if path not in options.overlay], ignores)
+        found = self._discovered = discover([path for path in options.paths if path not in options.overlay], ignores)
         report.errors += found.errors
         report.warnings += found.warnings
         paths = [*options.overlay, *(path for path in found.files if path not in options.overlay)]
@@ -245,3 +259,4 @@ class Scan:
         """Let the report have the source that a site lies in."""
         if site.path not in self.report.sources and (source := project.read(project.displayed(site.path))):
             self.report.sources[site.path] = source
+            self._shown[site.path] = source.path

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
     from pathlib import Path
 
-    from torch_doctor.scan.examining import Recall
+    from torch_doctor.scan.examining import Learn, Recall
     from torch_doctor.scan.gathering import Gathering, Turn
 
 ATTEMPTS = 2
@@ -33,10 +33,11 @@ SHARES = 12
 class Together:
     """Several processes that examine files of one project; their own are ended with it, however that ends."""
 
-    def __init__(self, context: Context, gathering: Gathering, recall: Recall, jobs: int) -> None:
+    def __init__(self, context: Context, gathering: Gathering, recall: Recall, learn: Learn, jobs: int) -> None:
         self._context = context
         self._gathering = gathering
         self._recall = recall
+        self._learn = learn
         self._jobs = jobs
         self._most = max(1, len(context.given) // (jobs * SHARES))  # files that are handed over at once
         self._pool: ProcessPoolExecutor | None = None
@@ -52,7 +53,10 @@ class Together:
                 done, _ = wait(self._under_way, return_when=FIRST_COMPLETED)
                 for future in done:
                     turns, attempt = self._under_way.pop(future)
-                    yield from self._taken(turns, self._outcome(future, turns, attempt))
+                    found = self._outcome(future, turns, attempt)
+                    for turn, each in zip(turns, found or (), strict=False):
+                        self._learn(turn, each)
+                    yield from self._taken(turns, found)
         finally:
             self._close()
 

@@ -20,9 +20,10 @@ PROJECT_MARKERS = ("pyproject.toml", "setup.py")
 
 
 class Discovered(Struct):
-    """What the paths lead to: files in order, and what could not be looked at, each in one sentence."""
+    """What the paths lead to: files in order, the folders that were walked, and what could not be looked at, in sentences."""
 
     files: list[Path] = field(default_factory=list)
+    folders: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -38,7 +39,7 @@ def discover(paths: Iterable[Path], ignores: Ignores) -> Discovered:
             found.errors.append(_missing(path, error))
             continue
         if stat.S_ISDIR(mode):
-            files = list(walk(path, ignores, found.errors))
+            files = list(walk(path, ignores, found.errors, visited=found.folders))
             if not files:
                 found.warnings.append(f"no Python files or notebooks found under {display(path)}")
         elif stat.S_ISREG(mode):
@@ -62,9 +63,13 @@ def _missing(path: Path, error: OSError) -> str:
 
 
 def walk(
-    top: Path, ignores: Ignores, errors: list[str] | None = None, most_entries: int | None = None
+    top: Path,
+    ignores: Ignores,
+    errors: list[str] | None = None,
+    most_entries: int | None = None,
+    visited: list[str] | None = None,
 ) -> Iterator[Path]:
-    """Python files and notebooks below a folder, in order; links to folders are not followed."""
+    """Python files and notebooks below a folder, in order; links to folders are not followed. `visited` gets the folders."""
 
     def failed(error: OSError) -> None:
         if errors is not None:
@@ -73,6 +78,8 @@ def walk(
     entries = 0
     for directory, folders, names in os.walk(top, onerror=failed):
         entries += len(folders) + len(names)
+        if visited is not None:
+            visited.append(directory)
         if most_entries is not None and entries > most_entries:
             return
         folders[:] = sorted(name for name in folders if not ignores.skips(directory, name, folder=True))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ast
-import re
 import time
-from collections import OrderedDict
 from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor.sources.bounded import Bounded
 from torch_doctor.sources.discovery import display, walk
+from torch_doctor.sources.ignores import Ignores
+from torch_doctor.sources.mentions import Mentions, identifiers
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
 from torch_doctor.sources.relevance import matters
 from torch_doctor.sources.source import Problem, SourceFile
@@ -19,7 +21,6 @@ from torch_doctor.trace.site import Site
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from torch_doctor.sources.ignores import Ignores
     from torch_doctor.trace.versions import Versions
 
 MOST_FILES = 5000
@@ -27,6 +28,8 @@ MOST_ENTRIES = 200_000  # a folder of images is no source
 LARGEST_PYTHON = 2_000_000
 LARGEST_NOTEBOOK = 100_000_000
 LARGEST_SEARCHED = 4_000_000
+KEPT_BYTES = 64 << 20  # of files as they stand on the disk
+KEPT_TEXTS = 30_000_000  # characters
 KEPT_TREES = 3_000_000  # characters of source; a tree takes about 35 bytes for each
 
 
@@ -52,16 +55,21 @@ class Project:
         self.seconds = {"read": 0.0, "parse": 0.0}
         self.told = torch
         self._pins: dict[Path, Versions] = {}
-        self._raw: dict[Path, bytes | OSError] = {}
-        self._files: dict[Path, SourceFile | None] = {}
-        self._trees: OrderedDict[Path, ast.Module] = OrderedDict()
+        self._raw: Bounded[Path, bytes | OSError] = Bounded(
+            KEPT_BYTES, lambda raw: 0 if isinstance(raw, OSError) else len(raw)
+        )
+        self._files: Bounded[Path, SourceFile | None] = Bounded(KEPT_TEXTS, lambda file: len(file.text) if file else 0)
+        self._trees: Bounded[Path, tuple[ast.Module, int]] = Bounded(KEPT_TREES, itemgetter(1))
         self._treeless: set[Path] = set()
-        self._kept = 0  # characters of source in the trees
         self._parsed: set[Path] = set()
         self._problems: dict[Path, list[Problem]] = {}
         self._displayed: dict[str, Path] = {}
+        self.folders: list[str] = []  # those that were looked through for Python files
+        self.given: frozenset[Path] = frozenset()  # the files of the scan
+        self._others: list[Path] | None = None
         self._listing: list[Path] | None = None
         self._visible: dict[Path, bool] = {}
+        self._mentions = Mentions(self._searched)
 
     # --- one file ---
 
@@ -111,7 +119,7 @@ class Project:
             start = time.perf_counter()
             self._files[path] = file = self._decoded(path, raw)
             if len(raw) > LARGEST_SEARCHED:
-                self._raw.pop(path, None)
+                self._raw.pop(path)
             self.seconds["read"] += time.perf_counter() - start
             if file is not None:
                 self._displayed[file.display] = path
@@ -120,8 +128,7 @@ class Project:
     def tree(self, path: Path) -> ast.Module | None:
         """The syntax tree of the file; None where it has none. It is kept for a while: do not change it."""
         if path in self._trees:
-            self._trees.move_to_end(path)
-            return self._trees[path]
+            return self._trees[path][0]
         file = self.read(path)
         if file is None or path in self._treeless:
             return None
@@ -154,26 +161,24 @@ class Project:
         """The Python files and notebooks of the project that are not left out, at most 5000."""
         if self._listing is None:
             start = time.perf_counter()
-            self._listing = list(islice(walk(self.root, self.ignores, most_entries=MOST_ENTRIES), MOST_FILES))
+            walked = walk(self.root, self.ignores, most_entries=MOST_ENTRIES, visited=self.folders)
+            self._listing = list(islice(walked, MOST_FILES))
             self.seconds["read"] += time.perf_counter() - start
         return self._listing
 
+    def other_scripts(self) -> list[Path]:
+        """Those of them that are no notebooks, and that nobody has given."""
+        if self._others is None:
+            self._others = [path for path in self.python_files() if path.suffix == ".py" and path not in self.given]
+        return self._others
+
     def mentions(self, names: Sequence[str], among: Iterable[Path]) -> list[Path]:
         """Those of the files that contain one of the identifiers somewhere, in their order."""
-        needles = [name.encode() for name in names]
-        whole = re.compile(rb"(?<!\w)(?:" + b"|".join(map(re.escape, needles)) + rb")(?!\w)")
-        found = []
-        for path in among:
-            try:
-                if path not in self._raw and path.stat().st_size > LARGEST_SEARCHED:
-                    continue
-                raw = self.raw(path)
-            except OSError:
-                continue
-            written = any(needle in raw for needle in needles) and whole.search(raw)
-            if written and (not _is_notebook(path) or whole.search(_code_of(raw))):
-                found.append(path)
-        return found
+        return self._mentions.of(names, among)
+
+    def identifiers(self, path: Path) -> frozenset[bytes]:
+        """All identifiers that a file contains, in comments and texts as well."""
+        return identifiers(self.code(path))
 
     def torch(self, folder: Path) -> Versions:
         """The versions of torch that scripts in a folder may meet: those that the user told, else those of the project's pins."""
@@ -214,6 +219,15 @@ class Project:
 
     # --- within ---
 
+    def _searched(self, path: Path) -> bytes:
+        """The code of a file, if it is not too large to be searched."""
+        try:
+            if path not in self._raw and path.stat().st_size > LARGEST_SEARCHED:
+                return b""
+        except OSError:
+            return b""
+        return self.code(path)
+
     def _decoded(self, path: Path, raw: bytes) -> SourceFile | None:
         shown = self.shown_as(path)
         if self.too_large(path):
@@ -242,8 +256,7 @@ class Project:
         parsed = parse(file.text)
         self._parsed.add(file.path)
         if isinstance(parsed, ast.Module):
-            self._trees[file.path] = parsed
-            self._forget_old_trees(file)
+            self._trees[file.path] = parsed, len(file.text)
             return parsed
         self._treeless.add(file.path)
         self._note(file, parsed)
@@ -255,14 +268,13 @@ class Project:
             problem = Problem(site, why.reason)
         else:
             problem = Problem(file.site(1, 1, 1, 1), why.reason, wrong=False)
-        self._problems.setdefault(file.path, []).append(problem)
+        if problem not in self._problems.setdefault(file.path, []):
+            self._problems[file.path].append(problem)
 
-    def _forget_old_trees(self, newest: SourceFile) -> None:
-        self._kept += len(newest.text)
-        while self._kept > KEPT_TREES and len(self._trees) > 1:
-            path, _ = self._trees.popitem(last=False)
-            file = self._files[path]
-            self._kept -= len(file.text) if file is not None else 0
+
+def read(path: Path, shown: str) -> SourceFile | None:
+    """A file as text that is displayed by this name; None where there is nothing to read."""
+    return Project(path.parent, Ignores(frozenset((path.parent,))), names={path: shown}).read(path)
 
 
 def _same_file(path: Path, other: Path) -> bool:

@@ -4,10 +4,21 @@ from torch_doctor.static.budget import OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.followed import Followed
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.installed.environment import Environment
+from torch_doctor.static.installed.environment import Environment, Installed
 from torch_doctor.static.installed.keeping import usual_folder
 from torch_doctor.static.order import Order
 from torch_doctor.static.runs import Witness
 from torch_doctor.static.spending import Spending
 
-__all__ = ["Environment", "Failure", "Followed", "Imports", "Order", "OutOfTime", "Spending", "Witness", "usual_folder"]
+__all__ = [
+    "Environment",
+    "Failure",
+    "Followed",
+    "Imports",
+    "Installed",
+    "Order",
+    "OutOfTime",
+    "Spending",
+    "Witness",
+    "usual_folder",
+]

@@ -6,7 +6,7 @@ import functools
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from torch_doctor.static import entry_points, giving_up, repeating, saves
+from torch_doctor.static import entry_points, giving_up, repeating
 from torch_doctor.static.budget import LEAST_STEPS, OutOfBudget, OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.imports import Imports
@@ -19,7 +19,7 @@ from torch_doctor.static.training.mending import Mending
 from torch_doctor.trace import Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from torch_doctor.sources.project import Project
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Executing:
     """Executes files of a project, one after the other, and remembers what they import.
 
-    `given` are the files of the scan. `wanted` are the events that somebody reads (None: all): what only some others would
+    `wanted` are the events that somebody reads (None: all): what only some others would
     need is not looked for. `spending` counts what the files cost, and ends their runs. `follow` runs another script of the
     project, which may call what nobody has called yet, with `Witness.caller`, and returns what that came to; without it no other
     script is run.
@@ -42,7 +42,6 @@ class Executing:
     def __init__(
         self,
         project: Project,
-        given: Collection[Path],
         *,
         wanted: frozenset[type[Event]] | None = None,
         environment: Environment | None = None,
@@ -52,7 +51,6 @@ class Executing:
         self._spending = spending or Spending()
         self.imports = Imports(project, environment, self._spending)
         self._project = project
-        self._given = given
         self._wanted = wanted
         self._follow = follow
         self._shared: dict[Path, Namespace] = {}
@@ -98,8 +96,8 @@ class Executing:
             unit.source.display,
             begins_outside=outside,
             first=self._last.next,
-            torch=functools.partial(self._project.torch, self._running.parent),
-            saved=functools.partial(saves.saved, self._project),
+            torch=functools.partial(self.imports.torch, self._running.parent),
+            saved=self.imports.saved,
         )
         return self._last
 

@@ -6,23 +6,24 @@ import os
 import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.installed.environment import Installed
 from torch_doctor.static.lowering import lower
+from torch_doctor.static.questions import Asked, answer, names
 from torch_doctor.static.spending import Spending
 from torch_doctor.static.unit import Unit
 from torch_doctor.trace import Dependencies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from torch_doctor.sources.project import Project
     from torch_doctor.static.followed import Defined
     from torch_doctor.static.installed.environment import Environment
+    from torch_doctor.static.questions import Question
+    from torch_doctor.trace import Versions
 
 _NEVER_THEIRS = frozenset(
     {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
@@ -30,13 +31,6 @@ _NEVER_THEIRS = frozenset(
 """Libraries that a project may hold a copy of without meaning it."""
 LARGE = 20
 """Parts that a package imports at its top from which on they are executed only when they are needed."""
-
-
-class Asked(NamedTuple):
-    """The identifiers that were looked for in all of the project, and what was asked of installed libraries."""
-
-    names: set[str]
-    installed: set[str]
 
 
 class _Reached:
@@ -70,32 +64,34 @@ class Imports:
         self._found: dict[tuple[Path, str], Path | None] = {}
         self._folders: dict[Path, Path] = {}
         self._files: dict[str, bool] = {}
-        self._mentioned: dict[tuple[str, ...], bool] = {}
         self._edits: dict[Path, bool] = {}
-        self._homes: dict[str, set[Path]] | None = None
         self._looked: dict[Path, set[tuple[Path, str]]] = defaultdict(set)  # what each file imports
         self._absent: dict[tuple[Path, str], set[str]] = defaultdict(set)  # where that was looked for, and is not
         self._looking: set[str] = set()
         self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._large: dict[Path, bool] = {}
-        self._asked: set[str] = set()
+        self._asked: set[Question] = set()
+        self._answers: dict[Question, list[str]] = {}
+        self._pins: set[str] = set()
         self._homes_of: dict[p.Function, str] = {}
         self.failures: list[Failure] = []  # errors of the witness itself, until somebody tells them
         self.sources: dict[tuple[tuple[Path, ...], str], tuple[list[Path], list[Path]]] = {}  # of names, by the files
 
     def begin(self) -> Asked:
         """What is asked of the project and of libraries from here on is asked by somebody else; what was asked before."""
-        before, self._asked = self._asked, set()
-        return Asked(before, self.installed.begin())
+        before = Asked(self._asked, self.installed.begin(), self._pins)
+        self._asked, self._pins = set(), set()
+        return before
 
     def asked(self) -> Asked:
         """What was asked since that began."""
-        return Asked(set(self._asked), self.installed.names())
+        return Asked(set(self._asked), self.installed.names(), set(self._pins))
 
     def ask_again(self, asked: Asked) -> None:
         """Note that what was asked at another time matters now as well."""
-        self._asked |= asked.names
+        self._asked |= asked.questions
+        self._pins |= asked.pins
         self.installed.ask_again(asked.installed)
 
     def dependencies(self, path: Path) -> Dependencies:
@@ -105,7 +101,8 @@ class Imports:
         reached.lookups = len(self._lookups)
         if lookups:
             self._reach(reached, lookups)
-        return Dependencies(*reached.listed, frozenset(self._asked), self.installed.asked())
+        asked, questions = frozenset(name for each in self._asked for name in names(each)), frozenset(self._asked)
+        return Dependencies(*reached.listed, asked, self.installed.asked(), frozenset(self._pins), questions)
 
     def _reach(self, reached: _Reached, lookups: list[tuple[Path, str]]) -> None:
         """Follow new imports of the files that a script reads."""
@@ -165,13 +162,13 @@ class Imports:
         source = self._project.read(path)
         return "" if source is None else source.text
 
-    def texts(self, name: str, besides: Path) -> Iterator[str]:
-        """The texts of the project's other files that contain an identifier."""
-        self._asked.add(name)
-        for path in self._project.mentions((name,), self._project.python_files()):
-            source = self._project.read(path) if path != besides else None
-            if source is not None:
-                yield source.text
+    def ask(self, kind: str, *arguments: str) -> list[str]:
+        """Ask all of the project a question of this kind; see `questions`."""
+        question = (kind, *arguments)
+        self._asked.add(question)
+        if question not in self._answers:
+            self._answers[question] = answer(question, self._project)
+        return self._answers[question]
 
     def mentioned_by(self, script: Path, *names: str) -> bool:
         """Whether a script, or a file that it has imported by now, contains one of the identifiers."""
@@ -180,10 +177,16 @@ class Imports:
 
     def mentioned(self, *names: str) -> bool:
         """Whether any file of the project contains one of the identifiers."""
-        self._asked.update(names)
-        if names not in self._mentioned:
-            self._mentioned[names] = bool(self._project.mentions(names, self._project.python_files()))
-        return self._mentioned[names]
+        return bool(self.ask("mentioned", *names))
+
+    def torch(self, folder: Path) -> Versions:
+        """The versions of torch that scripts in a folder may meet."""
+        self._pins.add(str(folder))
+        return self._project.torch(folder)
+
+    def saved(self) -> frozenset[str]:
+        """Patterns of the names of the files that the scripts of the project save."""
+        return frozenset(self.ask("saved"))
 
     def find(self, importer: Path, module: str, level: int = 0) -> Path | None:
         """The project file that `import module` means in the file `importer`; None when it is not the project's.
@@ -221,23 +224,11 @@ class Imports:
     def _nearby(self, importer: Path, parts: list[str]) -> Path | None:
         if parts[0] in sys.stdlib_module_names or parts[0] in _NEVER_THEIRS:
             return None
-        if self._homes is None:
-            self._homes = self._home_folders()
         root = self._project.root
         top = importer.parent.parent if importer.parent != root else root
-        homes = [home for home in self._homes.get(parts[0], ()) if home == top or top in home.parents]
+        homes = [home for home in map(Path, self.ask("homes", parts[0])) if home == top or top in home.parents]
         found = {path for home in homes if (path := self._at(home, parts)) is not None} - {importer}
         return found.pop() if len(found) == 1 else None
-
-    def _home_folders(self) -> dict[str, set[Path]]:
-        """By the name of a module or package, the folders of the project that have it."""
-        root = self._project.root
-        homes: dict[str, set[Path]] = {}
-        for path in self._project.python_files():
-            while path != root and root in path.parents:
-                homes.setdefault(path.stem if path.suffix == ".py" else path.name, set()).add(path.parent)
-                path = path.parent  # noqa: PLW2901 - its folder is a package as well
-        return homes
 
     def _search(self, importer: Path, module: str, level: int) -> Path | None:
         parts = module.split(".") if module else []
@@ -261,10 +252,10 @@ class Imports:
     def _at(self, base: Path, parts: list[str]) -> Path | None:
         path = _under(base, *parts)
         package = _under(path, "__init__.py")
-        if parts and self._is_file(f"{path}.py"):
-            return Path(f"{path}.py")
         if self._is_file(package):
             return Path(package)
+        if parts and self._is_file(f"{path}.py"):
+            return Path(f"{path}.py")
         return Path(path) if parts and self._is_folder(path) else None
 
     def _is_only_a_folder(self, path: Path) -> bool:

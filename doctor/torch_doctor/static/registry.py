@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from torch_doctor.static import program as p
-    from torch_doctor.static.imports import Asked
+    from torch_doctor.static.questions import Asked
     from torch_doctor.trace import Branch, Event, Guards, Scope
 
 T = TypeVar("T", bound=Object)

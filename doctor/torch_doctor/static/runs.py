@@ -60,7 +60,7 @@ class Witness(Executing):
     ) -> Iterator[Trace | Failure]:
         limit = sys.getrecursionlimit()
         sys.setrecursionlimit(max(limit, _RECURSION))
-        self._task = Task(before)
+        self._task, self._running = Task(before), file.path
         self.imports.begin()
         try:
             for phase in phases:
@@ -150,10 +150,10 @@ class Witness(Executing):
         if self._follow is None:
             return
         task, steps = self._task, self._task.left
-        for other in callers.of(self._project, unit, names, self._given):
+        for other in callers.of(self.imports, unit, names):
             task.asks(self.imports.begin())
             came_to = self._follow(other)
-            self._task = task
+            self._task, self._running = task, unit.source.path
             self.imports.begin()
             task.take(came_to, unit, self.imports)
         task.left = steps

@@ -22,6 +22,8 @@ MOST = 4
 """Texts that one name may stand for."""
 _SAVES = {name.rpartition(".")[2]: position + 1 for name, position in training.SAVES.items()}
 _STATE = "state_dict"
+NAMES = frozenset((*_SAVES, _STATE))
+"""Identifiers that a file has that saves something."""
 _SAME = frozenset(("Path", "str", "open", "expanduser", "abspath"))
 
 
@@ -31,7 +33,7 @@ _found: WeakKeyDictionary[Project, frozenset[str]] = WeakKeyDictionary()
 def saved(project: Project) -> frozenset[str]:
     """Patterns of the names of the files that the scripts of the project save."""
     if project not in _found:
-        paths = project.mentions(sorted((*_SAVES, _STATE)), project.python_files())
+        paths = project.mentions(sorted(NAMES), project.python_files())
         _found[project] = frozenset(name for path in paths for name in _saved_in(project, path))
     return _found[project]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.followed import NOTHING, Followed
-from torch_doctor.static.imports import Asked
+from torch_doctor.static.questions import Asked
 from torch_doctor.static.tops import Tops
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Task:
         self.read: set[Site] = set(before.read)
         self.left = 0.0
         self.tops = Tops()
-        self.asked = Asked(set(), set())
+        self.asked = Asked(set(), set(), set())
         self._imported: dict[Path, None] = {}
         self._others = before.entered  # by the runs of other files
 
@@ -48,8 +48,7 @@ class Task:
 
     def asks(self, asked: Asked) -> None:
         """Note what a run has asked of the rest of the project."""
-        self.asked.names.update(asked.names)
-        self.asked.installed.update(asked.installed)
+        self.asked.add(asked)
 
     def take(self, other: Followed, unit: Unit, imports: Imports) -> None:
         """Note what the run of another script has come to."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from torch_doctor.trace.site import Site
+from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads it
 
 __all__ = ["Broken", "Meant"]
 

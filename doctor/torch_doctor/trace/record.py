@@ -35,13 +35,16 @@ class Dependencies(Struct, frozen=True):
     paths where such files were looked for and are not: one that appears there changes what the script imports. `asked` are
     the identifiers of which it was asked whether, and where, other files of the project have them. `installed` are the
     packages whose sources were asked about what the script builds, each with its version: "" where its files may change
-    without one, "absent" where it is not there.
+    without one, "absent" where it is not there. `pins` are the folders of whose scripts it was asked which versions of torch they
+    may meet. `questions` are what was asked of the rest of the project, about those identifiers.
     """
 
     read: frozenset[str]
     absent: frozenset[str]
     asked: frozenset[str]
     installed: frozenset[tuple[str, str]] = frozenset()
+    pins: frozenset[str] = frozenset()
+    questions: frozenset[tuple[str, ...]] = frozenset()
 
 
 class Trace(Struct, eq=False):

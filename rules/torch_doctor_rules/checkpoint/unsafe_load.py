@@ -101,7 +101,8 @@ class UnsafeLoad(Rule):
                 continue
             if not is_own(trace, loaded):
                 about = message(text, name=loaded.name)
-                yield self.finding(loaded.site, about, help=self._help(loaded), cause=loaded.file)
+                cause = f"{loaded.file} of {loaded.scope.chain()[0].site}" if loaded.file else ""
+                yield self.finding(loaded.site, about, help=self._help(loaded), cause=cause)
 
     def _help(self, loaded: Loaded) -> str:
         if loaded.whole:

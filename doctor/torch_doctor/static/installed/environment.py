@@ -61,7 +61,7 @@ class Installed:
         packages: set[str] = set()
         for name in self._asked:
             packages |= {name.partition(".")[0], *self._answers.get(name, _NOTHING).asked}
-        return frozenset((package, self._version(package)) for package in packages)
+        return frozenset((package, self.version(package)) for package in packages)
 
     @cached_property
     def _folders(self) -> tuple[Path, ...]:
@@ -80,9 +80,10 @@ class Installed:
 
     @cached_property
     def _kept(self) -> Kept:
-        return Kept(self._environment.cache if self._environment is not None else None, self._version)
+        return Kept(self._environment.cache if self._environment is not None else None, self.version)
 
-    def _version(self, package: str) -> str:
+    def version(self, package: str) -> str:
+        """The version of a package: "" where its files may change without one, "absent" where it is not there."""
         found = distribution(self._folders, package)
         return found.version if found is not None else "absent"
 
@@ -119,7 +120,7 @@ class Installed:
         found = Answer()
         if place is not None and b"torch" in library.raw(place.path):
             found = answer(library, place)
-        found = replace(found, asked={package: self._version(package) for package in sorted(library.packages)})
+        found = replace(found, asked={package: self.version(package) for package in sorted(library.packages)})
         library.begin()
         self._kept.put(name, found)
         return found

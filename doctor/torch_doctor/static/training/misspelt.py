@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.values import ClassValue, FunctionValue
 
 if TYPE_CHECKING:
+    from torch_doctor.sources.project import Project
     from torch_doctor.static.run import Run
 
 _ALIKE = pattern(r"_+(?:init|inti|int)_+")
@@ -27,10 +29,17 @@ def misspelt_constructor(run: Run, cls: ClassValue) -> FunctionValue | None:
             return None
         for name, method in owner.fields.items():
             if _ALIKE.fullmatch(name) and isinstance(method, FunctionValue) and _sets_up(method):
-                texts = (owner.unit.source.text, *run.imports.texts(name, owner.unit.source.path))
-                called = re.compile(rf"(?<!super\(\))(?<!self\))\.{name}\b")
-                return None if any(map(called.search, texts)) else method
+                return None if run.imports.ask("constructor called", name) else method
     return None
+
+
+def _called(project: Project, name: str) -> list[str]:
+    """Whether somebody calls a method of this name, but for `super()`."""
+    called = re.compile(rf"(?<!super\(\))(?<!self\))\.{name}\b")
+    return yes(holds=any(map(called.search, texts(project, name))))
+
+
+KINDS["constructor called"] = Kind(lambda name: (name,), _called)
 
 
 def _sets_up(method: FunctionValue) -> bool:

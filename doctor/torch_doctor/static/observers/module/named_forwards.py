@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
+from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.training import module_classes
 from torch_doctor.static.values import NOTHING, Bound, Call, Const, Either, Fact, Method, Module, Value
 from torch_doctor.trace import ForwardByName
 
 if TYPE_CHECKING:
+    from torch_doctor.sources.project import Project
     from torch_doctor.static.run import Run
     from torch_doctor.static.values.functions import Frame
 
@@ -53,8 +55,16 @@ class NamedForwards(Observer):
     def _may_be_plain(self, run: Run) -> bool:
         """Whether something out of sight may be of a class of the project that has a `forward`, and is no module to be called."""
         if self._plain is None:
-            self._plain = any(map(_has_plain_forward, run.imports.texts("forward", run.main.source.path)))
+            self._plain = bool(run.imports.ask("plain forward", str(run.main.source.path)))
         return self._plain
+
+
+def _plain_forwards(project: Project, besides: str) -> list[str]:
+    """Whether another file of the project has such a class."""
+    return yes(holds=any(map(_has_plain_forward, texts(project, "forward", besides))))
+
+
+KINDS["plain forward"] = Kind(lambda _: ("forward",), _plain_forwards)
 
 
 def _has_plain_forward(text: str) -> bool:

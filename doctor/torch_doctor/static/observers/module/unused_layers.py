@@ -10,6 +10,7 @@ from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.program.walking import walk
+from torch_doctor.static.questions import KINDS, Kind, texts, yes
 from torch_doctor.static.tables import layers, libraries, losses
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import modes, module_parts
@@ -19,8 +20,8 @@ from torch_doctor.trace import LayerRegistered
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Set as AbstractSet
-    from pathlib import Path
 
+    from torch_doctor.sources.project import Project
     from torch_doctor.static.run import Run
     from torch_doctor.static.unit import Unit
     from torch_doctor.static.values import Call, Object
@@ -185,14 +186,29 @@ def _is_named(run: Run, cls: ClassValue, name: str, imported: frozenset[str]) ->
     text = cls.unit.source.text
     if re.search(rf"['\"]{re.escape(name)}[.'\"]|[\])]\s*\.{re.escape(name)}\b", text):
         return True
-    heir = re.compile(rf"class\s+(?!{cls.name}\b)\w+\([^)]*\b{cls.name}\b")
+    heir = _heir(cls.name)
     if _in_text(text, name, imported, heirs=False) or (heir.search(text) and _by_heirs(cls, name)):
         return True
-    path: Path = cls.unit.source.path
-    return any(
-        _in_text(other, name, _imported(other), heirs=heir.search(other) is not None)
-        for other in run.imports.texts(name, path)
+    return bool(run.imports.ask("attribute taken", cls.name, name, str(cls.unit.source.path)))
+
+
+def _heir(cls: str) -> re.Pattern[str]:
+    """What the head of another class that inherits looks like."""
+    return re.compile(rf"class\s+(?!{cls}\b)\w+\([^)]*\b{cls}\b")
+
+
+def _taken(project: Project, cls: str, name: str, path: str) -> list[str]:
+    """Whether another file of the project takes the attribute of something that may be of the class."""
+    heir = _heir(cls)
+    return yes(
+        holds=any(
+            _in_text(other, name, _imported(other), heirs=heir.search(other) is not None)
+            for other in texts(project, name, path)
+        )
     )
+
+
+KINDS["attribute taken"] = Kind(lambda _, name, __: (name,), _taken)
 
 
 def _by_heirs(cls: ClassValue, name: str) -> bool:

@@ -1,0 +1,30 @@
+"""`torch-doctor clean`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from torch_doctor.cache import clean
+from torch_doctor.cli.caching import cache_folder
+from torch_doctor.config import ConfigError, find
+
+
+@click.command("clean", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("paths", nargs=-1)
+@click.option("--cache-dir", metavar="PATH", help="The cache, where it is not the project's.")
+def command(paths: tuple[str, ...], cache_dir: str | None) -> int:
+    """Remove what scans of these paths (by default of the current folder) have kept."""
+    places = [Path(path).absolute() for path in paths or (".",)]
+    try:
+        folder = cache_folder(cache_dir, find(places[0]), places)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from None
+    try:
+        there = clean(folder)
+    except OSError as error:
+        message = f"{folder} cannot be removed: {error.strerror}"
+        raise click.UsageError(message) from None
+    click.echo(f"Removed {folder}" if there else f"There is no cache in {folder}", err=True)
+    return 0

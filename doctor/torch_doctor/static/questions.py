@@ -1,0 +1,97 @@
+"""What a run asks of the rest of the project: each question is a value, so that it can be asked again when files have changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from torch_doctor.static import saves
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch_doctor.sources.project import Project
+
+Question: TypeAlias = tuple[str, ...]
+"""Its kind and its arguments."""
+LISTING = ""
+"""Stands for the names of all files among the identifiers that a question is about."""
+
+
+class Asked(NamedTuple):
+    """What was asked of the rest of the project, and of installed libraries.
+
+    `pins` are the folders of which somebody wanted to know which versions of torch their scripts may meet.
+    """
+
+    questions: set[Question]
+    installed: set[str]
+    pins: set[str]
+
+    def add(self, other: Asked) -> None:
+        """Note that others asked as well."""
+        self.questions.update(other.questions)
+        self.installed.update(other.installed)
+        self.pins.update(other.pins)
+
+
+class Kind(NamedTuple):
+    """The questions of one kind: the identifiers that they are about, and how they are answered.
+
+    Only files that contain one of the identifiers matter.
+    """
+
+    names: Callable[..., tuple[str, ...]]
+    answer: Callable[..., list[str]]
+
+
+KINDS: dict[str, Kind] = {}
+"""By their names; the modules that ask add theirs."""
+
+
+def names(question: Question) -> tuple[str, ...]:
+    """The identifiers that a question is about."""
+    kind, *arguments = question
+    return KINDS[kind].names(*arguments)
+
+
+def answer(question: Question, project: Project) -> list[str]:
+    """What the project answers."""
+    kind, *arguments = question
+    return KINDS[kind].answer(project, *arguments)
+
+
+def texts(project: Project, name: str, besides: str = "") -> Iterator[str]:
+    """The texts of the project's files, but one, that contain an identifier."""
+    for path in project.mentions((name,), project.python_files()):
+        source = project.read(path) if str(path) != besides else None
+        if source is not None:
+            yield source.text
+
+
+def yes(*, holds: bool) -> list[str]:
+    """The answer to a question that is one of yes and no."""
+    return ["yes"] if holds else []
+
+
+def _mentioned(project: Project, *identifiers: str) -> list[str]:
+    return yes(holds=bool(project.mentions(identifiers, project.python_files())))
+
+
+def _homes(project: Project, name: str) -> list[str]:
+    """The folders that have a module or a package of this name."""
+    root, homes = project.root, set[str]()
+    for path in project.python_files():
+        while path != root and root in path.parents:
+            if name == (path.stem if path.suffix == ".py" else path.name):
+                homes.add(str(path.parent))
+            path = path.parent  # noqa: PLW2901 - its folder is a package as well
+    return sorted(homes)
+
+
+KINDS.update(
+    {
+        "mentioned": Kind(lambda *identifiers: identifiers, _mentioned),
+        "homes": Kind(lambda _: (LISTING,), _homes),
+        "saved": Kind(lambda: tuple(sorted(saves.NAMES)), lambda project: sorted(saves.saved(project))),
+    }
+)

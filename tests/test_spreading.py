@@ -136,8 +136,8 @@ def test_no_process_outlives_the_scan(write: Callable[..., Path], folder: Path, 
     while _session(scan.pid):
         assert time.monotonic() < until, f"left behind: {_session(scan.pid)}"
         time.sleep(0.02)
-    assert scan.returncode != 0
-    assert b"Traceback" not in told
+    assert scan.returncode != 0, told.decode()
+    assert b"Traceback" not in told, told.decode()
 
 
 def _session(leader: int) -> list[int]:

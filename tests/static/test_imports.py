@@ -6,6 +6,9 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from torch_doctor.scan import Options, traces
+from torch_doctor.sources.ignores import Ignores
+from torch_doctor.sources.project import Project
+from torch_doctor.static.imports import Imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,3 +84,10 @@ def test_questions_about_the_rest_of_the_project_are_written_down(write: Callabl
     assert depends is not None
     assert "left_out" in depends.asked
     assert "used" not in depends.asked
+
+
+def test_a_file_that_imports_its_own_name_hides_itself_from_nobody(write: Callable[..., Path], folder: Path) -> None:
+    own, other = write("parts.py", "import parts\n"), write("train.py", "import parts\n")
+    imports = Imports(Project(folder, Ignores(frozenset({folder}))))
+    assert imports.find(own, "parts") is None
+    assert imports.find(other, "parts") == own

@@ -199,7 +199,8 @@ class Imports:
         folder = self._folders.get(importer)
         if folder is None:
             folder = self._folders[importer] = importer.parent
-        key = (folder, "." * level + module)
+        itself = not level and module.partition(".")[0] == importer.stem  # then the search passes it over
+        key = (importer if itself else folder, "." * level + module)
         if key not in self._looked[importer]:
             self._lookups.append((importer, key))
             self._looked[importer].add(key)

@@ -57,6 +57,10 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
               help="Look at files that git ignores, too.")  # fmt: skip
 @click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N",
               help="Files that are looked at, and scripts that are run, side by side. [default: what is worth it]")  # fmt: skip
+@click.option(
+    "--shard", metavar="I/N", help="Do the part I of N of the scan; `torch-doctor merge` joins what they tell."
+)
+@click.option("--executor", metavar="dask:ADDRESS", help="Hand the scan to the workers of a Dask cluster, in parts.")
 @click.option("--output-format", multiple=True, metavar="FORMAT[:FILE]",
               help="full, concise, json, json-lines, github or sarif; repeatable, each to its file.")  # fmt: skip
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
@@ -89,11 +93,14 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     options, loaded = settings(flags)
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
     cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
-    options = replace(options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache)
+    options = replace(
+        options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache, shard=_shard(given["shard"])
+    )
     outputs = formats(given["output_format"], loaded)
+    options = replace(options, executor=_executor(given["executor"], options))
     printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
     with Progress(wanted=not given["quiet"], found=printing.first) as progress:
-        report = scanning.scan(options, progress)
+        report = _scanned(options, progress)
     start = time.perf_counter()
     printing.last(report)
     report.seconds["report"] = time.perf_counter() - start
@@ -109,6 +116,42 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
         return 2
     counted = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
     return int(bool(counted) and not given["exit_zero"])
+
+
+def _scanned(options: scanning.Options, progress: Progress) -> Report:
+    if not options.executor:
+        return scanning.scan(options, progress)
+    from torch_doctor.scan.cluster import ClusterError  # noqa: PLC0415 - only where there is one
+
+    try:
+        return scanning.scan(options, progress)
+    except ClusterError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _executor(text: str | None, options: scanning.Options) -> str:
+    """The cluster that is asked for."""
+    if not text:
+        return ""
+    if not text.startswith("dask:") or text == "dask:":
+        message = f"--executor {text}: write the address of a scheduler, such as dask:tcp://10.0.0.1:8786"
+        raise click.UsageError(message)
+    for what, there in (("--probe", options.probe), ("--shard", options.shard), ("stdin", options.overlay)):
+        if there:
+            message = f"--executor does not go with {what}"
+            raise click.UsageError(message)
+    return text
+
+
+def _shard(text: str | None) -> scanning.Shard | None:
+    """The part of a scan that is asked for."""
+    if text is None:
+        return None
+    number, _, count = text.partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        message = f"--shard {text}: write the part and how many there are, such as 1/4"
+        raise click.UsageError(message)
+    return scanning.Shard(int(number), int(count))
 
 
 def _show_outputs(report: Report) -> None:

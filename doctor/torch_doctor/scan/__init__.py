@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.cache import Storage
+from torch_doctor.scan.clones import checked_out
 from torch_doctor.scan.following import Follower
 from torch_doctor.scan.options import FileIgnore, Options, Report
 from torch_doctor.scan.remembering import Memory
+from torch_doctor.scan.sharding import Shard
 from torch_doctor.static import Environment, usual_folder
 
 if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
-__all__ = ["Environment", "FileIgnore", "Follower", "Options", "Report", "scan", "traces", "usual_folder"]
+__all__ = ["Environment", "FileIgnore", "Follower", "Options", "Report", "Shard", "scan", "traces", "usual_folder"]
 
 
 def scan(options: Options, follower: Follower | None = None) -> Report:
@@ -21,7 +23,23 @@ def scan(options: Options, follower: Follower | None = None) -> Report:
 
     Where `options` names a cache, the report of the last scan is taken if nothing has changed since; else what of it still
     holds.
+
+    Raises:
+        ClusterError: `options` names a cluster that cannot be used.
     """
+    if options.executor:
+        from torch_doctor.scan.cluster import scanned  # noqa: PLC0415 - only where there is one
+
+        return scanned(options, follower or Follower())
+    errors: list[str] = []
+    with checked_out(options, errors) as paths:
+        report = _here(paths, follower)
+    report.errors += errors
+    return report
+
+
+def _here(options: Options, follower: Follower | None) -> Report:
+    """Scan in this process, and those that it starts."""
     if options.cache is None or options.probe is not None or options.overlay:
         return _scanned(options, follower, None)
     storage = Storage(options.cache)

@@ -33,6 +33,8 @@ Recall: TypeAlias = "Callable[[Turn], Examined | None]"
 Learn: TypeAlias = "Callable[[Turn, Examined], None]"
 
 UNREADABLE_CODE = "TDR000"
+MOST_CHARACTERS = 2_000_000
+"""Source that one witness lowers before another takes over, so that memory stays flat: each takes some hundred bytes."""
 
 
 class Examined(Struct):
@@ -40,7 +42,7 @@ class Examined(Struct):
 
     `findings` are in the order in which they were found. `callers` are other scripts that were run to learn how they call
     the functions of the file: what is found there is reported only in files that somebody asked about. `notes` are for `-v`.
-    `seconds` are those of each stage.
+    `seconds` are those of each stage. `ended`: the time was over, so that another scan may find more.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -52,6 +54,7 @@ class Examined(Struct):
     notes: list[str] = field(default_factory=list)
     callers: dict[str, Examined] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    ended: bool = False
 
     def remark(self, note: str) -> None:
         """Say something for `-v`, once."""
@@ -98,17 +101,12 @@ class Examiner:
     """
 
     def __init__(self, context: Context, hear: Callable[[Trace], None] | None = None, *, judges: bool = True) -> None:
-        self._options = options = context.options
+        self._options = context.options
+        self._wanted = context.wanted
         self._project = context.project()
         self._spending = Spending()
-        self._witness = Witness(
-            self._project,
-            wanted=context.wanted,
-            environment=options.environment,
-            spending=self._spending,
-            follow=self._follow,
-        )
-        self._silencing = Silencing(options)
+        self._witness = self._new_witness()
+        self._silencing = Silencing(context.options)
         self._hear = hear
         self._judges = judges
         self._callers: dict[Path, Examined] = {}
@@ -118,8 +116,21 @@ class Examiner:
         """End what runs beside the scan."""
         self._witness.close()
 
+    def _new_witness(self) -> Witness:
+        """A witness that has imported nothing."""
+        return Witness(
+            self._project,
+            wanted=self._wanted,
+            environment=self._options.environment,
+            spending=self._spending,
+            follow=self._follow,
+        )
+
     def file(self, path: Path, before: Followed) -> Examined:
         """Examine a file; `before` is what the runs of those that import it have come to."""
+        if self._witness.imports.characters > MOST_CHARACTERS:
+            self._witness.close()
+            self._witness = self._new_witness()
         found = self._now = Examined(seconds=dict.fromkeys(("read", "parse", "execute", "judge"), 0.0))
         stages = dict(self._project.seconds)
         file, shown = None, self._project.shown_as(path)
@@ -139,7 +150,9 @@ class Examiner:
                     self._judge(trace, found)
         with found.guarding(shown):
             found.warnings += self._silencing.problems(file)
-        found.warnings += self._spending.remarks()
+        said = list(self._spending.remarks())
+        found.warnings += said
+        found.ended = bool(said)
         for stage, seconds in self._project.seconds.items():
             found.seconds[stage] += seconds - stages[stage]
         return found

@@ -11,7 +11,7 @@ from msgspec import Struct
 from torch_doctor.static import Followed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from torch_doctor.static import Order
@@ -29,10 +29,10 @@ class Turn(Struct, frozen=True):
 class Gathering:
     """What the runs of all files have come to, and whose turn it is: a file comes after those that import it.
 
-    `shown` gives the name that sites in a file carry.
+    `files` are those that are looked at, with all that import them. `shown` gives the name that sites in a file carry.
     """
 
-    def __init__(self, order: Order, shown: Callable[[Path], str]) -> None:
+    def __init__(self, order: Order, files: Sequence[Path], shown: Callable[[Path], str]) -> None:
         self._order = order
         self._shown = shown
         self._entered: dict[str, list[tuple[Path, frozenset[Defined]]]] = defaultdict(list)
@@ -41,7 +41,7 @@ class Gathering:
         self._waiting: dict[Path, list[Path]] = defaultdict(list)  # files, by one of those that they wait for
         self._done = 0  # the numbers of files, a bit for each
         self._ready: list[int] = []
-        for path in order.files:
+        for path in files:
             self._look(path)
 
     def ready(self) -> Turn | None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.probing import Probing
     from torch_doctor.rule import Finding, Rule
+    from torch_doctor.scan.sharding import Shard
     from torch_doctor.sources.ignores import Patterns
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.static import Environment
@@ -44,6 +45,8 @@ class Options(Struct, frozen=True, kw_only=True):
     environment: Environment | None = None  # whose libraries are read; None: none
     probe: Probing | None = None
     cache: Path | None = None  # the folder in which results are kept; None: nowhere
+    shard: Shard | None = None  # of the scan only this part is done
+    executor: str = ""  # the cluster that does the scan, as `dask:ADDRESS`; "": this process
     jobs: int = 0  # processes that examine files side by side; 0: as many as are worth it
 
 

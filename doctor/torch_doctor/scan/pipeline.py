@@ -15,6 +15,7 @@ from torch_doctor.scan.following import Follower
 from torch_doctor.scan.gathering import Gathering
 from torch_doctor.scan.options import Options, Report
 from torch_doctor.scan.running import give_verdicts, observed
+from torch_doctor.scan.sharding import Sharing
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
@@ -69,6 +70,7 @@ class Scan:
         )
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
         self._memory = memory
+        self._sharing = None if options.shard is None else Sharing(options.shard)
         self._discovered = Discovered()
         self._shown: dict[str, Path] = {}
         self._given: set[Path] = set()
@@ -114,7 +116,8 @@ class Scan:
             for caller in found.callers.values():
                 self._take_in(caller, asked)
                 unfollowed.add(caller.heard)
-        for path in files:
+        looked_at = [path for path, _ in examined]
+        for path in files if self._sharing is None else looked_at:
             with self._guarding(project.shown_as(path)):
                 self.report.warnings += unfollowed.remarks(project, path)
         for finding in self._told():
@@ -162,8 +165,8 @@ class Scan:
         imports.spending.close()
         for failure in imports.failures:
             self.report.failed(failure.path, failure.error)
-        gathering = Gathering(order, project.shown_as)
-
+        own = order.files if self._sharing is None else self._sharing.own(project, order)
+        gathering = Gathering(order, own, project.shown_as)
         remembered = None if self._memory is None else self._memory.of(project, files)
 
         def recall(turn: Turn) -> Examined | None:
@@ -176,7 +179,7 @@ class Scan:
                 remembered.add(turn, found)
 
         context = Context(self.options, project.root, project.ignores, given, self._wanted)
-        jobs = 1 if hear is not None else jobs_for(len(given), self.options.jobs)
+        jobs = 1 if hear is not None else jobs_for(len(own), self.options.jobs)
         if jobs > 1:
             from torch_doctor.scan.spreading import Together  # noqa: PLC0415 - slow to import
 
@@ -184,7 +187,7 @@ class Scan:
         else:
             with closing(Examiner(context, hear, judges=judges)) as examiner:
                 found = dict(alone(gathering, examiner, recall, learn))
-        return [(path, found[path]) for path in order.files]
+        return [(path, found[path]) for path in own]
 
     # --- what there is to look at ---
 

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 class Recollection:
     """What is remembered of the files of one project, as far as it still holds; what is new is added.
 
-    `files` are those that anything depends on, `absent` those that were looked for, `installed` packages with their versions.
+    `files` are those that anything depends on, `absent` those that were looked for, `installed` packages with their
+    versions. `complete`: the time of no file was over.
     """
 
     def __init__(self, project: Project, given: Sequence[Path], options: Options, storage: Storage, key: str) -> None:
@@ -34,6 +35,7 @@ class Recollection:
         self.files: set[str] = set(map(str, given))
         self.absent: set[str] = set()
         self.installed: set[tuple[str, str]] = set()
+        self.complete = True
         self._options = options
         self._storage = storage
         self._since = now()
@@ -74,12 +76,13 @@ class Recollection:
         return found
 
     def add(self, turn: Turn, found: Examined) -> None:
-        """Remember what was found out about a file, unless something of ours failed."""
+        """Remember what was found out about a file, unless something of ours failed, or its time was over."""
         depends = all_dependencies(found)
         self.files |= depends.read
         self.absent |= depends.absent
         self.installed |= depends.installed
-        if not found.errors:
+        self.complete = self.complete and not found.ended
+        if not (found.errors or found.ended):
             pins = {folder: self._pinned(folder) for folder in depends.pins}
             answers = {"\n".join(question): self._answer(question) for question in depends.questions}
             record = recorded(self._words, _before(turn), found, answers, pins)

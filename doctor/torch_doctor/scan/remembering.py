@@ -106,7 +106,7 @@ class Memory:
             packed = each.packed()
             if packed is not None:
                 yield each.key, packed
-        if not report.errors and not self._storage.trouble:
+        if not report.errors and not self._storage.trouble and all(each.complete for each in self._projects):
             installed = {str(each.project.root): sorted(each.installed) for each in self._projects if each.installed}
             lines = {name: str(path) for name, path in shown.items()}
             parts = report.findings, report.warnings, report.notes, report.files
@@ -137,6 +137,6 @@ def _key(options: Options) -> str:
     parts = (
         of_packages(packages), rules, sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
         options.exclude, options.extend_exclude, options.respect_gitignore, options.force_exclude, ignores,
-        options.torch, libraries,
+        options.torch, libraries, options.shard,
     )  # fmt: skip
     return digest(repr(parts).encode("utf-8", "surrogatepass")).hex()

@@ -30,7 +30,7 @@ LARGEST_NOTEBOOK = 100_000_000
 LARGEST_SEARCHED = 4_000_000
 KEPT_BYTES = 64 << 20  # of files as they stand on the disk
 KEPT_TEXTS = 30_000_000  # characters
-KEPT_TREES = 3_000_000  # characters of source; a tree takes about 35 bytes for each
+KEPT_TREES = 1_000_000  # characters of source; a tree takes about 35 bytes for each
 
 
 class Project:

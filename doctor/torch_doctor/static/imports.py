@@ -75,6 +75,7 @@ class Imports:
         self._answers: dict[Question, list[str]] = {}
         self._pins: set[str] = set()
         self._homes_of: dict[p.Function, str] = {}
+        self.characters = 0  # of source that was lowered
         self.failures: list[Failure] = []  # errors of the witness itself, until somebody tells them
         self.sources: dict[tuple[tuple[Path, ...], str], tuple[list[Path], list[Path]]] = {}  # of names, by the files
 
@@ -128,6 +129,7 @@ class Imports:
                     tree = self._project.tree(path) if source is not None else None
                     if source is not None and tree is not None:
                         unit = self._units[path] = Unit(source, lower(tree, source.text))
+                        self.characters += len(source.text)
                         self._homes_of.update(dict.fromkeys(unit.defines, str(path)))
             except OutOfTime:
                 if self.spending.ends:  # what is over is the time of a file that imports this one

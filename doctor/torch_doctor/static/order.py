@@ -45,6 +45,7 @@ class Order:
         self._above: dict[Path, int] = {}
         self._below: dict[Path, int] = {}
         self._close(together, imported)
+        self._imported = imported
 
     def above(self, path: Path) -> list[Path]:
         """The files before this one that import it, directly or not."""
@@ -53,6 +54,24 @@ class Order:
     def below(self, path: Path) -> list[Path]:
         """The file itself, and those of the files that it imports, directly or not."""
         return self._named(self._below[path])
+
+    def groups(self) -> list[list[Path]]:
+        """The files in groups: none of a group imports one of another, directly or not, nor do they import the same files."""
+        homes: dict[Path, Path] = {}
+
+        def home(path: Path) -> Path:
+            while (up := homes.setdefault(path, path)) != path:
+                homes[path] = homes[up]
+                path = up
+            return path
+
+        for path, others in self._imported.items():
+            for other in others:
+                homes[home(path)] = home(other)
+        groups: dict[Path, list[Path]] = {}
+        for path in self.files:
+            groups.setdefault(home(path), []).append(path)
+        return list(groups.values())
 
     def number(self, path: Path) -> int:
         """Where the file stands among the others, from 0."""

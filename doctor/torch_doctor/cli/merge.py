@@ -1,0 +1,39 @@
+"""`torch-doctor merge`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from torch_doctor.cli.streams import write, write_file
+from torch_doctor.report.merging import UnmergeableError, merged
+
+
+@click.command("merge", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("files", nargs=-1, required=True)
+@click.option("-o", "--output-file", metavar="PATH", help="Where to write it, instead of to stdout.")
+def command(files: tuple[str, ...], output_file: str | None) -> int:
+    """Join the JSON or SARIF files that the shards of a scan have written.
+
+    What comes out is what the whole scan would have written.
+    """
+    try:
+        text = merged([(name, _text(name)) for name in files])
+    except UnmergeableError as error:
+        raise click.UsageError(str(error)) from None
+    if output_file:
+        write_file(Path(output_file), text)
+    else:
+        write(text)
+    return 0
+
+
+def _text(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except OSError as error:
+        message = f"{name} cannot be read: {error.strerror}"
+    except UnicodeDecodeError:
+        message = f"{name} is not UTF-8"
+    raise click.UsageError(message)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -345,3 +346,16 @@ cProfile.Profile().runcall(run)
 def test_a_run_that_was_ended_goes_on_under_a_profiler() -> None:
     ended = subprocess.run([sys.executable, "-c", PROFILED], capture_output=True, text=True, timeout=60, check=True)
     assert ended.stdout == "0\n"
+
+
+def test_a_watchdog_that_has_nothing_to_watch_ends_and_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budgets, "_TICK", 0.01)
+    watchdog = budgets.Watchdog()
+    for _ in range(2):
+        before = threading.active_count()
+        with watchdog.watching(100):
+            assert threading.active_count() == before + 1
+        until = time.monotonic() + 20
+        while threading.active_count() > before:
+            assert time.monotonic() < until
+            time.sleep(0.01)

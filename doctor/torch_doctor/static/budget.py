@@ -29,6 +29,8 @@ RAISING = 2_000
 SECONDS = 5.0
 """CPU time that all that is done for one file may take together; 99 in 100 files take less than a tenth of it."""
 _TICK = 0.1
+_PATIENCE = 10
+"""Ticks for which a watchdog stays that has nothing to watch."""
 
 
 def steps_for(lines: int, budget: tuple[int, int]) -> int:
@@ -100,12 +102,12 @@ class Watchdog:
         """
         if seconds <= 0:
             raise OutOfTime
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._watch, name="torch-doctor watchdog", daemon=True)
-            self._thread.start()
         with self._lock:
             self._target, self._barked = threading.get_ident(), False
             self._until = now() + seconds
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._watch, name="torch-doctor watchdog", daemon=True)
+                self._thread.start()
         arrived = False
         try:
             yield
@@ -119,16 +121,22 @@ class Watchdog:
                 _await_what_was_sent()
 
     def close(self) -> None:
-        """End the watchdog itself."""
-        if self._thread is not None:
+        """End the watchdog itself, which else ends when it has had nothing to watch for a while."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
             self._ends.set()
-            self._thread.join()
+            thread.join()
             self._ends.clear()
-            self._thread = None
 
     def _watch(self) -> None:
+        idle = 0
         while not self._ends.wait(_TICK):
             with self._lock:
+                idle = idle + 1 if self._until is None else 0
+                if idle > _PATIENCE:
+                    self._thread = None
+                    return
                 if self._until is not None and now() > self._until:
                     self._until, self._barked = None, True
                     _raise_in(self._target, OutOfTime)

@@ -1,4 +1,6 @@
-"""Measures a cold scan of a folder against parsing alone and against TorchFix, as ratios of one run.
+"""Measures scans of a folder, cold, in two processes and of which nothing has changed, as ratios of one run.
+
+A cold scan in one process is compared with parsing alone and with TorchFix.
 
     python tests/benchmarks/scan.py FOLDER [--repeat 5] [--torchfix ENVIRONMENT] [--json]
 
@@ -15,6 +17,7 @@ import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 import venv
 from dataclasses import dataclass, field
@@ -30,7 +33,7 @@ IMPORTS_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """The environment of what is measured: an editable install keeps its bytecode there, as an installed package does."""
 STAGES = ("start", "discover", "read", "parse", "execute", "judge")
-BARS = {"libcst": 3.0, "torchfix": 8.0, "memory": 500.0}
+BARS = {"libcst": 3.0, "torchfix": 8.0, "memory": 500.0, "jobs": 1.7, "again": 0.4}
 
 PARSE = """
 import json, sys, time
@@ -49,7 +52,7 @@ import json, sys
 from pathlib import Path
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, scan
-report = scan(Options(paths=(Path(sys.argv[1]).resolve(),), rules=all_rules()))
+report = scan(Options(paths=(Path(sys.argv[1]).resolve(),), rules=all_rules(), jobs=1))
 print(json.dumps(report.seconds))
 """
 
@@ -163,9 +166,15 @@ def measure(folder: Path, files: list[Path], torchfix: Path | None, rounds: int)
             "concise",
             folder,
         ]
-        seconds, memory, _ = run(scan, good=(0, 1))
+        seconds, memory, _ = run([*scan, "-j", "1", "--no-cache"], good=(0, 1))
         measured.seconds.setdefault("scan", []).append(seconds)
         measured.memory.append(memory)
+        seconds, _, _ = run([*scan, "-j", "2", "--no-cache"], good=(0, 1))
+        measured.seconds.setdefault("jobs", []).append(seconds)
+        with tempfile.TemporaryDirectory() as kept:
+            run([*scan, "--cache-dir", kept], good=(0, 1))
+            seconds, _, _ = run([*scan, "--cache-dir", kept], good=(0, 1))
+        measured.seconds.setdefault("again", []).append(seconds)
         seconds, _, printed = run([sys.executable, "-c", IN_STAGES, folder])
         stages: dict[str, float] = json.loads(printed)
         measured.stages.append({"start": seconds - sum(stages.values()), **stages})
@@ -184,6 +193,8 @@ def summary(measured: Measured) -> dict[str, float]:
         "scan_by_libcst": scan / measured.median("libcst"),
         "scan_by_ast": scan / measured.median("ast"),
         "memory_mib": max(measured.memory),
+        "scan_by_two_jobs": scan / measured.median("jobs"),
+        "again_seconds": measured.median("again"),
     }
     if "torchfix" in measured.seconds:
         result["torchfix_by_scan"] = measured.median("torchfix") / scan
@@ -203,6 +214,14 @@ def table(numbers: dict[str, float], count: int, lines: int, rounds: int) -> str
             f"   {_bar(met=numbers['scan_by_libcst'] <= BARS['libcst'])} at most {BARS['libcst']:g} x"
         ),
         f"  against ast.parse               {numbers['scan_by_ast']:7.2f} x",
+        (
+            f"  faster in two processes         {numbers['scan_by_two_jobs']:7.2f} x"
+            f"   {_bar(met=numbers['scan_by_two_jobs'] >= BARS['jobs'])} at least {BARS['jobs']:g} x"
+        ),
+        (
+            f"scan of which nothing has changed {numbers['again_seconds']:7.2f} s"
+            f"   {_bar(met=numbers['again_seconds'] <= BARS['again'])} at most {BARS['again']:g} s"
+        ),
     ]
     if "torchfix_by_scan" in numbers:
         rows.append(

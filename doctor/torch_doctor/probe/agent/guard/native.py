@@ -28,7 +28,7 @@ NATIVE: dict[str, dict[str, tuple[int, str, str]]] = {
         "from_file": (0, "filename", MAPS),
         "jit.save": (1, "f", WRITES),
         "jit.load": (0, "f", READS),
-        "jit.RecursiveScriptModule.save": (1, "f", WRITES),
+        "_C.ScriptModule.save": (1, "filename", WRITES),  # of scripted and of traced modules
         "jit.ScriptFunction.save": (1, "filename", WRITES),
         "UntypedStorage.from_file": (0, "filename", MAPS),
         "_C.PyTorchFileWriter": (0, "name", WRITES),

@@ -28,7 +28,8 @@ def class_name(cls: type, recorder: Recorder) -> str:
 
 def is_project(cls: type, recorder: Recorder) -> bool:
     """Whether a class is defined in the user's own files."""
-    code = next((inspect.unwrap(value).__code__ for value in vars(cls).values() if hasattr(value, "__code__")), None)
+    methods = (value for value in vars(cls).values() if hasattr(value, "__code__"))
+    code = next((getattr(inspect.unwrap(value), "__code__", None) for value in methods), None)
     if code is not None and recorder.sites.is_users(code.co_filename):
         return True
     if cls.__module__ == "__main__":

@@ -152,11 +152,11 @@ class Watcher:
         methods = [
             each for cls in type(dataset).__mro__ for name, each in vars(cls).items() if not name.startswith("_")
         ]
-        codes = [inspect.unwrap(each).__code__ for each in methods if hasattr(each, "__code__")]
+        codes = [getattr(inspect.unwrap(each), "__code__", None) for each in methods if hasattr(each, "__code__")]
         return any(
             step.opname == "STORE_ATTR"
             for code in codes
-            if self._recorder.sites.is_users(code.co_filename)
+            if code is not None and self._recorder.sites.is_users(code.co_filename)  # what wraps a builtin ends at none
             for step in dis.get_instructions(code)
         )
 

@@ -202,6 +202,8 @@ RULES: tuple[Rule, ...] = (UnreadableSource(), MissingZeroGrad(), MissingStep(),
 class Seeing:
     """A witness that sees the calls of `backward` and `step`, and stumbles over the name `explode`."""
 
+    characters = 0
+
     def __init__(self, project: Project, **_: object) -> None:
         self.project = project
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 def is_bare(path: Path) -> bool:
     """Whether a folder is a bare clone of git."""
-    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+    names = (os.path.join(path, name) for name in ("objects", "refs"))  # noqa: PTH118 - what follows never raises
+    return os.path.isfile(os.path.join(path, "HEAD")) and all(map(os.path.isdir, names))  # noqa: PTH113, PTH118
 
 
 @contextmanager

@@ -128,7 +128,7 @@ class Examiner:
 
     def file(self, path: Path, before: Followed) -> Examined:
         """Examine a file; `before` is what the runs of those that import it have come to."""
-        if self._witness.imports.characters > MOST_CHARACTERS:
+        if self._witness.characters > MOST_CHARACTERS:
             self._witness.close()
             self._witness = self._new_witness()
         found = self._now = Examined(seconds=dict.fromkeys(("read", "parse", "execute", "judge"), 0.0))

@@ -61,6 +61,11 @@ class Executing:
         self._running = project.root  # the file whose run is the newest
         self._task = Task()
 
+    @property
+    def characters(self) -> int:
+        """How much source was lowered."""
+        return self.imports.characters
+
     def close(self) -> None:
         """End the thread that watches the time."""
         self._spending.close()

@@ -39,18 +39,16 @@ class LoadReport:
 
     __slots__ = ("name", "of", "reported", "site", "value")
 
-    def __init__(self, value: Value, site: Site, of: Object, name: str) -> None:
+    def __init__(self, value: Value, site: Site, of: Object, name: str, *, reported: bool = False) -> None:
         self.value = value
         self.site = site
         self.of = of
         self.name = name
-        self.reported = False
+        self.reported = reported
 
     def copied(self) -> LoadReport:
         """The same report for another run, which may say more of it."""
-        other = LoadReport(self.value, self.site, self.of, self.name)
-        other.reported = self.reported
-        return other
+        return LoadReport(self.value, self.site, self.of, self.name, reported=self.reported)
 
 
 def loaded(run: Run, of: Object, call: Call) -> Value:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding
     from torch_doctor.trace import Trace
 
-COMMAND = [sys.executable, "-m", "torch_doctor", "scan", "--isolated", "--output-format", "json"]
 TRAIN = """
 import torch
 from torch import nn
@@ -63,6 +62,18 @@ import torch
 
 def smooth(loss):
     torch.save(loss, "loss.pt")
+"""
+
+
+SLOW = """
+import time
+from torch_doctor.__main__ import main
+from torch_doctor.scan import examining
+import sys
+
+examining.Examiner.file = lambda *_: time.sleep(120)
+sys.argv[1:] = ["scan", "--isolated", "--no-cache", "-j", "2"]
+main()
 """
 
 
@@ -120,11 +131,10 @@ def test_a_process_that_ends_costs_one_file(run: Callable[..., Outcome], monkeyp
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_outlives_the_scan(write: Callable[..., Path], folder: Path, sent: signal.Signals) -> None:
-    nested = "".join(f"def f{number}(model):\n    f{number + 1}(model); f{number + 1}(model)\n" for number in range(60))
-    for number in range(24):
-        write(f"slow_{number}.py", f"import torch\n{nested}f0(torch.nn.Linear(1, 1))\n")
+    for number in range(4):
+        write(f"slow_{number}.py", "import torch\n")
     scan = subprocess.Popen(
-        [*COMMAND, "-j", "2"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+        [sys.executable, "-c", SLOW], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
     until = time.monotonic() + 60
     while len(_session(scan.pid)) < 3:

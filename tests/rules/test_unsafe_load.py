@@ -25,4 +25,4 @@ def test_files_that_the_project_saves_are_its_own(script: Script) -> None:
     script.trace.saved = lambda: frozenset({"best-*.pt"})
     for file in ("runs/best-3.pt", "runs/first.pt"):
         script.add(Loaded, f"torch.load({file})", module=0, name=file, weights_only=False, file=file)
-    assert [finding.cause for finding in script.findings(UnsafeLoad)] == ["runs/first.pt"]
+    assert [finding.cause for finding in script.findings(UnsafeLoad)] == ["runs/first.pt of train.py:1:1"]

@@ -19,5 +19,8 @@ def has_weight_zero(losses: list[Any]) -> bool:
 
 
 def _is_zero(node: Any, name: str) -> bool:
-    value = getattr(node, name, None)
+    try:
+        value = getattr(node, name, None)
+    except RuntimeError:  # somebody went backward through it before, and what it had saved is freed
+        return False
     return value is not None and value.dim() == 0 and not bool(value.detach())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import json
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,6 +37,20 @@ def test_a_file_is_read_and_parsed_once(
     assert project.read(path) is file
     assert project.tree(path) is tree
     assert project.seconds["parse"] > 0
+
+
+def test_a_file_that_cannot_be_read_keeps_nothing_of_those_that_ask_for_it(project: Project, folder: Path) -> None:
+    class Held:
+        pass
+
+    def ask() -> weakref.ref[Held]:
+        held = Held()
+        with contextlib.suppress(FileNotFoundError):
+            project.raw(folder / "missing.py")
+        assert project.read(folder / "missing.py") is None
+        return weakref.ref(held)
+
+    assert [ask()(), ask()()] == [None, None]
 
 
 def test_what_is_not_there_is_none(project: Project, folder: Path) -> None:

@@ -87,11 +87,11 @@ class Project:
                 with path.open("rb") as file:
                     self._raw[path] = file.read(_largest(path) + 1)
             except OSError as error:
-                self._raw[path] = error
+                self._raw[path] = error.with_traceback(None)
             self.seconds["read"] += time.perf_counter() - start
         raw = self._raw[path]
-        if isinstance(raw, OSError):
-            raise raw
+        if isinstance(raw, OSError):  # a new one: raising one that is kept keeps what all callers hold
+            raise OSError(raw.errno, raw.strerror, raw.filename)
         return raw
 
     def code(self, path: Path) -> bytes:

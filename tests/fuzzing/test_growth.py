@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzzing import shapes
 from tests.fuzzing.scanning import command
-from torch_doctor.static.order import modules
+from torch_doctor.static.importing import modules
 
 if TYPE_CHECKING:
     from pathlib import Path

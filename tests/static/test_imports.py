@@ -91,3 +91,12 @@ def test_a_file_that_imports_its_own_name_hides_itself_from_nobody(write: Callab
     imports = Imports(Project(folder, Ignores(frozenset({folder}))))
     assert imports.find(own, "parts") is None
     assert imports.find(other, "parts") == own
+
+
+def test_a_file_that_is_only_searched_for_imports_is_not_lowered(folder: Path, write: Callable[..., Path]) -> None:
+    script = write("train.py", "import here\nimport torch, elsewhere\n")
+    write("here.py", "import os.path, sys; sys.path.append('library')\n")
+    write("library/elsewhere.py", "import torch\n")
+    imports = Imports(Project(folder, Ignores(frozenset({folder}))))
+    assert imports.find(script, "elsewhere") == folder / "library" / "elsewhere.py"
+    assert imports.characters == 0

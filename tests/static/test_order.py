@@ -9,8 +9,9 @@ import pytest
 from torch_doctor.scan import Options, traces
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
+from torch_doctor.static.importing import modules
 from torch_doctor.static.imports import Imports
-from torch_doctor.static.order import Order, modules
+from torch_doctor.static.order import Order
 from torch_doctor.trace import Branch, ModuleBuilt, OptimizerBuilt, Trace
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor.static import importing
 from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfTime
 from torch_doctor.static.failure import Failure
@@ -217,8 +218,7 @@ class Imports:
     def _edits_path(self, importer: Path) -> bool:
         """Whether a file, or one that it imports by its name alone, speaks of `sys.path`."""
         if importer not in self._edits:
-            unit = self.unit(importer)
-            modules = [] if unit is None else [node.module for node in unit.program.body if isinstance(node, p.Import)]
+            modules = importing.plain(self._project.code(importer))  # to lower the file takes a hundred times as long
             beside = [self._search(importer, module, 0) for module in modules if module not in sys.stdlib_module_names]
             files = [importer, *(path for path in beside if path is not None and path.suffix == ".py")]
             self._edits[importer] = bool(self._project.mentions(("sys.path",), files))

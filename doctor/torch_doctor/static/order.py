@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from torch_doctor.pattern import pattern
 from torch_doctor.static.failure import Failure
+from torch_doctor.static.importing import modules
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -14,18 +13,6 @@ if TYPE_CHECKING:
 
     from torch_doctor.sources.project import Project
     from torch_doctor.static.imports import Imports
-
-_LIST = rb"(?:[^\n;#\\]|\\\r?\n|\\)*"
-_BRACKETS = (
-    rb"\((?:[^()#]|#[^\n]*\n)*\)"  # an open bracket ends it: else each that is never closed is sought for to the end
-)
-_STATEMENT = pattern(
-    rb"(?:^|[;:])[ \t\f]*(?:"
-    rb"from[ \t]*(?P<module>\.*[ \t]*[^\s;#]*)[ \t]+import\b[ \t]*(?P<names>" + _BRACKETS + rb"|" + _LIST + rb")"
-    rb"|import[ \t]+(?P<modules>" + _LIST + rb"))",
-    re.MULTILINE,
-)
-_COMMENT = pattern(rb"#[^\n]*")
 
 
 class Order:
@@ -131,35 +118,6 @@ def _imported(given: Sequence[Path], project: Project, imports: Imports) -> dict
         found[path] = tuple(others)
         waiting.extend(other for other in others if other.suffix == ".py")
     return {path: tuple(other for other in found[path] if other in found) for path in sorted(found, reverse=True)}
-
-
-def modules(code: bytes) -> Iterator[tuple[str, int]]:
-    """The modules that imports in a text may mean, with their levels: a name that is taken from one may be another.
-
-    The text is not parsed: what only looks like an import, in a string say, counts as well.
-    """
-    if b"import" not in code:
-        return
-    for statement in _STATEMENT.finditer(code):
-        module, names, modules = statement.group("module", "names", "modules")
-        if modules is not None:
-            yield from ((name, 0) for name in _names(modules))
-            continue
-        dotted = module.decode("utf-8", "replace")
-        name = dotted.lstrip(". \t")
-        level = dotted.count(".", 0, len(dotted) - len(name))
-        if name or level:
-            yield name, level
-            for part in _names(names):
-                yield f"{name}.{part}".lstrip("."), level
-
-
-def _names(listed: bytes) -> Iterator[str]:
-    """The names in a list with commas between them, without what they are called here."""
-    for each in _COMMENT.sub(b"", listed).strip(b"( )").split(b","):
-        words = each.replace(b"\\", b" ").split(None, 1)
-        if words and words[0] != b"*":
-            yield words[0].decode("utf-8", "replace")
 
 
 def _components(edges: Mapping[Path, Sequence[Path]]) -> Iterator[list[Path]]:

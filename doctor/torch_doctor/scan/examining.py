@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import time
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
@@ -130,6 +131,8 @@ class Examiner:
         """Examine a file; `before` is what the runs of those that import it have come to."""
         if self._witness.characters > MOST_CHARACTERS:
             self._witness.close()
+            del self._witness
+            gc.collect(1)  # what it knew refers to itself, and is younger than what it was collected for the last time
             self._witness = self._new_witness()
         found = self._now = Examined(seconds=dict.fromkeys(("read", "parse", "execute", "judge"), 0.0))
         stages = dict(self._project.seconds)

@@ -160,11 +160,7 @@ class Scan:
     ) -> list[tuple[Path, Examined]]:
         """What there is to say about the files, each after those that import it."""
         given = project.given = frozenset(files)
-        imports = Imports(project)
-        order = Order(given, project, imports)
-        imports.spending.close()
-        for failure in imports.failures:
-            self.report.failed(failure.path, failure.error)
+        order = self._order(project, given)
         own = order.files if self._sharing is None else self._sharing.own(project, order)
         gathering = Gathering(order, own, project.shown_as)
         remembered = None if self._memory is None else self._memory.of(project, files)
@@ -188,6 +184,14 @@ class Scan:
             with closing(Examiner(context, hear, judges=judges)) as examiner:
                 found = dict(alone(gathering, examiner, recall, learn))
         return [(path, found[path]) for path in own]
+
+    def _order(self, project: Project, given: frozenset[Path]) -> Order:
+        imports = Imports(project)
+        order = Order(given, project, imports)
+        imports.spending.close()
+        for failure in imports.failures:
+            self.report.failed(failure.path, failure.error)
+        return order
 
     # --- what there is to look at ---
 

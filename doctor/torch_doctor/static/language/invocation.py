@@ -180,13 +180,13 @@ def refuses(func: Value, call: Call) -> bool:
     )
     if not isinstance(function, FunctionValue) or function.node.decorators or not isinstance(call.node, p.Call):
         return False  # a decorator may take other arguments
-    parameters = function.node.parameters
-    kinds = [each.kind for each in parameters]
-    count = sum(not isinstance(each, p.Star) for each in call.node.args) + isinstance(func, (Bound, ClassValue))
-    if "args" not in kinds and count > kinds.count("plain"):
-        return True
-    written = {name for name, _ in call.node.keywords if name is not None}
-    return "kwargs" not in kinds and not written <= {each.name for each in parameters}
+    taken, given = function.node, call.node
+    if taken.most is not None:
+        more = len(given.args) + isinstance(func, (Bound, ClassValue)) - taken.most
+        if more > 0 and sum(isinstance(each, p.Star) for each in given.args) < more:
+            return True
+    names = taken.named
+    return names is not None and any(name is not None and name not in names for name, _ in given.keywords)
 
 
 def _constructor(cls: ClassValue) -> Value | None:

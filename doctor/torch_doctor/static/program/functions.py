@@ -28,10 +28,24 @@ class Function(Expr):
 
     An attribute that is called with positional arguments is in `uses` as `name(...)` too.
 
-    `inner` marks a function defined inside another one. `shown` is what `using` found in it, once somebody asked.
+    `inner` marks a function defined inside another one. `shown` is what `using` found in it, once somebody asked. `most` is how
+    many arguments it takes by position, `named` which names it takes them by: None where it takes any.
     """
 
-    __slots__ = ("body", "calls", "decorators", "generator", "inner", "name", "name_at", "parameters", "shown", "uses")
+    __slots__ = (
+        "body",
+        "calls",
+        "decorators",
+        "generator",
+        "inner",
+        "most",
+        "name",
+        "name_at",
+        "named",
+        "parameters",
+        "shown",
+        "uses",
+    )
 
     def __init__(
         self,
@@ -55,3 +69,6 @@ class Function(Expr):
         self.uses: dict[str, set[str]] = {}
         self.calls: set[str] = set()
         self.shown: Uses | None = None
+        kinds = [each.kind for each in parameters]
+        self.most = None if "args" in kinds else kinds.count("plain")
+        self.named = None if "kwargs" in kinds else frozenset(each.name for each in parameters)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.program.expressions import Const
 from torch_doctor.static.program.node import Node
 from torch_doctor.static.program.statements import Break, Continue, For, If, Raise, Return, Try, While, With
 
@@ -36,7 +37,7 @@ class _Slots(dict[type, tuple[str, ...]]):
 
     def __missing__(self, cls: type) -> tuple[str, ...]:
         slots: tuple[str, ...] = ()
-        if cls.__module__.startswith(_HERE):
+        if cls.__module__.startswith(_HERE) and cls is not Const:
             slots = tuple(
                 slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ()) if slot not in _NO_NODES
             )
@@ -107,4 +108,6 @@ def tells_processes_apart(expression: Node) -> bool:
 
 
 _HERE = __name__.rpartition(".")[0]
-_NO_NODES = frozenset(("at", "name", "name_at", "names", "op", "kind", "uses", "calls", "shown"))
+_NO_NODES = frozenset(
+    ("at", "id", "name", "name_at", "names", "op", "kind", "layout", "uses", "calls", "shown", "most", "named")
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import program as p
@@ -42,8 +43,6 @@ class OutdatedNames(Observer):
 
     def __init__(self) -> None:
         self._reported: set[tuple[int, Site, str]] = set()  # the trace, the place and the name
-        self._tried: dict[Unit, set[int]] = {}  # the ids of what lies in a `try` that catches what an index raises
-        self._asides: dict[Unit, dict[int, list[p.Name | p.Attribute | None]]] = {}  # see `_aside`
 
     def named(self, run: Run, value: Value, node: p.Expr) -> None:
         """Something of a library is named: its use, unless only its type is asked for, or it was told where it got this name.
@@ -58,7 +57,7 @@ class OutdatedNames(Observer):
             value = options[0]
         if isinstance(value, Lib) and not value.reported:
             known = outdated.NAMES.get(value.name)
-            if known is not None and not self._for_type_alone(run, node):
+            if known is not None and not _for_type_alone(run, node):
                 self.tell(run, known, value.name, node)
 
     def read(self, run: Run, value: Value, name: str, node: p.Node) -> None:
@@ -79,7 +78,7 @@ class OutdatedNames(Observer):
             return
         value, key = call.args
         single = isinstance(value, Tensor) and measured(value).shape == ()
-        if single and isinstance(key, Const) and type(key.value) is int and not self._is_tried(run, call.node):
+        if single and isinstance(key, Const) and type(key.value) is int and id(call.node) not in _tried(run.frame.unit):
             self.tell(run, known, f"torch.Tensor{name}", call.node)
 
     def invoked(self, run: Run, func: Value, call: Call) -> None:
@@ -100,35 +99,33 @@ class OutdatedNames(Observer):
             given = {"name": name or run.text(node), "instead": known.instead, "idle": known.idle}
             run.emit(OutdatedUsed, site, api=api, **given, **versions)
 
-    def _is_tried(self, run: Run, node: p.Node) -> bool:
-        """Whether something else is done where the index is refused."""
-        unit = run.frame.unit
-        if unit not in self._tried:
-            tries = (each for each in walk(unit.program.body) if isinstance(each, p.Try))
-            caught = (each.body for each in tries if any(map(_catches_index, each.handlers)))
-            self._tried[unit] = {id(part) for body in caught for part in walk(body)}
-        return id(node) in self._tried[unit]
 
-    def _for_type_alone(self, run: Run, node: p.Expr) -> bool:
-        """Whether the name only leads to something private of a library, or to a type that another is compared with."""
-        unit = run.frame.unit
-        if unit not in self._asides:
-            self._asides[unit] = _aside(unit)
-        for callee in self._asides[unit].get(id(node), ()):
-            if isinstance(callee, p.Attribute):
-                if callee.name in _ASSERT_TYPES:
-                    return True
-                continue
-            asks = run.evaluate(callee) if callee is not None else None
-            if asks is None or (isinstance(asks, Lib) and asks.name in _ASK_TYPES):
+def _for_type_alone(run: Run, node: p.Expr) -> bool:
+    """Whether the name only leads to something private of a library, or to a type that another is compared with."""
+    for callee in _aside(run.frame.unit).get(id(node), ()):
+        if isinstance(callee, p.Attribute):
+            if callee.name in _ASSERT_TYPES:
                 return True
-        return False
+            continue
+        asks = run.evaluate(callee) if callee is not None else None
+        if asks is None or (isinstance(asks, Lib) and asks.name in _ASK_TYPES):
+            return True
+    return False
+
+
+@lru_cache(maxsize=64)
+def _tried(unit: Unit) -> frozenset[int]:
+    """The ids of what lies in a `try` that catches what an index raises: something else is done where it is refused."""
+    tries = (each for each in walk(unit.program.body) if isinstance(each, p.Try))
+    caught = (each.body for each in tries if any(map(_catches_index, each.handlers)))
+    return frozenset(id(part) for body in caught for part in walk(body))
 
 
 def _catches_index(handler: p.Handler) -> bool:
     return not handler.names or not _INDEX_ERRORS.isdisjoint(handler.names)
 
 
+@lru_cache(maxsize=64)
 def _aside(unit: Unit) -> dict[int, list[p.Name | p.Attribute | None]]:
     """What is called with these nodes among its arguments, by their ids; None where they lead to something private.
 

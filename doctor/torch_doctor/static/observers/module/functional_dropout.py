@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -46,7 +47,7 @@ class FunctionalDropouts(Observer):
 
     def branched(self, run: Run, node: p.If | p.Choice) -> None:
         """Forget it again, unless it returns: what follows is the other way then."""
-        if isinstance(node, p.If) and node.body and isinstance(node.body[-1], p.Return):
+        if not self._tests or (isinstance(node, p.If) and node.body and isinstance(node.body[-1], p.Return)):
             return
         for number in reversed(range(len(self._tests))):
             if self._tests[number].node is node and self._tests[number].depth == len(run.stack):
@@ -154,9 +155,18 @@ def _assigns(nodes: tuple[object, ...], name: str) -> bool:
 
 def _tests_mode(run: Run, test: p.Expr) -> bool:
     """Whether a test may ask for the mode: it reads `training`, or an argument of the function, which may be a flag for it."""
+    asks, names = _asked(test)
     what = run.frame.what
-    given = {parameter.name for parameter in what.node.parameters} if what is not None else set()
-    return any(_mode(part) or (isinstance(part, p.Name) and part.id in given - {"self"}) for part in _parts(test))
+    return asks or (
+        bool(names) and what is not None and any(parameter.name in names for parameter in what.node.parameters)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _asked(test: p.Expr) -> tuple[bool, frozenset[str]]:
+    """Whether a test reads `training`, and the names in it."""
+    parts = list(_parts(test))
+    return any(map(_mode, parts)), frozenset(part.id for part in parts if isinstance(part, p.Name)) - {"self"}
 
 
 def _mode(part: object) -> bool:

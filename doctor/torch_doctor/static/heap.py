@@ -71,13 +71,12 @@ class Heap:
 
     def undo(self, mark: int) -> None:
         """Take back every change since `mark`."""
-        log = self._log
-        while len(log) > mark:
-            fields, key, old = log.pop()
+        for fields, key, old in reversed(self._log[mark:]):
             if old is MISSING:
                 fields.pop(key, None)
             else:
                 fields[key] = old
+        del self._log[mark:]  # not before: where the time is over meanwhile, all of it can be taken back once more
 
     def only_newer(self, mark: int, number: int) -> bool:
         """Whether all changes since `mark` were to objects made after object `number`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -40,9 +39,8 @@ class Knowledge:
 
     def copied(self) -> Self:
         """A copy, so that no run changes what another finds."""
-        other = copy.copy(self)
-        for name, value in vars(self).items():
-            setattr(other, name, _copied(value))
+        other = object.__new__(type(self))
+        vars(other).update((name, _copied(value)) for name, value in vars(self).items())
         return other
 
 
@@ -56,11 +54,13 @@ class Lasting(Knowledge):
 
 def _copied(value: Any) -> Any:  # noqa: ANN401 - the fields of any state
     """A container with what is in it, as far as others might change that; what the heap logs is what it is."""
-    if isinstance(value, (dict, set)) and type(value) in (dict, defaultdict, set):
-        other = copy.copy(value)
-        if isinstance(other, dict):
-            other.update((key, _copied(each)) for key, each in other.items())
+    kind = type(value)
+    if kind is dict or kind is defaultdict:
+        other = value.copy()
+        other.update((key, _copied(each)) for key, each in value.items())
         return other
-    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
-        return type(value)(_copied(each) for each in value)
+    if kind is set:
+        return value.copy()
+    if kind is list or kind is tuple:
+        return kind(_copied(each) for each in value)
     return value

@@ -37,23 +37,6 @@ class Position:
     counts the imports around. `passing`: calls of the project's functions are not entered.
     """
 
-    __slots__ = (
-        "assumed",
-        "branches",
-        "building",
-        "fork_depth",
-        "frame",
-        "guards",
-        "importing",
-        "iteration",
-        "loop",
-        "loop_depth",
-        "modules_called",
-        "passing",
-        "scope",
-        "stack",
-    )
-
     def __init__(self, frame: Frame, site: Site) -> None:
         self.frame = frame
         self.scope = Scope(kind=ScopeKind.ROOT, site=site)
@@ -73,14 +56,8 @@ class Position:
     def moved(self, **changes: Any) -> Self:  # noqa: ANN401 - the fields of a position
         """A position that differs in these."""
         other = object.__new__(type(self))
-        for name in _FIELDS:
-            setattr(other, name, getattr(self, name))
-        for name, value in changes.items():
-            setattr(other, name, value)
+        vars(other).update(vars(self), **changes)
         return other
-
-
-_FIELDS = Position.__slots__
 
 
 class Positioned:

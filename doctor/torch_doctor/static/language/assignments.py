@@ -50,23 +50,28 @@ def _assign(run: Run, node: p.Assign) -> bool:
     assigning.node = around
     if isinstance(value, Plain):
         value = loading.bound(run, node, value)
-    if isinstance(node.value, p.Call) and all(isinstance(t, p.Name) and t.id == "_" for t in node.targets):
+    if isinstance(node.value, p.Call) and all(map(_is_dropped, node.targets)):
         opaque_calls.dropped(run, before, node.value)
     for observe in run.observers.assigned:
         observe(run, node, value)
     for target in node.targets:
         if isinstance(value, Optimizer) and isinstance(target, (p.Name, p.Attribute)):
             construction.called(run, value, run.text(target))
-        named = _named(run, value, target, node.value)
+        named = _named(run, value, target, node.value) if isinstance(value, Unknown) else value
         named = _counted_on(run, target, node.value, named, node)
         named = running_sums.carried_on(run, target, node.value, named, node)
         targets.bind(run, target, named, node)
     return True
 
 
-def _named(run: Run, value: Value, target: p.Expr, source: p.Expr) -> Value:
+def _is_dropped(target: p.Expr) -> bool:
+    """Whether what is assigned to it is not meant to be used."""
+    return isinstance(target, p.Name) and target.id == "_"
+
+
+def _named(run: Run, value: Unknown, target: p.Expr, source: p.Expr) -> Value:
     """The value, or its parts, with the roles that use and names tell."""
-    if not isinstance(target, p.Display) or not isinstance(value, Unknown) or value.flow.forwards:
+    if not isinstance(target, p.Display) or value.flow.forwards:
         return roles.named(run, value, target, source)
     built = bool(value.holds) and roles.builds(run, target, value.holds)
     if (value.holds and not built) or any(isinstance(each, p.Star) for each in target.items):
@@ -93,9 +98,9 @@ def _built_together(run: Run, parts: list[Value], targets: tuple[p.Expr, ...], s
 
 def _counted_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node) -> Value:
     """What `target = of` assigns, as in `count = (count + 1) % 4`: a number that goes on from what it was is not known."""
-    if not run.loop_depth or not isinstance(value, Const) or type(value.value) not in (int, float):
+    if not isinstance(of, p.Operation) or not isinstance(value, Const) or type(value.value) not in (int, float):
         return value
-    if not isinstance(of, p.Operation) or running_sums.reading(run, target, of) is None:
+    if not run.loop_depth or running_sums.reading(run, target, of) is None:
         return value
     if any(isinstance(part, p.Call) for part in walk(of)):
         return Plain()

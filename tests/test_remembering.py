@@ -148,6 +148,17 @@ def test_a_file_that_would_now_be_imported_counts(project: Path, looked: Looked,
     assert "train.py" in again(project, looked)
 
 
+def test_a_folder_that_is_a_package_from_now_on_counts(
+    project: Path, looked: Looked, write: Callable[..., Path]
+) -> None:
+    write("train.py", TRAIN + "from deep import part\n")
+    (project / "deep").mkdir()
+    again(project, looked)
+    assert again(project, looked) == []
+    write("deep/part.py", ALONE)
+    assert again(project, looked) == ["part.py", "train.py"]
+
+
 def test_a_caller_counts(project: Path, looked: Looked, write: Callable[..., Path]) -> None:
     kept, path = project / FOLDER, project / "alone.py"
     assert again(path, looked, kept) == ["alone.py"]

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
-from torch_doctor.scan.options import failure
+from torch_doctor.scan.options import Told
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources.project import Project
@@ -38,36 +38,20 @@ MOST_CHARACTERS = 2_000_000
 """Source that one witness lowers before another takes over, so that memory stays flat: each takes some hundred bytes."""
 
 
-class Examined(Struct):
+class Examined(Told, kw_only=True):
     """What was found out about one file, in words that another process understands.
 
     `findings` are in the order in which they were found. `callers` are other scripts that were run to learn how they call
-    the functions of the file: what is found there is reported only in files that somebody asked about. `notes` are for `-v`.
-    `seconds` are those of each stage. `ended`: the time was over, so that another scan may find more.
+    the functions of the file: what is found there is reported only in files that somebody asked about. `ended`: the time was
+    over, so that another scan may find more.
     """
 
     findings: list[Finding] = field(default_factory=list)
     followed: Followed = field(default_factory=Followed)
     heard: Heard = field(default_factory=Heard)
     depends: Dependencies | None = None
-    errors: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     callers: dict[str, Examined] = field(default_factory=dict)
-    seconds: dict[str, float] = field(default_factory=dict)
     ended: bool = False
-
-    def remark(self, note: str) -> None:
-        """Say something for `-v`, once."""
-        if note not in self.notes:
-            self.notes.append(note)
-
-    def failed(self, what: str, error: Exception) -> None:
-        """Say that something of ours failed."""
-        line, whole = failure(what, error)
-        if line not in self.errors:
-            self.errors.append(line)
-            self.notes.append(whole)
 
     @contextlib.contextmanager
     def guarding(self, what: str) -> Iterator[None]:

@@ -50,22 +50,15 @@ class Options(Struct, frozen=True, kw_only=True):
     jobs: int = 0  # processes that examine files side by side; 0: as many as are worth it
 
 
-class Report(Struct):
-    """The findings in order, and what else there is to say; errors make the exit status 2, notes are for `-v`.
+class Told(Struct):
+    """What there is to say beside findings: errors make the exit status 2, notes are for `-v`.
 
-    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name. `interrupted`:
-    somebody ended the runs with Ctrl-C.
+    `seconds` are those of each stage.
     """
 
-    findings: list[Finding] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-    outputs: dict[str, str] = field(default_factory=dict)
-    files: int = 0
-    interrupted: bool = False
-    sources: dict[str, SourceFile] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def remark(self, note: str) -> None:
@@ -79,6 +72,21 @@ class Report(Struct):
         if line not in self.errors:
             self.errors.append(line)
             self.notes.append(whole)
+
+
+class Report(Told, kw_only=True):
+    """The findings in order, and what else there is to say.
+
+    `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name. `interrupted`:
+    somebody ended the runs with Ctrl-C.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    outputs: dict[str, str] = field(default_factory=dict)
+    files: int = 0
+    interrupted: bool = False
+    sources: dict[str, SourceFile] = field(default_factory=dict)
 
     def take_errors(self, errors: Iterable[str]) -> None:
         """Take in what was found to be wrong elsewhere; what comes up in many places is said once."""

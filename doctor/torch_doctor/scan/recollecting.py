@@ -36,11 +36,9 @@ class Recollection:
         self.absent: set[str] = set()
         self.installed: set[tuple[str, str]] = set()
         self.complete = True
-        self._options = options
         self._storage = storage
         self._since = now()
         self._libraries = Installed(options.environment, project.root)
-        self._kept: dict[int, Examined] = {}
         dispatch.load()  # some of those that ask are there only then
         self._old = self._read()
         self._words = Words(self._old.words)
@@ -144,10 +142,12 @@ class Recollection:
         return self._answers[question]
 
     def _appeared(self, number: int) -> bool:
-        path = self._words.all[number]
-        if path not in self._there:
-            self._there[path] = Path(path).is_file()
-        return self._there[path]
+        """Whether a file, or a folder of modules, that was looked for in vain is there now."""
+        name = self._words.all[number]
+        if name not in self._there:
+            place = Path(name)
+            self._there[name] = place.is_file() or next(place.glob("*.py"), None) is not None
+        return self._there[name]
 
     def _pinned(self, folder: str) -> list[str]:
         return [str(version) for version in self.project.torch(Path(folder))]

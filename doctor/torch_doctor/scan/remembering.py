@@ -57,7 +57,7 @@ class Memory:
         found = self._whole()
         if found is None:
             return None
-        report = Report(found.findings, warnings=found.warnings, notes=found.notes, files=found.files)
+        report = Report(findings=found.findings, warnings=found.warnings, notes=found.notes, files=found.files)
         for name, path in found.shown.items():
             file = read(Path(path), name)
             if file is None:

@@ -282,6 +282,8 @@ class Imports:
             inside = os.path.isdir(name)  # noqa: PTH112 - never raises
             there = inside and self._project.root in path.parents and next(path.glob("*.py"), None) is not None
             self._files[name] = there
+        if not there:
+            self._looking.add(name)
         return there
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.pattern import pattern
 from torch_doctor.static import program as p
 from torch_doctor.static.observer import Observer
 from torch_doctor.static.questions import KINDS, Kind, texts, yes
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
     from torch_doctor.static.run import Run
     from torch_doctor.static.values.functions import Frame
+
+_WITHOUT_BASES = pattern(
+    r"^class[ \t\f\\\n]+\w+\s*(?:[:\[\\]|\(\s*(?:\)|object\b|\w+\s*=|[\\#*]))",
+    re.MULTILINE,
+)
+"""A class that may have no bases, or only `object`; generic ones and odd spellings are looked at closely."""
 
 
 class NamedForwards(Observer):
@@ -61,14 +69,16 @@ class NamedForwards(Observer):
 
 def _plain_forwards(project: Project, besides: str) -> list[str]:
     """Whether another file of the project has such a class."""
-    return yes(holds=any(map(_has_plain_forward, texts(project, "forward", besides))))
+    return yes(holds=any(map(has_plain_forward, texts(project, "forward", besides))))
 
 
 KINDS["plain forward"] = Kind(lambda _: ("forward",), _plain_forwards)
 
 
-def _has_plain_forward(text: str) -> bool:
+def has_plain_forward(text: str) -> bool:
     """Whether a file defines a class without bases that has a `forward` and no `__call__`."""
+    if not _WITHOUT_BASES.search(text):
+        return False  # few files have one, and parsing all takes long
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError):

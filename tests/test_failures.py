@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from torch_doctor.rule import Rule
-from torch_doctor.scan import causes, examining, pipeline, silencing, unfollowed
+from torch_doctor.scan import causes, examining, pipeline, silencing
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources import project as projects
@@ -88,7 +88,7 @@ PLACES: dict[str, tuple[Any, str, Callable[..., bool], set[str]]] = {  # what of
     "comments": (silencing, "suppressions", is_named, BUGS),
     "misspelt comments": (Silencing, "problems", is_named, BUGS),
     "silencing": (pipeline.Scan, "_is_silenced", is_named, BUGS),
-    "remarks": (unfollowed.Unfollowed, "remarks", is_named, BUGS),
+    "what is out of sight": (Heard, "explain", is_named, BUGS),
     "what is not valid": (examining.Examiner, "_unreadable", is_named, BUGS),
 }
 

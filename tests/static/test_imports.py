@@ -9,6 +9,7 @@ from torch_doctor.scan import Options, traces
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
 from torch_doctor.static.imports import Imports
+from torch_doctor.static.searching import is_there
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,23 +41,25 @@ def test_a_run_depends_on_what_its_imports_import(write: Callable[..., Path], fo
     depends = found[0].depends
     assert depends is not None
     assert depends.read == {str(train), str(net), str(sizes)}
-    assert str(folder / "torch.py") in depends.absent
+    assert str(folder / "torch") in depends.absent
     assert not depends.absent & depends.read
 
 
 def test_a_module_that_appears_is_one_that_was_looked_for(write: Callable[..., Path], folder: Path) -> None:
     write("pyproject.toml", "")
     train = write("train.py", TRAIN)
-    missing = folder / "net.py"
+    missing = folder / "net"
     found, _ = traces(Options(paths=(train,), rules=()))
     before = found[0].depends
     assert before is not None
     assert str(missing) in before.absent
-    write("net.py", NET)
+    assert not is_there(str(missing))
+    appeared = write("net.py", NET)
+    assert is_there(str(missing))
     found, _ = traces(Options(paths=(train,), rules=()))
     after = found[0].depends
     assert after is not None
-    assert str(missing) in after.read
+    assert str(appeared) in after.read
 
 
 def test_questions_about_the_rest_of_the_project_are_written_down(write: Callable[..., Path]) -> None:

@@ -17,7 +17,7 @@ from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
-from torch_doctor.trace import Dependencies, GaveUp, Scope, ScopeKind, Trace, Unreadable
+from torch_doctor.trace import Backward, Dependencies, GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,19 +63,24 @@ class Examined(Told, kw_only=True):
 
 
 class Context(Struct, frozen=True):
-    """What a process has to know to examine files of a project; `given` are the files of the scan."""
+    """What a process has to know to examine files of a project.
+
+    `given` are the files of the scan, and `worked_out` is what is known of the texts of files; see `Project`.
+    """
 
     options: Options
     root: Path
     ignores: Ignores
     given: frozenset[Path]
     wanted: frozenset[type[Event]] | None
+    worked_out: dict[tuple[str, Path], list[str]]
 
     def project(self) -> Project:
         """The project, of which nothing was read."""
         options = self.options
         project = Project(self.root, self.ignores, options.overlay, options.names, options.torch)
         project.given = self.given
+        project.worked_out = dict(self.worked_out)
         return project
 
 
@@ -127,6 +132,9 @@ class Examiner:
             return found
         with found.guarding(shown):
             self._listen(self._witness.file(file, before), found)
+        with found.guarding(shown):
+            if self._wanted is None or Backward in self._wanted:  # else nobody has heard of any
+                found.heard.explain(file, self._project, self._witness.imports)
         with found.guarding(shown):
             found.followed, found.depends = self._witness.followed(), self._witness.dependencies()
         with found.guarding(shown):

@@ -105,7 +105,7 @@ class Scan:
 
     def _examine(self, project: Project, files: Sequence[Path], hear: Callable[[Trace], None] | None) -> None:
         """Find out what there is to say about the files; `hear` gets the traces."""
-        unfollowed = Unfollowed(self._wanted)
+        unfollowed = Unfollowed()
         examined = list(self._examined(project, files, hear))
         seen = {*files, *(Path(name) for _, found in examined for name in found.followed.imported)}
         project.know(seen)
@@ -118,8 +118,7 @@ class Scan:
                 unfollowed.add(caller.heard)
         looked_at = [path for path, _ in examined]
         for path in files if self._sharing is None else looked_at:
-            with self._guarding(project.shown_as(path)):
-                self.report.warnings += unfollowed.remarks(project, path)
+            self.report.warnings += unfollowed.remarks(project.shown_as(path))
         for finding in self._told():
             self.take(finding, project)
         for stage, seconds in project.seconds.items():
@@ -174,7 +173,7 @@ class Scan:
             if remembered is not None:
                 remembered.add(turn, found)
 
-        context = Context(self.options, project.root, project.ignores, given, self._wanted)
+        context = Context(self.options, project.root, project.ignores, given, self._wanted, project.worked_out)
         jobs = 1 if hear is not None else jobs_for(len(own), self.options.jobs)
         if jobs > 1:
             from torch_doctor.scan.spreading import Together  # noqa: PLC0415 - slow to import

@@ -10,7 +10,7 @@ import msgspec
 from torch_doctor.cache import digest, look, now
 from torch_doctor.scan.records import Records, Words, all_dependencies, examined, recorded
 from torch_doctor.scan.surroundings import existing
-from torch_doctor.static import Installed, dispatch, questions
+from torch_doctor.static import Installed, dispatch, is_there, questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,6 +45,7 @@ class Recollection:
         self._new = Records(words=self._words.all)
         self._listing = {str(path) for path in project.python_files()} if self._old.records else set()
         self._changed, self._touched = self._changes(given)
+        self._let_know()
         self._answers: dict[questions.Question, bytes] = {}
         self._there: dict[str, bool] = {}
 
@@ -88,7 +89,12 @@ class Recollection:
 
     def folders(self) -> set[str]:
         """The folders in which a new file may change something."""
-        return {*self.project.folders, *map(existing, self.absent), *map(existing, self.files)}
+        places = {
+            *self.absent,
+            *self.files,
+            *(f"{name}/_" for name in self.absent),
+        }  # in a place may be a folder, and no module
+        return {*self.project.folders, *map(existing, places)}
 
     def packed(self) -> bytes | None:
         """All that is remembered, to be stored; None where nothing is new."""
@@ -98,6 +104,9 @@ class Recollection:
             return None
         self._new.tree = look(self.files, (), self._since, self._old.tree)
         self._new.mentions = self._mentions(listing)
+        for (kind, path), texts in self.project.worked_out.items():
+            if str(path) in self._new.tree.files:
+                self._new.worked_out.setdefault(kind, {})[self._words.number(str(path))] = texts
         self._new.words = self._words.all
         return msgspec.msgpack.encode(self._new)
 
@@ -127,6 +136,12 @@ class Recollection:
             touched.add(self._words.number(questions.LISTING))
         return frozenset(numbers), frozenset(touched)
 
+    def _let_know(self) -> None:
+        """Let the project know what was worked out of files that are as they were."""
+        for kind, texts in self._old.worked_out.items():
+            for number in texts.keys() - self._changed:
+                self.project.worked_out[kind, Path(self._words.all[number])] = texts[number]
+
     def _told(self, number: int, told: bytes) -> bool:
         """Whether the project answers a question as it did."""
         question = tuple(self._words.all[number].split("\n"))
@@ -145,8 +160,7 @@ class Recollection:
         """Whether a file, or a folder of modules, that was looked for in vain is there now."""
         name = self._words.all[number]
         if name not in self._there:
-            place = Path(name)
-            self._there[name] = place.is_file() or next(place.glob("*.py"), None) is not None
+            self._there[name] = is_there(name)
         return self._there[name]
 
     def _pinned(self, folder: str) -> list[str]:

@@ -38,11 +38,15 @@ class Record(Struct, array_like=True):
 
 
 class Records(Struct):
-    """The records of a project's files, and the state in which it was. `mentions`: which files contain a name."""
+    """The records of a project's files, and the state in which it was.
+
+    `mentions`: which files contain a name. `worked_out` is what is known of their texts, by the kind and the file.
+    """
 
     tree: Tree = field(default_factory=Tree)
     words: list[str] = field(default_factory=list)
     mentions: dict[int, list[int]] = field(default_factory=dict)
+    worked_out: dict[str, dict[int, list[str]]] = field(default_factory=dict)
     records: dict[int, Record] = field(default_factory=dict)
 
 

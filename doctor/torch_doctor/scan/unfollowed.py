@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from torch_doctor.scan.origins import Origins
-from torch_doctor.static.imports import Imports
 from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
-    from torch_doctor.trace import Event, Trace
+    from torch_doctor.static import Imports
+    from torch_doctor.trace import Trace
 
 _DEFINITIONS = (
     ast.Import,
@@ -36,11 +35,13 @@ class Heard(Struct):
 
     `understood` are the files in which somebody's gradients were seen, and the scripts that came there; `met` are the
     scripts that came to a loop of which nobody knows whose gradients it computes; `ended` are the runs that were given up.
+    `unseen` are the scripts that train, with what is out of sight where their own runs understood nothing of it.
     """
 
     understood: set[str] = field(default_factory=set)
     ended: dict[str, str] = field(default_factory=dict)
     met: dict[str, Site] = field(default_factory=dict)
+    unseen: dict[str, str] = field(default_factory=dict)
 
     def hear(self, trace: Trace) -> None:
         """Note in which files somebody's gradients were seen, where nobody's were, and which runs were given up."""
@@ -60,44 +61,44 @@ class Heard(Struct):
         self.understood |= other.understood
         self.ended = other.ended | self.ended
         self.met = other.met | self.met
+        self.unseen = other.unseen | self.unseen
 
-
-class Unfollowed:
-    """Says which scripts of a project train out of sight, from what was heard of all of them.
-
-    `wanted` are the events that the traces have (None: all): without gradients among them, nothing is said.
-    """
-
-    def __init__(self, wanted: frozenset[type[Event]] | None) -> None:
-        self._looks = wanted is None or Backward in wanted
-        self._heard = Heard()
-        self._imports: Imports | None = None  # of the project that was asked about last
-
-    def add(self, heard: Heard) -> None:
-        """Take in what was heard of one file."""
-        self._heard.add(heard)
-
-    def remarks(self, project: Project, path: Path) -> Iterator[str]:
-        """A line for a script in which something goes backward, and nobody knows what."""
-        heard, shown = self._heard, project.shown_as(path)
+    def explain(self, file: SourceFile, project: Project, imports: Imports) -> None:
+        """Note what is out of sight of the training loop of a script in which something goes backward, and nobody knows what."""
+        shown = file.display
         # Else parsing it tells nothing.
-        trains = self._looks and (shown in heard.met or b".backward(" in project.code(path))
-        file = None if not trains or shown in heard.understood else project.read(path)
-        tree = None if file is None else project.tree(path)
-        if file is None or tree is None or not _is_script(tree):
+        trains = shown in self.met or b".backward(" in project.code(file.path)
+        tree = project.tree(file.path) if trains and shown not in self.understood else None
+        if tree is None or not _is_script(tree):
             return
-        self._imports = imports = self._imports or Imports(project)
         if why := _own(file, tree, imports) or self._imported(file, imports, project):
-            yield f"no training loop was followed in {shown}: {heard.ended.get(shown) or why}"
+            self.unseen[shown] = why
 
     def _imported(self, file: SourceFile, imports: Imports, project: Project) -> str:
         """What is out of sight of a training loop in a file that the script imports; "" where it comes to none."""
-        site = self._heard.met.get(file.display)
+        site = self.met.get(file.display)
         other = None if site is None or site.path == file.display else project.read(project.displayed(site.path))
         tree = None if other is None else project.tree(other.path)
         if site is None or other is None or tree is None:
             return ""
         return f"in {other.display}, {Origins(other, tree, imports).reason(_around_backward(tree))}"
+
+
+class Unfollowed:
+    """Says which scripts of a project train out of sight, from what was heard of all of them."""
+
+    def __init__(self) -> None:
+        self._heard = Heard()
+
+    def add(self, heard: Heard) -> None:
+        """Take in what was heard of one file."""
+        self._heard.add(heard)
+
+    def remarks(self, shown: str) -> Iterator[str]:
+        """A line for a script that trains, and of whose training nobody has understood anything."""
+        why = None if shown in self._heard.understood else self._heard.unseen.get(shown)
+        if why is not None:
+            yield f"no training loop was followed in {shown}: {self._heard.ended.get(shown) or why}"
 
 
 def _own(file: SourceFile, tree: ast.Module, imports: Imports) -> str:

@@ -37,7 +37,8 @@ class Project:
     """Everything below `root` that a witness may look at.
 
     `overlay` gives the bytes of files that stand elsewhere than on the disk (an editor's buffer on stdin), `names` how
-    they are displayed. `torch` are the versions that the user says the project allows.
+    they are displayed. `torch` are the versions that the user says the project allows. `worked_out` is what somebody has
+    worked out of the text of a file alone, by the kind and the file: it holds for as long as the file has this text.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Project:
         self.names = names or {}
         self.seconds = {"read": 0.0, "parse": 0.0}
         self.told = torch
+        self.worked_out: dict[tuple[str, Path], list[str]] = {}
         self._pins: dict[Path, Versions] = {}
         self._raw: Bounded[Path, bytes | OSError] = Bounded(
             KEPT_BYTES, lambda raw: 0 if isinstance(raw, OSError) else len(raw)

@@ -8,6 +8,7 @@ from torch_doctor.static.installed.environment import Environment, Installed
 from torch_doctor.static.installed.keeping import usual_folder
 from torch_doctor.static.order import Order
 from torch_doctor.static.runs import Witness
+from torch_doctor.static.searching import is_there
 from torch_doctor.static.spending import Spending
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "OutOfTime",
     "Spending",
     "Witness",
+    "is_there",
     "usual_folder",
 ]

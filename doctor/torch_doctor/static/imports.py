@@ -9,27 +9,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from torch_doctor.static import importing
-from torch_doctor.static import program as p
 from torch_doctor.static.budget import OutOfTime
 from torch_doctor.static.failure import Failure
 from torch_doctor.static.installed.environment import Installed
 from torch_doctor.static.lowering import lower
 from torch_doctor.static.questions import Asked, answer, names
+from torch_doctor.static.searching import Search, is_known
 from torch_doctor.static.spending import Spending
 from torch_doctor.static.unit import Unit
 from torch_doctor.trace import Dependencies
 
 if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
+    from torch_doctor.static import program as p
     from torch_doctor.static.followed import Defined
     from torch_doctor.static.installed.environment import Environment
     from torch_doctor.static.questions import Question
     from torch_doctor.trace import Versions
 
-_NEVER_THEIRS = frozenset(
-    {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
-)
-"""Libraries that a project may hold a copy of without meaning it."""
 LARGE = 20
 """Parts that a package imports at its top from which on they are executed only when they are needed."""
 
@@ -62,14 +59,12 @@ class Imports:
         self.spending = spending or Spending()
         self.installed = Installed(environment, project.root)
         self._units: dict[Path, Unit | None] = {}
-        self._found: dict[tuple[Path, str], Path | None] = {}
-        self._folders: dict[Path, Path] = {}
-        self._files: dict[str, bool] = {}
+        self._search = Search(project.root)
+        self._found: dict[tuple[str, str], Path | None] = {}
         self._edits: dict[Path, bool] = {}
-        self._looked: dict[Path, set[tuple[Path, str]]] = defaultdict(set)  # what each file imports
-        self._absent: dict[tuple[Path, str], set[str]] = defaultdict(set)  # where that was looked for, and is not
-        self._looking: set[str] = set()
-        self._lookups: list[tuple[Path, tuple[Path, str]]] = []  # in their order: who looked, and for what
+        self._looked: dict[Path, set[tuple[str, str]]] = defaultdict(set)  # what each file imports
+        self._absent: dict[tuple[str, str], set[str]] = defaultdict(set)  # where that was looked for, and is not
+        self._lookups: list[tuple[Path, tuple[str, str]]] = []  # in their order: who looked, and for what
         self._reached: dict[Path, _Reached] = {}
         self._large: dict[Path, bool] = {}
         self._asked: set[Question] = set()
@@ -106,7 +101,7 @@ class Imports:
         asked, questions = frozenset(name for each in self._asked for name in names(each)), frozenset(self._asked)
         return Dependencies(*reached.listed, asked, self.installed.asked(), frozenset(self._pins), questions)
 
-    def _reach(self, reached: _Reached, lookups: list[tuple[Path, str]]) -> None:
+    def _reach(self, reached: _Reached, lookups: list[tuple[str, str]]) -> None:
         """Follow new imports of the files that a script reads."""
         waiting = lookups
         while waiting:
@@ -199,94 +194,36 @@ class Imports:
         and no `__init__.py` is none. A file that edits `sys.path`, itself
         or by what it imports, sees one more folder nearby: the only one that has such a module.
         """
-        folder = self._folders.get(importer)
-        if folder is None:
-            folder = self._folders[importer] = importer.parent
-        itself = not level and module.partition(".")[0] == importer.stem  # then the search passes it over
-        key = (importer if itself else folder, "." * level + module)
-        if key not in self._looked[importer]:
+        name = str(importer)
+        folder, _, own = name.rpartition(os.sep)
+        itself = not level and module.partition(".")[0] == own.partition(".")[0]  # then the search passes it over
+        key = (name if itself else folder, "." * level + module)
+        looked = self._looked[importer]
+        if key not in looked:
             self._lookups.append((importer, key))
-            self._looked[importer].add(key)
+            looked.add(key)
         if key not in self._found:
-            self._looking = self._absent[key]
-            self._found[key] = self._search(importer, module, level)
+            self._found[key] = self._search.module(name, module, level, self._absent[key])
         found = self._found[key]
         if found is None and not level and self._edits_path(importer):
-            return self._nearby(importer, module.split("."))
+            return self._nearby(importer, module.split("."), self._absent[key])
         return found
 
     def _edits_path(self, importer: Path) -> bool:
         """Whether a file, or one that it imports by its name alone, speaks of `sys.path`."""
         if importer not in self._edits:
             modules = importing.plain(self._project.code(importer))  # to lower the file takes a hundred times as long
-            beside = [self._search(importer, module, 0) for module in modules if module not in sys.stdlib_module_names]
+            others = [module for module in modules if module not in sys.stdlib_module_names]
+            beside = [self._search.module(str(importer), module, 0, set()) for module in others]
             files = [importer, *(path for path in beside if path is not None and path.suffix == ".py")]
             self._edits[importer] = bool(self._project.mentions(("sys.path",), files))
         return self._edits[importer]
 
-    def _nearby(self, importer: Path, parts: list[str]) -> Path | None:
-        if parts[0] in sys.stdlib_module_names or parts[0] in _NEVER_THEIRS:
+    def _nearby(self, importer: Path, parts: list[str], absent: set[str]) -> Path | None:
+        if is_known(parts[0]):
             return None
         root = self._project.root
         top = importer.parent.parent if importer.parent != root else root
         homes = [home for home in map(Path, self.ask("homes", parts[0])) if home == top or top in home.parents]
-        found = {path for home in homes if (path := self._at(home, parts)) is not None} - {importer}
+        found = {path for home in homes if (path := self._search.at(str(home), parts, absent)) is not None} - {importer}
         return found.pop() if len(found) == 1 else None
-
-    def _search(self, importer: Path, module: str, level: int) -> Path | None:
-        parts = module.split(".") if module else []
-        root = self._project.root
-        if level:
-            base = importer.parent
-            for _ in range(level - 1):
-                base = base.parent
-            return self._at(base, parts)
-        folder = importer.parent
-        known = parts[0] in sys.stdlib_module_names or parts[0] in _NEVER_THEIRS
-        while True:
-            found = None if known and self._is_only_a_folder(folder / parts[0]) else self._at(folder, parts)
-            if found is not None and found != importer:
-                return found
-            if folder in (root, folder.parent) or root not in folder.parents:
-                break
-            folder = folder.parent
-        return self._at(root / "src", parts)
-
-    def _at(self, base: Path, parts: list[str]) -> Path | None:
-        path = _under(base, *parts)
-        package = _under(path, "__init__.py")
-        if self._is_file(package):
-            return Path(package)
-        if parts and self._is_file(f"{path}.py"):
-            return Path(f"{path}.py")
-        return Path(path) if parts and self._is_folder(path) else None
-
-    def _is_only_a_folder(self, path: Path) -> bool:
-        """Whether Python takes what is installed for it: a folder without an `__init__.py` is the last thing it looks for."""
-        return not self._is_file(_under(path, "__init__.py")) and not self._is_file(f"{path}.py")
-
-    def _is_file(self, name: str) -> bool:
-        there = self._files.get(name)
-        if there is None:
-            # A name that is too long for the disk is no file.
-            there = os.path.isfile(name) and self._project.root in Path(name).parents  # noqa: PTH113 - never raises
-            self._files[name] = there
-        if not there:
-            self._looking.add(name)
-        return there
-
-    def _is_folder(self, name: str) -> bool:
-        there = self._files.get(name)
-        if there is None:
-            path = Path(name)
-            inside = os.path.isdir(name)  # noqa: PTH112 - never raises
-            there = inside and self._project.root in path.parents and next(path.glob("*.py"), None) is not None
-            self._files[name] = there
-        if not there:
-            self._looking.add(name)
-        return there
-
-
-def _under(base: Path | str, *parts: str) -> str:
-    """A path as text: thousands of places are looked at, and few are there."""
-    return os.path.join(base, *parts)  # noqa: PTH118 - a `Path` is slow to make and to compare

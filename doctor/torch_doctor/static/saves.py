@@ -34,8 +34,16 @@ def saved(project: Project) -> frozenset[str]:
     """Patterns of the names of the files that the scripts of the project save."""
     if project not in _found:
         paths = project.mentions(sorted(NAMES), project.python_files())
-        _found[project] = frozenset(name for path in paths for name in _saved_in(project, path))
+        _found[project] = frozenset(name for path in paths for name in _known(project, path))
     return _found[project]
+
+
+def _known(project: Project, path: Path) -> list[str]:
+    """The names in one file, which are worked out once for as long as it stays as it is."""
+    kind = "saved", path
+    if kind not in project.worked_out:
+        project.worked_out[kind] = sorted(set(_saved_in(project, path)))
+    return project.worked_out[kind]
 
 
 def _saved_in(project: Project, path: Path) -> Iterator[str]:

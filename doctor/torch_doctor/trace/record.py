@@ -31,12 +31,12 @@ _INDEX = attrgetter("index")
 class Dependencies(Struct, frozen=True):
     """What the trace of a run depends on beside the script's own text.
 
-    `read` are the paths of the project's files that it, or what it imports, imports, itself among them. `absent` are the
-    paths where such files were looked for and are not: one that appears there changes what the script imports. `asked` are
-    the identifiers of which it was asked whether, and where, other files of the project have them. `installed` are the
-    packages whose sources were asked about what the script builds, each with its version: "" where its files may change
-    without one, "absent" where it is not there. `pins` are the folders of whose scripts it was asked which versions of torch they
-    may meet. `questions` are what was asked of the rest of the project, about those identifiers.
+    `read` are the paths of the project's files that it, or what it imports, imports, itself among them. `absent` are the paths
+    where such files were looked for and are not, some without the `.py`: what appears there changes what the script imports.
+    `asked` are the identifiers of which it was asked whether, and where, other files of the project have them. `installed` are
+    the packages whose sources were asked about what the script builds, each with its version: "" where its files may change
+    without one, "absent" where it is not there. `pins` are the folders of whose scripts it was asked which versions of torch
+    they may meet. `questions` are what was asked of the rest of the project, about those identifiers.
     """
 
     read: frozenset[str]

@@ -12,6 +12,7 @@ from threading import Thread, active_count
 from typing import TYPE_CHECKING
 
 from torch_doctor.scan.examining import Context, Examined, Examiner
+from torch_doctor.scan.interrupting import uninterrupted
 from torch_doctor.sources.discovery import display
 
 if TYPE_CHECKING:
@@ -75,9 +76,10 @@ class Together:
             self._submit(turns, 1)
 
     def _submit(self, turns: list[Turn], attempt: int) -> None:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(self._jobs, processes(), _begin, (self._context,))
-        self._under_way[self._pool.submit(_examine, turns)] = turns, attempt
+        with uninterrupted():
+            if self._pool is None:
+                self._pool = ProcessPoolExecutor(self._jobs, processes(), _begin, (self._context,))
+            self._under_way[self._pool.submit(_examine, turns)] = turns, attempt
 
     def _outcome(self, future: Future[list[Examined]], turns: list[Turn], attempt: int) -> list[Examined] | None:
         """What a process found out; None where it ended before, and another one tries again."""
@@ -100,12 +102,13 @@ class Together:
             yield turn.path, each
 
     def _close(self) -> None:
-        """End the processes; those that are still at something were interrupted, and nobody waits for them."""
+        """End the processes; those that are still at something were interrupted, and nobody waits for what they find."""
         if self._pool is None:
             return
-        self._pool.shutdown(wait=not self._under_way, cancel_futures=True)
-        for process in active_children() if self._under_way else ():
-            process.terminate()
+        with uninterrupted():
+            for process in active_children() if self._under_way else ():
+                process.kill()  # it has nothing to put away
+            self._pool.shutdown(cancel_futures=True)
 
 
 def _lost(context: Context, turn: Turn) -> Examined:

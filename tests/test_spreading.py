@@ -66,7 +66,8 @@ def smooth(loss):
 
 
 SLOW = """
-import time
+import signal, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 from torch_doctor.__main__ import main
 from torch_doctor.scan import examining
 import sys

@@ -181,3 +181,35 @@ def test_a_fork_finalizes_at_its_end_what_its_script_made_and_nothing_that_was_t
     script.write_text(FINALIZING.format(path=str(told)), encoding="utf-8")
     farm.ran(farm_address, script)
     assert told.read_text(encoding="utf-8") == "finalized"
+
+
+GUARDING = """
+import os, pathlib, signal, sys
+from importlib import import_module
+
+guard = import_module("_torch_doctor_agent.guard")
+captured, known = guard.captured, {}
+replace = captured.replace
+
+def noted(pairs, keep):
+    known.update((id(original), original) for original, _ in pairs)
+    replace(pairs, keep)
+
+captured.replace = noted
+guard.install({"scratch": sys.argv[0] + ".scratch", "cwd": os.getcwd()}, print)
+left = [
+    f"{name}.{attribute}"
+    for name, module in list(sys.modules.items())
+    if name not in captured.UNTOUCHED and not name.startswith("_torch_doctor_agent") and name != "__main__"
+    for attribute, value in list(vars(module).items())
+    if id(value) in known
+]
+assert len(known) > 50
+assert left == [], left
+"""
+
+
+def test_a_fork_guards_every_name_of_what_it_guards(farm_address: str, tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(GUARDING, encoding="utf-8")
+    farm.ran(farm_address, script)

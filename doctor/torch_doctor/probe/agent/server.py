@@ -159,7 +159,7 @@ def become(
 
 def load() -> None:
     """Imports torch, what the first steps of training import, and all parts of the agent."""
-    importlib.import_module("torch")
+    torch = importlib.import_module("torch")
     with contextlib.suppress(ImportError):
         importlib.import_module("torch.profiler._cupti_monitor")  # in the first backward pass
     discovery, guard, instruments, stand_ins, watching = (
@@ -168,25 +168,26 @@ def load() -> None:
     )
     discovery.modules(guard)
     discovery.modules(instruments)
-    stand_ins.stand_ins()
+    for kind in stand_ins.stand_ins().values():
+        kind.look(torch)
     watching.watchers()
     holding = _holding(guard.real)
     guard.captured.loaded = lambda: holding
     _put_away_nothing()
 
 
-def _holding(real: Any) -> list[tuple[str, Any]]:
-    """The modules that name a function which the guard may replace; it keeps all of these, as they were.
+def _holding(real: Any) -> list[tuple[str, Any, list[str]]]:
+    """The modules that name a function which the guard may replace, and the names; it keeps all of these, as they were.
 
-    The guard looks at every name of every loaded module, and in a fork that copies the pages of all of torch; the modules
-    where it finds something are the same in every fork.
+    The guard looks at every name of every loaded module, and in a fork that copies the pages of all of torch; the names
+    under which it finds something are the same in every fork.
     """
     kept = {id(value) for value in (*vars(real).values(), *real.functions.values()) if inspect.isroutine(value)}
-    return [
-        (name, module)
+    found = [
+        (name, module, [attribute for attribute, value in vars(module).items() if id(value) in kept])
         for name, module in list(sys.modules.items())
-        if any(id(value) in kept for value in vars(module).values())
     ]
+    return [each for each in found if each[2]]
 
 
 def _put_away_nothing() -> None:

@@ -23,13 +23,14 @@ WITH_CLASSES = ("pathlib", "pathlib._local", "pathlib._abc", "pathlib._os", "pat
 def replace(pairs: Iterable[tuple[Any, Callable[..., Any]]], keep: str) -> None:
     """Replaces the first of each pair by the second wherever a loaded module outside the package `keep` names it."""
     known = {id(original): replacement for original, replacement in pairs}
-    for name, module in loaded():
-        namespace = getattr(module, "__dict__", None)
-        if name in UNTOUCHED or name == keep or name.startswith(keep + ".") or not isinstance(namespace, dict):
+    for name, module, attributes in loaded():
+        if name in UNTOUCHED or name == keep or name.startswith(keep + "."):
             continue
-        for attribute, value in list(namespace.items()):
-            if id(value) in known:
-                namespace[attribute] = known[id(value)]
+        namespace = vars(module)
+        for attribute in attributes:
+            replacement = known.get(id(namespace.get(attribute)))
+            if replacement is not None:
+                namespace[attribute] = replacement
     _in_classes(known)
 
 
@@ -50,9 +51,10 @@ def _in_classes(known: dict[int, Callable[..., Any]]) -> None:
                 _in_class(value, known)
 
 
-def loaded() -> list[tuple[str, Any]]:
-    """The modules that may name such a function."""
-    return list(sys.modules.items())
+def loaded() -> list[tuple[str, Any, list[str]]]:
+    """The modules that may name such a function, and the names under which they may."""
+    namespaces = [(name, module, getattr(module, "__dict__", None)) for name, module in list(sys.modules.items())]
+    return [(name, module, list(found)) for name, module, found in namespaces if isinstance(found, dict)]
 
 
 def _in_class(cls: type, known: dict[int, Callable[..., Any]]) -> None:

@@ -97,8 +97,8 @@ class Processes:
             if name in real.functions:
                 setattr(os, name, replacement)
                 pairs.append((real.functions[name], replacement))
-        if hasattr(signal, "pidfd_send_signal"):
-            pairs.append((signal.pidfd_send_signal, self._to_descriptor))
+        if real.send_signal is not None:
+            pairs.append((real.send_signal, self._to_descriptor))
             signal.pidfd_send_signal = self._to_descriptor
         return pairs
 

@@ -17,7 +17,8 @@ open_file = builtins.open
 functions: dict[str, Any] = {name: value for name, value in vars(os).items() if callable(value)}
 copy_file = shutil.copyfile
 remove_tree = shutil.rmtree
-set_signal = signal.signal
+set_signal, get_signal = signal.signal, signal.getsignal
+send_signal: Any = getattr(signal, "pidfd_send_signal", None)
 
 MEMORY = ("/memfd:", "/dev/shm/")  # noqa: S108 - what the system says of descriptors of shared memory
 _state = threading.local()

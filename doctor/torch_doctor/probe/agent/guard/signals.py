@@ -17,7 +17,6 @@ def install(more: Iterable[str]) -> list[tuple[Any, Callable[..., Any]]]:
     """Remembers the script's handlers for `KEPT` and `more` (names) without setting them; returns (original, replacement)."""
     kept = {getattr(signal, name) for name in (*KEPT, *more) if hasattr(signal, name)}
     remembered: dict[int, Any] = {}
-    original_get = signal.getsignal
 
     def set_signal(signalnum: int, handler: Any) -> Any:
         """`signal.signal`; a handler for a signal that ends the probe is remembered only."""
@@ -29,8 +28,8 @@ def install(more: Iterable[str]) -> list[tuple[Any, Callable[..., Any]]]:
 
     def get_signal(signalnum: int) -> Any:
         """`signal.getsignal`, as the script set it."""
-        return remembered.get(signalnum, original_get(signalnum))
+        return remembered.get(signalnum, real.get_signal(signalnum))
 
     signal.signal = set_signal
     signal.getsignal = get_signal
-    return [(real.set_signal, set_signal), (original_get, get_signal)]
+    return [(real.set_signal, set_signal), (real.get_signal, get_signal)]

@@ -43,6 +43,10 @@ class StandIn:
     def prepare(self) -> None:
         """Puts in place what has to be there before the script starts, and hooks for what it may import."""
 
+    @classmethod
+    def look(cls, torch: Any) -> None:
+        """Finds out what is the same in every run and takes long, for all that a server forks."""
+
     def needed(self, torch: Any) -> bool:  # noqa: ARG002 - some ask torch
         """Whether torch itself has to be patched."""
         return True

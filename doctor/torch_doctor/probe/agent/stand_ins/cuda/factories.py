@@ -20,6 +20,27 @@ SHARING = ("as_tensor", "asarray")
 """What gives the tensor that it is given, or one on the memory of an array."""
 
 
+@functools.cache
+def named(torch: Any) -> list[tuple[Any, list[str]]]:
+    """The modules with functions that make tensors, and the names of these there.
+
+    It looks at every name of torch, and in a fork that copies the pages of all of it: a server does so before it forks.
+    """
+    importlib.import_module("torch.utils._device")
+    constructors = torch.utils._device._device_constructors()  # kept by torch: looked up before they are replaced
+    return [
+        (
+            space,
+            [
+                name
+                for name, function in list(vars(space).items())
+                if name.endswith("_like") or (callable(function) and _is_one_of(function, constructors))
+            ],
+        )
+        for space in (torch, torch.fft)
+    ]
+
+
 class Factories:
     """The replacements of what makes tensors."""
 
@@ -31,12 +52,9 @@ class Factories:
     def patch(self) -> None:
         """Every function of `torch` that makes tensors, `Tensor.new_*`, `torch.Generator` and the default device."""
         torch = self._torch
-        importlib.import_module("torch.utils._device")
-        constructors = torch.utils._device._device_constructors()  # kept by torch: looked up before they are replaced
-        for space in (torch, torch.fft):
-            for name, function in list(vars(space).items()):
-                if name.endswith("_like") or (callable(function) and _is_one_of(function, constructors)):
-                    setattr(space, name, self._with_device(function))
+        for space, names in named(torch):
+            for name in names:
+                setattr(space, name, self._with_device(getattr(space, name)))
         for name in NEW:
             setattr(torch.Tensor, name, self._with_device(getattr(torch.Tensor, name)))
         torch.Generator = self._generator(torch.Generator)

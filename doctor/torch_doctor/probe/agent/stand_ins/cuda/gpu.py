@@ -8,7 +8,7 @@ from .. import told
 from ..stand_in import StandIn
 from . import loading, types
 from .devices import Devices, needed
-from .factories import Factories
+from .factories import Factories, named
 from .lineage import Lineage
 from .memory import Memory
 from .moves import Moves
@@ -20,6 +20,11 @@ class Gpu(StandIn):
 
     replaces = "no GPU that torch can use"
     voids = (told.DEVICE,)
+
+    @classmethod
+    def look(cls, torch: Any) -> None:
+        """Which functions of torch make tensors."""
+        named(torch)
 
     def needed(self, torch: Any) -> bool:
         """Whether there is no GPU, or the user wants none."""

@@ -94,6 +94,17 @@ class Queries:
         cuda.amp.common.amp_definitely_not_available = self._amp_not_available
         # On CPU tensors, autocast for CUDA is on by name and changes no computation.
         setattr(sys.modules["torch.cuda.amp.common"], "amp_definitely_not_available", self._amp_not_available)  # noqa: B010
+        self._seed_nothing_else()
+
+    def _seed_nothing_else(self) -> None:
+        """`torch.manual_seed` has no accelerator seeded that is not there.
+
+        Torch would keep each seed until there is one, with the stack of the call in words, which takes as long as a step.
+        """
+        for name in ("xpu", "mtia"):
+            accelerator: Any = getattr(self._torch, name, None)
+            if hasattr(accelerator, "manual_seed_all") and not accelerator.is_available():
+                accelerator.manual_seed_all = lambda *_, **__: None
 
     def is_available(self) -> bool:
         """False, unless the script does not go on without a yes."""

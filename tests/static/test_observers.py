@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -13,7 +13,8 @@ from tests.said import said
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, examining, scan
 from torch_doctor.static import Failure, Followed, Witness, dispatch
-from torch_doctor.static.observer import HOOKS, Observer, observers
+from torch_doctor.static.observer import HOOKS, OF_A_VALUE, Hooks, Observer, observers
+from torch_doctor.static.values import Const, Plain, Zero
 from torch_doctor.trace import Backward, Timed, Trace, ZeroGrad
 
 if TYPE_CHECKING:
@@ -75,6 +76,24 @@ def test_an_observer_of_which_nobody_reads_anything_is_not_there(
     report = scan(Options(paths=(path,), rules=tuple(rule for rule in all_rules() if rule.code == code)))
     assert bool(report.findings) is there
     assert any(trace.of(Timed) for trace in seen) is there
+
+
+def test_a_method_is_called_for_the_classes_of_values_that_its_observer_names() -> None:
+    class Named:
+        about: ClassVar = {"called": (Const,)}
+        listens = ("called", "read")
+
+        def called(self) -> None: ...
+
+        def read(self) -> None: ...
+
+    hooks = Hooks([Named()])  # type: ignore[list-item]  # those that are defined are there in every run
+    assert [len(hooks.called[each]) for each in (Const, Zero, Plain)] == [1, 1, 0]
+    assert [len(hooks.read[each]) for each in (Const, Plain)] == [1, 1]
+
+
+def test_an_observer_names_classes_for_hooks_that_it_listens_to() -> None:
+    assert all(OF_A_VALUE.intersection(each.listens) >= each.about.keys() for each in observers())
 
 
 def test_a_list_of_layers_that_begins_empty_is_told_to_all() -> None:

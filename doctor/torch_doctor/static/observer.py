@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from torch_doctor.static.knowledge import Knowledge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from torch_doctor.static.values import Value
     from torch_doctor.trace import Event
 
 HOOKS: Final = {
@@ -42,6 +43,8 @@ HOOKS: Final = {
     "changed": "(run, value, call): the numbers of a value change in place; an assignment is the call of a method, too",
 }
 """What an observer can be told: the names of its methods, each with what it gets and when."""
+OF_A_VALUE: Final = frozenset(("calling", "called", "invoked", "read"))
+"""Those that are about one value, which comes after the run: what is called, or whose attribute is taken."""
 
 
 class Observer(Knowledge):
@@ -49,13 +52,18 @@ class Observer(Knowledge):
 
     Its methods that are called as one of the `HOOKS` are told what happens; its fields are its own, and are fresh in every
     run. An observer of which no selected rule reads an event is not there.
+
+    A method for one of the hooks `OF_A_VALUE` is called for values of the classes that the definition of the class gives
+    under its name, `class Names(Observer, called=(Lib,))`; where it gives none, for all.
     """
 
     writes: ClassVar[tuple[type[Event], ...]]
+    about: ClassVar[Mapping[str, tuple[type[Value], ...]]]
     listens: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:  # noqa: ANN401 - as type's own
-        super().__init_subclass__(**kwargs)
+    def __init_subclass__(cls, **about: tuple[type[Value], ...]) -> None:
+        super().__init_subclass__()
+        cls.about = about
         cls.listens = tuple(hook for hook in HOOKS if hasattr(cls, hook))
         if hasattr(cls, "writes"):
             _OBSERVERS.append(cls)
@@ -70,15 +78,29 @@ def observers() -> tuple[type[Observer], ...]:
     return tuple(sorted(_OBSERVERS, key=lambda each: (each.__module__, each.__name__)))
 
 
+class ByClass(dict[type, "tuple[Callable[..., None], ...]"]):
+    """The methods that listen to one hook, by the class of the value that it is about."""
+
+    def __init__(self, listening: list[tuple[Callable[..., None], tuple[type[Value], ...] | None]]) -> None:
+        super().__init__()
+        self._listening = listening
+
+    def __missing__(self, cls: type) -> tuple[Callable[..., None], ...]:
+        """Those for a class that was not asked for before."""
+        methods = (method for method, about in self._listening if about is None or issubclass(cls, about))
+        self[cls] = found = tuple(methods)
+        return found
+
+
 class Hooks:
     """Whom a run tells what happens: for each hook, the methods that listen."""
 
     __slots__ = tuple(HOOKS)
 
-    calling: tuple[Callable[..., None], ...]
-    called: tuple[Callable[..., None], ...]
-    invoked: tuple[Callable[..., None], ...]
-    read: tuple[Callable[..., None], ...]
+    calling: ByClass
+    called: ByClass
+    invoked: ByClass
+    read: ByClass
     named: tuple[Callable[..., None], ...]
     computed: tuple[Callable[..., None], ...]
     operated: tuple[Callable[..., None], ...]
@@ -105,8 +127,13 @@ class Hooks:
 
     def __init__(self, watching: Iterable[Observer]) -> None:
         listening: dict[str, list[Callable[..., None]]] = {hook: [] for hook in HOOKS}
+        of_a_value: dict[str, list[Any]] = {hook: [] for hook in OF_A_VALUE}
         for each in watching:
             for hook in each.listens:
-                listening[hook].append(getattr(each, hook))
+                method = getattr(each, hook)
+                if hook in OF_A_VALUE:
+                    of_a_value[hook].append((method, each.about.get(hook)))
+                else:
+                    listening[hook].append(method)
         for hook, methods in listening.items():
-            setattr(self, hook, tuple(methods))
+            setattr(self, hook, ByClass(of_a_value[hook]) if hook in OF_A_VALUE else tuple(methods))

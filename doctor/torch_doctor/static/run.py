@@ -136,7 +136,7 @@ class Run(Positioned, Knowing):
         """Take an attribute."""
         if isinstance(value, Either):
             value = self.resolve(value)
-        for observe in self.observers.read:
+        for observe in self.observers.read[value.__class__]:
             observe(self, value, name, node)
         handler = dispatch.ATTRIBUTES.get(value.__class__, dispatch.ATTRIBUTES[Value])
         found: Value = handler(self, value, name, node)
@@ -146,7 +146,7 @@ class Run(Positioned, Knowing):
         """Call a value."""
         if isinstance(func, Either):
             func = self.resolve(func)
-        for observe in self.observers.invoked:
+        for observe in self.observers.invoked[func.__class__]:
             observe(self, func, call)
         func = dispatch.VERBS["meant"](self, func, call)
         result: Value = dispatch.CALLS.get(func.__class__, dispatch.CALLS[Value])(self, func, call)

@@ -69,12 +69,12 @@ def evaluate_call(run: Run, node: p.Call) -> Value:
         return _super(run, node)
     func = run.evaluate(node.func)
     call = call_arguments.call_of(run, node)
-    for observe in run.observers.calling:
+    for observe in run.observers.calling[func.__class__]:
         observe(run, func, call)
     result = invocation.refused(run) if invocation.refuses(func, call) else run.call(func, call)
     if isinstance(result, Either):
         result = run.resolve(result)
-    for observe in run.observers.called:
+    for observe in run.observers.called[func.__class__]:
         observe(run, func, call, result)
     return result
 

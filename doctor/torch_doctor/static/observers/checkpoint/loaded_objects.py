@@ -33,7 +33,7 @@ _OF_OBJECTS = frozenset(
 """Methods of modules and optimizers that neither tensors nor dictionaries have."""
 
 
-class LoadedObjects(Observer):
+class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
     """Whole objects that were read from files: they are called, or their methods are."""
 
     writes = (Loaded,)

@@ -65,7 +65,7 @@ class Draws:
             self.generators.setdefault(of, run.site(node))
 
 
-class WorkerSeeds(Observer):
+class WorkerSeeds(Observer, invoked=(Plain, Lib)):
     """What the worker processes of a loader draw alike: random numbers that are not seeded for each of them."""
 
     writes = (WorkersAlike,)

@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 
-class OutdatedNames(Observer):
+_TENSORS = (Tensor, Params, ParameterValue)
+
+
+class OutdatedNames(Observer, read=(*_TENSORS, Grads), invoked=(Method,)):
     """Uses of names, attributes, methods and arguments that have a successor in torch."""
 
     writes = (OutdatedUsed,)
@@ -174,4 +177,3 @@ def _given(run: Run, api: str, table: dict[str, Outdated], call: Call) -> None:
 _INDEX_ERRORS = frozenset(("IndexError", "LookupError", "Exception", "BaseException"))
 _ASK_TYPES = frozenset(("builtins.isinstance", "builtins.issubclass"))
 _ASSERT_TYPES = frozenset(("assertIsInstance", "assertNotIsInstance"))
-_TENSORS = (Tensor, Params, ParameterValue)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-class LoggedValues(Observer):
+class LoggedValues(Observer, invoked=(Method,)):
     """Values with a graph that a log, a plot, a progress bar or a meter is given."""
 
     writes = (Logged,)

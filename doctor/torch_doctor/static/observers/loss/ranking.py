@@ -21,7 +21,7 @@ _LAST: Final = Const(-1)
 _COMPARING: Final = frozenset(("eq", "ne", "==", "!="))
 
 
-class Ranking(Observer):
+class Ranking(Observer, called=(Method, Lib)):
     """Along which dimension of what tensor the largest are looked for, and where their places are compared with labels."""
 
     writes = (Ranked, Compared)

@@ -26,7 +26,7 @@ _WITHOUT_BASES = pattern(
 """A class that may have no bases, or only `object`; generic ones and odd spellings are looked at closely."""
 
 
-class NamedForwards(Observer):
+class NamedForwards(Observer, calling=(Bound, Method, Either)):
     """Calls `thing.forward(...)`, which go past the `__call__` of a module."""
 
     writes = (ForwardByName,)

@@ -19,7 +19,7 @@ FUNCTIONS = frozenset(f"builtins.{name}" for name in ("float", "int", "print", "
 FORMATTED = "format"
 
 
-class Reading(Observer):
+class Reading(Observer, called=(Method, UnknownAttribute, Lib)):
     """Reads of numbers of tensors that a forward computed, within loops."""
 
     writes = (ValueRead,)

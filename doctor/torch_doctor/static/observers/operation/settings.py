@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.static.run import Run
 
 
-class Settings(Observer):
+class Settings(Observer, invoked=(Method,)):
     """Attributes, variables, functions and contexts that switch something of the whole process."""
 
     writes = (SettingSet,)

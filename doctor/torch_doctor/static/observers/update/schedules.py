@@ -49,7 +49,7 @@ FACTORS: Final = Argument(3, "epochs"), Argument(4, "steps_per_epoch")
 DEFAULT_GAMMA: Final = 0.1
 
 
-class Schedules(Observer):
+class Schedules(Observer, called=(Lib,)):
     """What the headers of loops and the constructors of schedulers count."""
 
     writes = (LoopCounted, ScheduleCounted)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _ASSIGNED = ("weight", "bias")
 
 
-class Weights(Observer):
+class Weights(Observer, read=(Module,), called=(Lib,)):
     """Layers and parameters that get gradients as they were built, and those that get other numbers."""
 
     writes = (WeightsDrawn, WeightsGiven, PartUnrecorded)

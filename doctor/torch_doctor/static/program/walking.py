@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from torch_doctor.static.program.expressions import Const
@@ -9,7 +10,7 @@ from torch_doctor.static.program.node import Node
 from torch_doctor.static.program.statements import Break, Continue, For, If, Raise, Return, Try, While, With
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 def walk(*roots: object) -> Iterator[Node]:
@@ -20,32 +21,33 @@ def walk(*roots: object) -> Iterator[Node]:
         if isinstance(thing, (tuple, list)):
             waiting += thing
             continue
-        slots = _SLOTS[thing.__class__]
-        if slots:
-            if isinstance(thing, Node):
-                yield thing
-            for slot in slots:
-                part = getattr(thing, slot, None)
-                if part is not None and part != ():
-                    waiting.append(part)
-        elif isinstance(thing, Node):
-            yield thing
+        is_node, parts = _INSIDE[thing.__class__]
+        if is_node:
+            yield thing  # type: ignore[misc]  # as the table says
+        if parts is not None:
+            waiting += parts(thing)
 
 
-class _Slots(dict[type, tuple[str, ...]]):
-    """The attributes of a class of the program in which nodes may lie; none of any other class."""
-
-    def __missing__(self, cls: type) -> tuple[str, ...]:
-        slots: tuple[str, ...] = ()
-        if cls.__module__.startswith(_HERE) and cls is not Const:
-            slots = tuple(
-                slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ()) if slot not in _NO_NODES
-            )
-        self[cls] = slots
-        return slots
+def _inside(cls: type) -> tuple[bool, Callable[[object], tuple[object, ...]] | None]:
+    """Whether a class is one of nodes, and what gives the attributes in which others may lie; None where there are none."""
+    slots: list[str] = []
+    if cls.__module__.startswith(_HERE) and cls is not Const:
+        slots = [slot for each in cls.__mro__ for slot in getattr(each, "__slots__", ()) if slot not in _NO_NODES]
+    if not slots:
+        return issubclass(cls, Node), None
+    parts = attrgetter(*slots)
+    return issubclass(cls, Node), parts if len(slots) > 1 else lambda thing: (parts(thing),)
 
 
-_SLOTS = _Slots()
+class _Inside(dict[type, "tuple[bool, Callable[[object], tuple[object, ...]] | None]"]):
+    """What `_inside` says of each class."""
+
+    def __missing__(self, cls: type) -> tuple[bool, Callable[[object], tuple[object, ...]] | None]:
+        self[cls] = found = _inside(cls)
+        return found
+
+
+_INSIDE = _Inside()
 
 
 def asks_version(test: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 Symbol: TypeAlias = tuple[Any, ...]
@@ -70,16 +71,16 @@ LARGEST = 200
 
 def compound(*parts: Any) -> Symbol:  # noqa: ANN401 - words, constants and symbols
     """The symbol of what is computed of several things; a fresh one where that would grow beyond all bounds."""
-    waiting: list[Any] = [parts]
-    count = 0
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, tuple):
-            count += len(part)
-            if count > LARGEST:
-                return fresh_symbol()
-            waiting.extend(part)
-    return parts
+    return fresh_symbol() if _size(parts) > LARGEST else parts
+
+
+def _size(symbol: Symbol) -> int:
+    """How many parts a symbol has, those of its parts included."""
+    return len(symbol) + sum([_size_known(part) for part in symbol if isinstance(part, tuple)])
+
+
+_size_known = lru_cache(maxsize=4096)(_size)
+"""The same of what has been asked for before: symbols are made of others."""
 
 
 def latest() -> int:

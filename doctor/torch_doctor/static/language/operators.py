@@ -23,6 +23,7 @@ from torch_doctor.static.values import (
     Default,
     Either,
     Grads,
+    Number,
     ParameterValue,
     Params,
     Plain,
@@ -30,6 +31,7 @@ from torch_doctor.static.values import (
     Tensor,
     Unknown,
     Value,
+    Zero,
     compound,
     held,
     number_dtype,
@@ -64,6 +66,9 @@ _EFFECTS = {
 """What operators do to numbers, by sign and number of operands."""
 _JOINS = {"+": "", "/": "/"}
 """The operators that join texts, and what they put between them: folders and files are divided by a slash."""
+_CONSTANTS = frozenset((Const, Zero, Default))
+_NUMBERS = _CONSTANTS | {Plain, Number}
+"""The classes of values that hold no tensor."""
 _LARGE = 1_000_000
 _LONG = 10_000
 
@@ -78,17 +83,18 @@ def operate(run: Run, op: str, operands: tuple[Value, ...], node: p.Node) -> Val
         observe(run, op, operands, node)
     if op == "%" and isinstance(operands[0], Const) and isinstance(operands[0].value, str):
         return _interpolated(operands) or Plain()
-    if all(isinstance(value, Const) for value in operands):
+    classes = {value.__class__ for value in operands}
+    if classes <= _CONSTANTS:
         computed = _computed(op, [value.value for value in operands if isinstance(value, Const)])
         chosen = any(isinstance(value, Default) for value in operands)
         return by_default(computed, compound(op, *map(symbol_of, operands))) if chosen else computed
-    if any(isinstance(value, Sequence) for value in operands):
+    if Sequence in classes:
         sequence = _on_sequence(run, op, operands, node)
         if sequence is not None:
             return sequence
     if op == "%" and _divides(run, *operands):
         return Const(0)
-    if all(isinstance(value, (Const, Plain)) for value in operands):
+    if classes <= _NUMBERS:
         if op in _JOINS and (text := texts.joined(operands, _JOINS[op])) is not None:
             return text
         size = arrays.operated(op, operands)

@@ -100,7 +100,7 @@ def plain_from(
     values = tuple(values)
     if symbol is None and any(isinstance(value, Plain) and value.tells_version for value in values):
         symbol = fresh_symbol(VERSION)
-    flows = [value.flow for value in values]
+    flows = [of for value in values if (of := value.flow) is not EMPTY]
     if not flow.means and not any(each.cuts or each.sums or each.rows for each in (flow, *flows)):
         return Plain(symbol, size)
     cuts = flow.cuts.union(*(each.cuts for each in flows))

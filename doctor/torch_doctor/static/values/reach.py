@@ -8,16 +8,21 @@ from torch_doctor.static.values.callables import Bound, Method, Partial
 from torch_doctor.static.values.containers import Mapping, Sequence, Stream
 from torch_doctor.static.values.modules import Instance, Module, ParameterValue, Settings
 from torch_doctor.static.values.objects import Optimizer, Tool
-from torch_doctor.static.values.plain import Either, Unknown
-from torch_doctor.static.values.tensors import Grads, Params
+from torch_doctor.static.values.plain import Const, Default, Either, Lib, Number, Plain, Unknown, Zero
+from torch_doctor.static.values.tensors import Grads, Params, Tensor
 
 
 def held(values: Any, depth: int = 3) -> frozenset[int]:  # noqa: ANN401 - any iterable of values
     """The objects that someone who gets these values can reach: optimizers, modules and tools that hold them."""
     found: set[int] = set()
     for value in values:
-        _reach(value, found, depth)
+        if value.__class__ not in _NOTHING:
+            _reach(value, found, depth)
     return frozenset(found)
+
+
+_NOTHING = frozenset((Const, Zero, Default, Plain, Number, Lib, Tensor))
+"""The classes of values that hold nothing, which are by far the most."""
 
 
 def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - fields hold plain flags beside values
@@ -39,16 +44,21 @@ def _reach(value: Any, found: set[int], depth: int) -> None:  # noqa: ANN401 - f
         _reach(value.self, found, depth - 1)
     elif isinstance(value, Either):
         for _, option in value.options:
-            _reach(option, found, depth - 1)
+            if option.__class__ not in _NOTHING:
+                _reach(option, found, depth - 1)
     elif isinstance(value, Sequence):
         for item in value.content.all():
-            _reach(item, found, depth - 1)
+            if item.__class__ not in _NOTHING:
+                _reach(item, found, depth - 1)
     elif isinstance(value, Stream):
         for item in (value.item, *(value.content.all() if value.content is not None else ())):
-            _reach(item, found, depth - 1)
+            if item.__class__ not in _NOTHING:
+                _reach(item, found, depth - 1)
     elif isinstance(value, Partial):
         for item in (value.func, *value.args, *value.keywords.values()):
-            _reach(item, found, depth - 1)
+            if item.__class__ not in _NOTHING:
+                _reach(item, found, depth - 1)
     elif isinstance(value, (Mapping, Instance, Settings)):
         for item in value.fields.values():
-            _reach(item, found, depth - 1)
+            if item.__class__ not in _NOTHING:
+                _reach(item, found, depth - 1)

@@ -12,6 +12,8 @@ Tri: TypeAlias = bool | None
 class Kind(enum.Enum):
     """What the numbers of a tensor mean."""
 
+    __hash__ = object.__hash__  # tables have them as keys, and Enum's own is slow
+
     UNKNOWN = "unknown"
     LOGITS = "logits"  # what a linear or convolutional layer returns: unbounded scores
     PROBABILITIES = "probabilities"  # a softmax was applied
@@ -28,6 +30,8 @@ class Kind(enum.Enum):
 
 class Source(enum.Enum):
     """Where the data behind a tensor came from."""
+
+    __hash__ = object.__hash__
 
     UNKNOWN = "unknown"
     LOADER = "loader"

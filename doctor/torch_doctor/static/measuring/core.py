@@ -39,7 +39,7 @@ def making(
     """How something is made, where that tells its dtype or shape; None where it does not, or would take long to tell."""
     if name not in EFFECTS and not is_in_place(name):
         return None
-    now = tuple(Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args)  # as they are now
+    now = tuple([Sequence(v.kind, v.content) if isinstance(v, Sequence) else v for v in args])  # as they are now
     made = Making(name, now, keywords, of, site)
     return made if made.depth < LONGEST else None
 

@@ -33,7 +33,8 @@ DEPTH = 3
 
 def replaced(run: Run, fields: Fields, key: object, new: object) -> None:
     """A variable, an attribute or an item gets another value: what it kept is gone where the new one has nothing of it."""
-    if not run.loop_depth or run.modules_called:
+    position = run.position
+    if not position.loop_depth or position.modules_called:
         return
     old = fields.get(key)
     if old is None or old is new or not isinstance(old, Value):

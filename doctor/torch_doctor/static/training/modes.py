@@ -122,7 +122,9 @@ def own_mode(run: Run, module: Module) -> tuple[int, Tri]:
     seen = {module.id}
     while isinstance(owner, Module) and owner.id not in seen:
         seen.add(owner.id)
-        mode = max(mode, owner.fact(Fact.MODE), key=lambda stamped: stamped[0])
+        set_there: tuple[int, Tri] = owner.fact(Fact.MODE)
+        if set_there[0] > mode[0]:
+            mode = set_there
         owner = owner.fact(Fact.OWNER)
     return mode
 
@@ -132,7 +134,7 @@ def _collect_modes(run: Run, module: Module, inherited: tuple[int, Tri], caring:
         return
     seen.add(module.id)
     own: tuple[int, Tri] = module.fact(Fact.MODE)
-    mode = max(own, inherited, key=lambda stamped: stamped[0])
+    mode = inherited if inherited[0] > own[0] else own
     cares = True if module.fact(Fact.READS_MODE) else _cares_itself(run, module)
     if cares is not False:
         caring.append((cares, mode[1]))

@@ -35,7 +35,8 @@ def carried_on(run: Run, target: p.Expr, of: p.Expr, value: Value, node: p.Node)
 
     The holder's first value has none, and from then on it holds what earlier passes of the loop put there.
     """
-    if not run.loop_depth or run.modules_called or value.flow.graph is False:
+    position = run.position
+    if not position.loop_depth or position.modules_called or value.flow.graph is False:
         return value
     if isinstance(value, Sequence) and isinstance(of, p.Display):
         return _one_by_one(run, target, of, value, node)

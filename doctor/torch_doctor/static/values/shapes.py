@@ -57,7 +57,11 @@ class Making:
         self.keywords = keywords or {}
         self.of = of
         self.site = site
-        self.depth = 1 + max((_depth(value) for value in args), default=0)
+        self.depth = 1
+        for value in args:
+            meta = getattr(value, "meta", None)
+            if isinstance(meta, Making) and meta.depth >= self.depth:
+                self.depth = meta.depth + 1
 
 
 def number(dtypes: Iterable[str]) -> Making | None:
@@ -66,11 +70,6 @@ def number(dtypes: Iterable[str]) -> Making | None:
     if not found or not all(found):
         return None
     return Making("number", (), of=found[0] if len(set(found)) == 1 else "floating" if "floating" in found else "int64")
-
-
-def _depth(value: object) -> int:
-    meta = getattr(value, "meta", None)
-    return meta.depth if isinstance(meta, Making) else 0
 
 
 WHOLE: Final = Making("number", (), of="int64")

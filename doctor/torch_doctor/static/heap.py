@@ -101,11 +101,11 @@ class Heap:
     def merge(self, other: Changes, mark: int, symbol: Symbol | None = None) -> None:
         """Join the current state with another one that also began at `mark`; `symbol` held in that one and not here."""
         before = self.before(mark)
-        for place, (fields, key, value) in other.items():
-            self._put(fields, key, joined(key, value, fields.get(key, MISSING), symbol))
+        for place, change in other.items():
+            self._join(*change, symbol)
             before.pop(place, None)
-        for fields, key, old in before.values():
-            self._put(fields, key, joined(key, old, fields.get(key, MISSING), symbol))
+        for change in before.values():
+            self._join(*change, symbol)
         if self._tree["structure"] is None:
             self.restructure()
 
@@ -119,6 +119,12 @@ class Heap:
         for arrival in arrivals:
             self.merge(arrival, mark)
         return alive
+
+    def _join(self, fields: Fields, key: object, value: object, symbol: Symbol | None) -> None:
+        """A field is what it is, or this value where `symbol` holds."""
+        now = fields.get(key, MISSING)
+        if now is not value:
+            self._put(fields, key, joined(key, value, now, symbol))
 
     def _put(self, fields: Fields, key: object, value: object) -> None:
         if value is MISSING:

@@ -72,6 +72,8 @@ def join(left: Any, right: Any, symbol: Symbol | None = None) -> Any:  # noqa: A
         if (left.flow.sums, left.flow.rows, left.flow.means) != (right.flow.sums, right.flow.rows, right.flow.means):
             return Number(alternatives(left.flow, right.flow), left.symbol, left.size)
         return right if isinstance(right, Number) and not isinstance(left, Number) else left
+    if left.__class__ is not right.__class__:
+        return _options(left, right, symbol)
     if (
         isinstance(left, Tensor)
         and isinstance(right, Tensor)

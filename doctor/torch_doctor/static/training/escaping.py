@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.static.flow import NONE, UNSEEN, blend
+from torch_doctor.static.flow import UNSEEN, blend
 from torch_doctor.static.knowledge import Knowledge
 from torch_doctor.static.language import command_lines
 from torch_doctor.static.tables import frameworks, libraries, training
@@ -32,7 +32,6 @@ from torch_doctor.static.values import (
     Mapping,
     Method,
     Module,
-    Object,
     Optimizer,
     ParameterValue,
     Partial,
@@ -49,8 +48,6 @@ from torch_doctor.static.values import (
 from torch_doctor.trace import Escaped, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from torch_doctor.static import program as p
     from torch_doctor.static.run import Run
 
@@ -88,10 +85,7 @@ def hand_over(run: Run, to: str, holders: Args, values: Args, node: p.Node) -> N
     emptying.escaped(run, holders)
     if any(isinstance(value, Context) for value in values):
         run.set_grad(to, None, node)  # it may be entered there
-    any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
-    scalers = _numbers(holders, lambda each: isinstance(each, Tool) and each.name in training.SCALERS, known=any_scaler)
-    reached_loaders = _numbers(holders, lambda each: isinstance(each, Loader), known=any_loader)
-    reached_loaders |= {each.loader for each in reachable(holders) if isinstance(each, Stream) and each.loader}
+    scalers, reached_loaders = _scalers_and_loaders(run, holders)
     whole = module_parts.with_parts(run, modules)
     places.lost_sight(run, whole, reached_loaders)
     if not builds:
@@ -173,8 +167,16 @@ def _may_be_loss(value: Value) -> bool:
     return isinstance(value, Unknown) and value.flow.source.value != "loader" and bool(value.flow.forwards)
 
 
-def _numbers(values: Args, wanted: Callable[[Object], bool], *, known: bool) -> frozenset[int]:
-    """The numbers of the wanted objects that someone who gets these values can reach, where any are known."""
-    if not known:
-        return NONE
-    return frozenset(each.id for each in reachable(values) if isinstance(each, Object) and wanted(each))
+def _scalers_and_loaders(run: Run, holders: Args) -> tuple[frozenset[int], frozenset[int]]:
+    """The numbers of the scalers, and of the loaders, that someone who gets these values can reach."""
+    any_scaler, any_loader = run.of(presence.Scalers).any, run.of(presence.Loads).any
+    scalers, loaders = set[int](), set[int]()
+    for each in reachable(holders):
+        if isinstance(each, Stream):
+            if each.loader:
+                loaders.add(each.loader)
+        elif any_loader and isinstance(each, Loader):
+            loaders.add(each.id)
+        elif any_scaler and isinstance(each, Tool) and each.name in training.SCALERS:
+            scalers.add(each.id)
+    return frozenset(scalers), frozenset(loaders)

@@ -224,7 +224,7 @@ def lost_sight(run: Run, modules: Iterable[int], loaders: Iterable[int]) -> None
     """Somebody out of sight got these, and may have moved them, or what they give."""
     for number in modules:
         thing = run.objects.get(number)
-        if isinstance(thing, Module):
+        if isinstance(thing, Module) and thing.facts.get(Fact.ORIGIN) is not NOWHERE:
             if not thing.fact(Fact.UNMOVED) and _here(run, [thing.fact(Fact.ORIGIN)]):
                 run.heap.set(thing.facts, Fact.UNMOVED, value=True)
             run.heap.set(thing.facts, Fact.ORIGIN, NOWHERE)

@@ -57,9 +57,8 @@ def reachable(values: Iterable[Value], depth: int = 2) -> Iterator[Value]:
             yield value
             if isinstance(value, (Method, Bound)):
                 level.append(value.of if isinstance(value, Method) else value.self)
-            elif left:
-                inside = _HOLDERS.get(value.__class__)
-                inner.extend(inside(value) if inside is not None else ())
+            elif left and (inside := _HOLDERS.get(value.__class__)) is not None:
+                inner += inside(value)
         level = inner
 
 

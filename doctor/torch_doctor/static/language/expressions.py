@@ -46,8 +46,9 @@ def _name(run: Run, node: p.Name) -> Value:
         value: Value = holder.fields[name]
         if value.__class__ is Deferred:
             value = files.global_of(run, run.frame.globals, name)
-        value = run.resolve(value) if isinstance(value, Either) else value
-        if isinstance(value, (Lib, Either)):
+        if isinstance(value, Either):
+            value = run.resolve(value)
+        if value.__class__ is Lib or value.__class__ is Either:
             for observe in run.observers.named:
                 observe(run, value, node)
         return value

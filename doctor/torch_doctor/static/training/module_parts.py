@@ -20,6 +20,7 @@ from torch_doctor.static.values import (
     ParameterValue,
     Sequence,
     Unknown,
+    UnknownAttribute,
     Value,
 )
 
@@ -149,12 +150,17 @@ def _hides_layers(run: Run, module: Module) -> bool:
 def members_of(module: Module) -> Iterator[Value]:
     """The modules and parameters among a module's attributes and items; other values that may be modules too."""
     for value in module.fields.values():
-        yield from children(value)
+        if value.__class__ in _BRINGING:
+            yield from children(value)
     for name in module.fact(Fact.MEANT):
         yield from members(module.fields.get(name))
     content = listed(module)
     for item in content.all() if content is not None else ():
         yield from (item,) if isinstance(item, Unknown) else children(item)
+
+
+_BRINGING = frozenset((Module, ParameterValue, Either, Unknown, UnknownAttribute, Instance))
+"""The classes of values that may have any, for a glance at all attributes."""
 
 
 def children(value: Any) -> list[Value]:  # noqa: ANN401 - fields hold annotations beside values

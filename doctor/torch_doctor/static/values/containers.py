@@ -104,6 +104,9 @@ class Mapping(Object):
         return _carried(self, {})
 
 
+_HOLDING = frozenset((Sequence, Mapping, Either))
+
+
 def _carried(value: Value, known: dict[int, Flow]) -> Flow:
     """What a value carries, each container within it looked at once, however often it is in there."""
     if isinstance(value, (Sequence, Mapping)):
@@ -115,7 +118,7 @@ def _carried(value: Value, known: dict[int, Flow]) -> Flow:
     flow = known.get(id(value))
     if flow is None:
         known[id(value)] = EMPTY  # a container may hold itself
-        flows = [_carried(item, known) for item in inner]
+        flows = [_carried(item, known) if item.__class__ in _HOLDING else item.flow for item in inner]
         flow = known[id(value)] = reduce(alternatives, flows) if isinstance(value, Either) else blend(flows)
     return flow
 

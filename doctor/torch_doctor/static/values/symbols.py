@@ -76,7 +76,11 @@ def compound(*parts: Any) -> Symbol:  # noqa: ANN401 - words, constants and symb
 
 def _size(symbol: Symbol) -> int:
     """How many parts a symbol has, those of its parts included."""
-    return len(symbol) + sum([_size_known(part) for part in symbol if isinstance(part, tuple)])
+    size = len(symbol)
+    for part in symbol:
+        if part.__class__ is tuple:
+            size += _size_known(part)
+    return size
 
 
 _size_known = lru_cache(maxsize=4096)(_size)

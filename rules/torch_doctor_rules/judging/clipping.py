@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from torch_doctor.trace import Backward, Clipped, Escaped, GaveUp, OptimizerBuilt, Stepped, ZeroGrad
@@ -62,11 +64,9 @@ class Clipping:
 
     def in_place(self, clip: Clipped) -> bool:
         """Whether gradients came before the clipping, and a step applies them before others come."""
-        around = [
-            event
-            for event in self.trace.events
-            if isinstance(event, (Backward, Stepped)) and self.may_meet(clip, event) and not self._not_here(event)
-        ]
+        events: list[Backward | Stepped] = [*self.trace.of(Backward), *self.trace.of(Stepped)]
+        events.sort(key=attrgetter("index"))
+        around = [event for event in events if self.may_meet(clip, event) and not self._not_here(event)]
         before = [event for event in around if event.index < clip.index]
         after = [event for event in around if event.index > clip.index]
         return bool(before and after) and isinstance(before[-1], Backward) and isinstance(after[0], Stepped)
@@ -74,12 +74,9 @@ class Clipping:
     def _near(self, clip: Clipped, *kinds: type[Event]) -> Iterator[Event]:
         """The events of these classes on a path with the clipping and in its pass, in order."""
         one_pass = self._pass(clip)
-        for event in self.trace.events:
-            if (
-                isinstance(event, kinds)
-                and self.trace.together(event, clip)
-                and (one_pass is None or one_pass in event.scope.iterations())
-            ):
+        found = chain.from_iterable(map(self.trace.of, kinds))
+        for event in sorted(found, key=attrgetter("index")):
+            if self.trace.together(event, clip) and (one_pass is None or one_pass in event.scope.iterations()):
                 yield event
 
     def _pass(self, clip: Clipped) -> Scope | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cProfile
 import time
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,23 @@ def test_a_long_script_takes_time_that_grows_with_its_length(shape: str, folder:
     seconds(path, make(SIZE // 4))
     short, long = seconds(path, make(SIZE)), seconds(path, make(SIZE * 4))
     assert long < max(CLEAR, MOST * short), f"{short} s and {long} s"
+
+
+def calls(path: Path, source: str) -> int:
+    """How many functions are called in a scan of a script: unlike seconds, always the same."""
+    path.write_text(source, encoding="utf-8")
+    profile = cProfile.Profile(builtins=False)
+    said = profile.runcall(command, "scan", "--isolated", "--no-cache", "--select", "ALL", str(path))
+    assert "takes more than" not in said.err
+    return sum(each.callcount for each in profile.getstats())
+
+
+@pytest.mark.parametrize("shape", ["matching", "branches", "nested_conditions", "nested_ifs"])
+def test_branches_of_one_decision_take_calls_that_grow_with_their_number(shape: str, folder: Path) -> None:
+    make, path = (shapes.WIDE | shapes.DEEP)[shape], folder / "train.py"
+    calls(path, make(10))
+    short, long = calls(path, make(60)), calls(path, make(240))
+    assert long < 5 * short
 
 
 @pytest.mark.parametrize("shape", shapes.DEEP)

@@ -69,7 +69,8 @@ class Decisions(Knowledge):
         written = self._written.get(node)
         if written is None:  # a loop's test is met again and again, with other symbols
             compares = isinstance(node, p.Compare) and node.op in ("<", "<=", ">", ">=")
-            written = self._written[node] = (asks_version(node), compares and not tells_processes_apart(node))
+            test = node.test if isinstance(node, p.Choice) else node
+            written = self._written[node] = (asks_version(test), compares and not tells_processes_apart(node))
         asks, measures = written
         mentioned = _mentioned(symbol)
         if asks or VERSION in mentioned:

@@ -14,11 +14,15 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
     """The forwards whose results went backward and are still in the graph of a loss of a later pass, each with that loss."""
     found = []
     backwards = [event for event in trace.of(Backward) if event.through == "backward" and event.loss.graph_forwards]
-    by_loop: dict[int, list[Backward]] = {}
-    for later in backwards:
-        before_it = by_loop.setdefault(next((scope.loop for scope in later.scope.iterations()), 0), [])
+    by_forward: dict[tuple[int, int], list[int]] = {}  # the places of those that a forward led to in a loop
+    for place, later in enumerate(backwards):
+        around = later.scope.iterations()
+        if not around:
+            continue
+        outermost = around[0].loop
         own = [event for event in trace.at(*sorted(later.loss.graph_forwards)) if isinstance(event, Forward)]
-        for earlier in before_it:
+        sharing = {each for event in own for each in by_forward.get((outermost, event.index), ())}
+        for earlier in (backwards[each] for each in sorted(sharing)):
             loop = trace.common_loop(later, earlier)
             before = [scope for scope in earlier.scope.iterations() if loop is not None and scope.loop == loop.loop]
             if loop is None or not before or before[0] is loop or loop.loop_kind is LoopKind.COUNTED:
@@ -32,7 +36,8 @@ def carrying(trace: Trace) -> list[tuple[Forward, Backward]]:
                 carried = event.index in earlier.loss.graph_forwards and before[0] in event.scope.iterations()
                 if carried and now and (trace.observed or any(_gets(each, event) for each in now)):
                     found.append((event, later))
-        before_it.append(later)
+        for index in later.loss.graph_forwards:
+            by_forward.setdefault((outermost, index), []).append(place)
     return found
 
 

@@ -71,6 +71,8 @@ def files_of(fixture: Path) -> list[Path]:
 def scripts_of(fixture: Path) -> list[Path]:
     """The files that somebody would run: those that no other file of the fixture imports."""
     files = files_of(fixture)
+    if len(files) == 1:
+        return files
     imported = {name for path in files for name in _imports(path)}
     alone = [path for path in files if path.stem not in imported and path.stem != "__init__"]
     return alone or files

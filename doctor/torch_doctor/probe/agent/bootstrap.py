@@ -39,14 +39,21 @@ if TYPE_CHECKING:
     from .loop import Loop
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Runs what the plan says; returns the script's exit status."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser()
     parser.add_argument("--plan", required=True)
     heard = parser.add_mutually_exclusive_group(required=True)
     heard.add_argument("--fd", type=int, help="the descriptor to write to")
     heard.add_argument("--channels", help="the folder whose pipe to write to is called like the rank of this process")
-    options = parser.parse_args(arguments)
+    return parser
+
+
+ARGUMENTS = _parser()  # a server has it before it forks: the first one looks for the words of the user's language
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs what the plan says; returns the script's exit status."""
+    options = ARGUMENTS.parse_args(arguments)
     with open(options.plan, encoding="utf-8") as file:
         plan = json.load(file)
     secret = plan.pop("secret", "")

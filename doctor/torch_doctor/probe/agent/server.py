@@ -146,8 +146,9 @@ def become(
     threads = environment.get(THREADS, "")
     if threads.isdecimal() and threads != os.environ.get(THREADS):
         sys.modules["torch"].set_num_threads(max(1, int(threads)))
-    os.environ.clear()
-    os.environ.update(environment)
+    for name in os.environ.keys() - environment.keys():
+        del os.environ[name]
+    os.environ.update(environment.items() - os.environ.items())
     os.chdir(folder)
     if "--fd" in arguments:
         arguments[arguments.index("--fd") + 1] = str(says)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..hooks import PREFIX, name_of
 from .syntax import compiles
@@ -11,6 +11,7 @@ from .syntax import compiles
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+Added = TypeVar("Added", bound=ast.AST)
 DEEPEST = 6  # blocks around a statement: each gets another one, and Python nests no more than twenty
 GIVING = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return)
 BLOCKS = (ast.With, ast.For, ast.If)
@@ -49,12 +50,8 @@ def _replaced(statement: ast.stmt) -> Iterator[ast.stmt]:
         watched = isinstance(over, ast.Call) and _is_hook(over) and len(over.args) > 1
         value = over.args[1] if watched else over  # type: ignore[attr-defined]  # a call
         if any(isinstance(each, DOING) for each in ast.walk(value)):
-            taken = ast.copy_location(_call("take"), value)
-            for part in ast.walk(taken):
-                ast.copy_location(part, value)
-            held = ast.copy_location(ast.Expr(_call("hold")), value)
-            for part in ast.walk(held):
-                ast.copy_location(part, value)
+            taken = _at(value, _call("take"))
+            held = _at(value, ast.Expr(_call("hold")))
             held.value.args.append(value)  # type: ignore[attr-defined]  # as above
             if watched:
                 over.args[1] = taken  # type: ignore[attr-defined]  # as above
@@ -67,10 +64,16 @@ def _replaced(statement: ast.stmt) -> Iterator[ast.stmt]:
 def _guarded(statement: ast.stmt) -> ast.stmt:
     asked = ast.If(ast.UnaryOp(ast.Not(), _call("goes_on")), [ast.Raise()], [])
     handler = ast.ExceptHandler(ast.Name(name_of("failure"), ast.Load()), None, [asked, *_instead(statement)])
-    guarded = ast.Try([statement], [handler], [], [])
-    for part in (guarded, *ast.walk(handler)):
-        ast.copy_location(part, statement)
-    return guarded
+    return ast.copy_location(ast.Try([statement], [_at(statement, handler)], [], []), statement)
+
+
+def _at(place: ast.stmt | ast.expr, added: Added) -> Added:
+    """What is added, with all its parts, where something of the user's stands, unless that was added without a place."""
+    for part in ast.walk(added) if hasattr(place, "lineno") else ():
+        if "lineno" in part._attributes:
+            part.lineno, part.col_offset = place.lineno, place.col_offset  # type: ignore[attr-defined]
+            part.end_lineno, part.end_col_offset = place.end_lineno, place.end_col_offset  # type: ignore[attr-defined]
+    return added
 
 
 def _instead(statement: ast.stmt) -> Iterator[ast.stmt]:

@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor.static.importing import bound, modules
 from torch_doctor.static.questions import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ MOST = 3
 """Files outside the given ones that are executed because they may call a function of these."""
 NAMES = 20
 """Names that are looked for."""
-_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b(?:[^\n(\\#]|\\\r?\n)*(?:\([^)]*\))?", re.MULTILINE)
 _BY_TEXT = (b"import_module", b"__import__", b"runpy", b"spec_from_file_location")
 """How a file is imported of which only a text says the name."""
 
@@ -34,22 +34,45 @@ def of(imports: Imports, unit: Unit, names: Sequence[str]) -> list[Path]:
     return [Path(other) for other in imports.ask("callers", str(path), stem, *names[:NAMES])]
 
 
-def may_import(source: bytes, name: str) -> bool:
-    """Whether a source imports something of this name, takes a name of it, or imports what only a text names.
+def may_import(source: bytes, importer: Path, path: Path) -> bool:
+    """Whether a source at `importer` imports the file at `path`, takes it from a package, or imports what only a text names.
 
-    `model.train()` is no import of the project's `train.py`.
+    An import means the file where the end of its path reads like the module: nobody knows where a search for it begins.
+    `model.train()` is no import of the project's `train.py`, and `from vision.layer import Linear` none of `audio/layer.py`.
     """
-    word = re.compile(rb"(?<!\w)" + re.escape(name.encode()) + rb"(?!\w)")
-    if any(word.search(found[0]) for found in _IMPORT.finditer(source)) or any(each in source for each in _BY_TEXT):
+    wanted = path.parent.parts if path.name == "__init__.py" else (*path.parent.parts, path.stem)
+    here = importer.parent.parts
+
+    def means(module: str, level: int) -> bool:
+        parts = tuple(module.split(".")) if module else ()
+        beginnings = [parts[:count] for count in range(0 if level else 1, len(parts) + 1)]
+        if level:
+            base = here[: len(here) - level + 1]
+            return any((*base, *each) == wanted for each in beginnings)
+        return any(wanted[-len(each) :] == each for each in beginnings)
+
+    if any(each in source for each in _BY_TEXT) or any(means(*each) for each in modules(source)):
         return True
-    return re.search(rb"\." + re.escape(name.encode()) + rb"\s*\.\s*\w", source) is not None
+    paths = re.findall(
+        rb"(?<![\w.])(\w+)((?:\s*\.\s*\w+)*\s*\.\s*" + re.escape(wanted[-1].encode()) + rb")\s*\.\s*\w", source
+    )
+    if not paths:
+        return False
+    names: dict[str, list[tuple[str, int]]] = {}
+    for name, module, level in bound(source):
+        names.setdefault(name, []).append((module, level))
+    return any(
+        means(module + b"".join(rest.split()).decode("utf-8", "replace"), level)
+        for first, rest in paths
+        for module, level in names.get(first.decode("utf-8", "replace"), ())
+    )
 
 
 def _callers(project: Project, path: str, stem: str, *names: str) -> list[str]:
     named = project.mentions(names, project.mentions((stem,), project.other_scripts()))
-    return list(
-        islice((str(other) for other in named if str(other) != path and may_import(project.code(other), stem)), MOST)
-    )
+    others = (other for other in named if str(other) != path)
+    found = (str(other) for other in others if may_import(project.code(other), other, Path(path)))
+    return list(islice(found, MOST))
 
 
 KINDS["callers"] = Kind(lambda _, *names: names, _callers)

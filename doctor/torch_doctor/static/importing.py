@@ -21,6 +21,8 @@ _STATEMENT = pattern(
     re.MULTILINE,
 )
 _COMMENT = pattern(rb"#[^\n]*")
+_AS = 2
+"""The words before another name: `module as m`."""
 
 
 def modules(code: bytes) -> Iterator[tuple[str, int]]:
@@ -48,9 +50,34 @@ def plain(code: bytes) -> Iterator[str]:
             yield from _names(statement["modules"] or b"")
 
 
+def bound(code: bytes) -> Iterator[tuple[str, str, int]]:
+    """The names that imports bind, with the modules, or what is taken from them, and their levels."""
+    if b"import" not in code:
+        return
+    for statement in _STATEMENT.finditer(code):
+        module, names, modules = statement.group("module", "names", "modules")
+        dotted = "" if module is None else module.decode("utf-8", "replace")
+        source = dotted.lstrip(". \t")
+        level = dotted.count(".", 0, len(dotted) - len(source))
+        for words in _listed(modules if module is None else names):
+            name, alias = words[0], words[2] if words[1:2] == ["as"] and len(words) > _AS else ""
+            if module is not None:
+                yield alias or name, f"{source}.{name}".lstrip("."), level
+            elif alias:
+                yield alias, name, 0
+            else:
+                first = name.partition(".")[0]
+                yield first, first, 0
+
+
 def _names(listed: bytes) -> Iterator[str]:
     """The names in a list with commas between them, without what they are called here."""
+    return (words[0] for words in _listed(listed))
+
+
+def _listed(listed: bytes) -> Iterator[list[str]]:
+    """The words of each part of a list with commas between them."""
     for each in _COMMENT.sub(b"", listed).strip(b"( )").split(b","):
-        words = each.replace(b"\\", b" ").split(None, 1)
-        if words and words[0] != b"*":
-            yield words[0].decode("utf-8", "replace")
+        words = each.replace(b"\\", b" ").decode("utf-8", "replace").split()
+        if words and words[0] != "*":
+            yield words

@@ -34,8 +34,8 @@ Recall: TypeAlias = "Callable[[Turn], Examined | None]"
 Learn: TypeAlias = "Callable[[Turn, Examined], None]"
 
 UNREADABLE_CODE = "TDR000"
-MOST_CHARACTERS = 2_000_000
-"""Source that one witness lowers before another takes over, so that memory stays flat: each takes some hundred bytes."""
+MOST_CHARACTERS = 5_000_000
+"""Source that one witness lowers before another takes over, so that memory stays flat: each takes some sixty bytes."""
 
 
 class Examined(Told, kw_only=True):

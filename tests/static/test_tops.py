@@ -9,7 +9,7 @@ import pytest
 
 from torch_doctor.rule import all_rules
 from torch_doctor.scan import Options, Report, scan
-from torch_doctor.static import tops
+from torch_doctor.static import entry_points, tops
 from torch_doctor.static.run import Run
 
 if TYPE_CHECKING:
@@ -98,3 +98,14 @@ def test_where_it_is_executed_again_the_same_is_told(
     monkeypatch.setattr(tops, limit, 0 if limit == "MOST" else 100_000)
     assert told(scanned()) == kept
     assert runs["train.py"] > 2
+
+
+def test_a_script_that_takes_too_many_steps_is_cut_off_once(
+    scanned: Callable[[], Report], runs: Counter[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entry_points, "STEPS_TRAINING", (40, 0))
+    monkeypatch.setattr(entry_points, "STEPS_SCRIPT", (35, 0))
+    monkeypatch.setattr(tops, "WORTH", 1)
+    report = scanned()
+    assert any("too many steps" in note for note in report.notes)
+    assert runs == {"train.py": 1}

@@ -102,7 +102,8 @@ class Witness(Executing):
         with self._executing(unit, meant) as executor:
             before = executor.steps_left
             ended = self._guarded(executor, functools.partial(execute_main, executor))
-            if ended and not meant and (entry_points.left_alone(unit, self._task.entered) or unreached.reads(unit)):
+            whole = ended or executor.steps_left < 0  # as far as it goes
+            if whole and not meant and (entry_points.left_alone(unit, self._task.entered) or unreached.reads(unit)):
                 self._task.tops.keep(executor, before - executor.steps_left)
         yield executor.trace
 

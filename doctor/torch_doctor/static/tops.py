@@ -41,8 +41,9 @@ class Tops:
         self._left: float = MOST
 
     def keep(self, run: Run, steps: float) -> None:
-        """Keep a run that came to its end in so many steps, if the file would come to its end once more."""
-        if WORTH <= steps <= min(self._left, entry_points.steps_of(run.main, outside=True)):
+        """Keep a run of so many steps, unless the file would not come as far once more; a run that was cut off would be again."""
+        again = steps if run.steps_left < 0 else entry_points.steps_of(run.main, outside=True)
+        if WORTH <= steps <= min(self._left, again):
             self._left -= steps
             run.settle()
             self._kept[run.main] = _Top(run, run.heap.changes(0), run.objects.save(), entry_points.built(run))

@@ -23,18 +23,28 @@ def test_a_missing_folder_is_one_clear_line(tmp_path: Path) -> None:
 
 def test_a_folder_without_torch_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torchless\n", encoding="utf-8")
-    done = run(tmp_path)
+    done = run(tmp_path, "--rivals", tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.splitlines() == [f"{tmp_path} holds no Python file that imports torch"]
+    assert done.stderr.splitlines()[-1] == f"{tmp_path} holds no Python file that imports torch"
 
 
-def test_it_measures_without_torchfix_where_that_is_not_there(tmp_path: Path) -> None:
+def test_it_measures_without_other_linters_where_they_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import torch\n", encoding="utf-8")
-    done = run(tmp_path, "--repeat", "1", "--torchfix", tmp_path)
+    done = run(tmp_path, "--repeat", "1", "--rivals", tmp_path)
     assert done.returncode == 0
-    assert done.stderr.startswith(f"without TorchFix: {tmp_path} is no environment with TorchFix")
-    assert "against libcst.parse_module" in done.stdout
-    assert "faster than TorchFix" not in done.stdout
+    assert done.stderr.startswith(f"without other linters: {tmp_path} is no environment with torchfix")
+    assert "| folder | files | cold | against libcst |" in done.stdout
+    assert "torchfix" not in done.stdout
+
+
+def test_it_leaves_the_folder_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("import torch\n", encoding="utf-8")
+    done = run(tmp_path, "--repeat", "1", "--rivals", tmp_path, "--json")
+    figures = json.loads(done.stdout)
+    assert figures["folders"][tmp_path.name]["files"] == 1
+    assert all(number > 0 for number in figures["folders"][tmp_path.name].values())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.py"]
+    assert (tmp_path / "a.py").read_text(encoding="utf-8") == "import torch\n"
 
 
 def test_that_of_the_probe_measures_the_whole_command_and_single_steps() -> None:

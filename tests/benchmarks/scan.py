@@ -1,11 +1,11 @@
-"""Measures scans of a folder, cold, in two processes and of which nothing has changed, as ratios of one run.
+"""Measures scans of folders beside parsing alone and beside other linters, as ratios of one run, in one table.
 
-A cold scan in one process is compared with parsing alone and with TorchFix.
+    python tests/benchmarks/scan.py FOLDER ... [--repeat 3] [--rivals ENVIRONMENT] [--json]
 
-    python tests/benchmarks/scan.py FOLDER [--repeat 5] [--torchfix ENVIRONMENT] [--json]
-
-Every measurement is a process of its own; the rounds interleave them, so that noise meets all alike, and medians are
-shown. Nothing is fetched but, once, TorchFix itself into an environment of its own when none is given.
+A folder is scanned cold in one process, cold in two, again with nothing changed, and again with one file changed; a copy
+is scanned, so that nothing is written into the folder. Every measurement is a process of its own; the rounds interleave
+them, so that noise meets all alike, and medians are shown. Nothing is fetched but, once, the other linters into an environment
+of their own when none is given.
 """
 
 from __future__ import annotations
@@ -14,60 +14,71 @@ import argparse
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-TORCHFIX = "torchfix==0.7.0"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-doctor" / "benchmarks"
+RIVALS = {
+    "torchfix": ["torchfix", "--select", "ALL", "-j1"],
+    "pylint": ["pylint", "-E", "-j1", "--recursive=y"],
+    "ruff": ["ruff", "check", "--no-cache", "--isolated"],
+}
+"""The other linters, by the name of their command."""
+REQUIREMENTS = ("torchfix==0.7.0", "pylint==4.1.4", "ruff==0.17.5")
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "torch-doctor" / "benchmarks" / "rivals"
 IMPORTS_TORCH = re.compile(rb"^\s*(?:import|from)\s+torch\b", re.MULTILINE)
 COMPILED = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 """The environment of what is measured: an editable install keeps its bytecode there, as an installed package does."""
-STAGES = ("start", "discover", "read", "parse", "execute", "judge")
-BARS = {"libcst": 3.0, "torchfix": 8.0, "memory": 500.0, "jobs": 1.7, "again": 0.4}
+SCANNED = ("*.py", "*.ipynb", "*.toml", "*.cfg", "*.txt", "*.lock", "*.yml", "*.yaml")
+"""What of a folder is copied: all that a scan reads."""
 
 PARSE = """
 import json, sys, time
-files = json.load(sys.stdin)
-sources = [open(file, encoding="utf-8").read() for file in files]
+sources = [open(file, encoding="utf-8").read() for file in json.load(sys.stdin)]
 {setup}
-start = time.perf_counter()
+start = time.process_time()
 for source in sources:
     parse(source)
-print(time.perf_counter() - start)
+print(time.process_time() - start)
 """
 LIBCST = PARSE.format(setup="from libcst import parse_module as parse")
 AST = PARSE.format(setup="from ast import parse")
-IN_STAGES = """
-import json, sys
-from pathlib import Path
-from torch_doctor.rule import all_rules
-from torch_doctor.scan import Options, scan
-report = scan(Options(paths=(Path(sys.argv[1]).resolve(),), rules=all_rules(), jobs=1))
-print(json.dumps(report.seconds))
-"""
+SMALL = "import torch\n\nmodel = torch.nn.Linear(4, 2)\n"
 
 
 class BenchmarkError(Exception):
     """What keeps the benchmark from running, in one line."""
 
 
-@dataclass(slots=True)
-class Measured:
-    """Seconds of each measurement, one per round, the peak memory of the scans in MiB, and the seconds of their stages."""
+class Ran(NamedTuple):
+    """A process that has ended: seconds by the clock and of the CPU, the peak memory in MiB, and what it printed."""
 
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    memory: list[float] = field(default_factory=list)
-    stages: list[dict[str, float]] = field(default_factory=list)
+    wall: float
+    cpu: float
+    memory: float
+    printed: str
+
+
+@dataclass(slots=True)
+class Folder:
+    """A folder that is measured: a copy, and the files in it that import torch; `seconds` of each measurement, one a round."""
+
+    name: str
+    path: Path
+    files: list[Path]
+    seconds: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    memory: float = 0.0
 
     def median(self, name: str) -> float:
         """The median of one measurement, in seconds."""
@@ -98,32 +109,49 @@ def files_that_import_torch(folder: Path) -> list[Path]:
     return found
 
 
-def torchfix_environment(given: Path | None) -> Path:
-    """The folder of an environment with TorchFix; made and kept in the cache when none is given.
+def copied(folder: Path, to: Path) -> Folder:
+    """A copy of what a scan reads of a folder, which is a project of its own.
 
     Raises:
-        BenchmarkError: it has no `torchfix`, or cannot be made.
+        BenchmarkError: nothing in it imports torch.
     """
-    folder = given or CACHE / TORCHFIX.replace("==", "-")
-    if given is None and not (folder / "bin" / "torchfix").exists():
+    files_that_import_torch(folder)
+    for pattern in SCANNED:
+        for path in folder.rglob(pattern):
+            if path.is_file() and ".git" not in path.parts:
+                place = to / path.relative_to(folder)
+                place.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, place)
+    (to / ".git").mkdir(exist_ok=True)
+    return Folder(folder.name, to, files_that_import_torch(to))
+
+
+def rivals_environment(given: Path | None) -> Path:
+    """The folder of an environment with the other linters; made and kept in the cache when none is given.
+
+    Raises:
+        BenchmarkError: it lacks one of them, or cannot be made.
+    """
+    folder = given or CACHE
+    if given is None and not all((folder / "bin" / name).exists() for name in RIVALS):
         venv.create(folder, with_pip=True)
-        made = subprocess.run(
-            [folder / "bin" / "pip", "install", "-q", TORCHFIX], capture_output=True, text=True, check=False
-        )
+        install: list[str | Path] = [folder / "bin" / "pip", "install", "-q", *REQUIREMENTS]
+        made = subprocess.run(install, capture_output=True, text=True, check=False)
         if made.returncode:
-            message = f"{TORCHFIX} cannot be installed: {made.stderr.strip().splitlines()[-1] if made.stderr else '?'}"
+            message = f"they cannot be installed: {made.stderr.strip().splitlines()[-1] if made.stderr else '?'}"
             raise BenchmarkError(message)
-    if not (folder / "bin" / "torchfix").exists():
-        message = f"{folder} is no environment with TorchFix: install {TORCHFIX} there"
-        raise BenchmarkError(message)
+    for name in RIVALS:
+        if not (folder / "bin" / name).exists():
+            message = f"{folder} is no environment with {name}: install {' '.join(REQUIREMENTS)} there"
+            raise BenchmarkError(message)
     return folder
 
 
-def run(command: Sequence[str | Path], *, text: str = "", good: tuple[int, ...] = (0,)) -> tuple[float, float, str]:
-    """Run a process: wall-clock seconds, peak memory in MiB, and what it printed.
+def run(command: Sequence[str | Path], *, text: str = "", most: int = 0) -> Ran:
+    """Run a process.
 
     Raises:
-        BenchmarkError: it left with another status than the good ones.
+        BenchmarkError: it left with a higher status than `most`.
     """
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -141,129 +169,163 @@ def run(command: Sequence[str | Path], *, text: str = "", good: tuple[int, ...] 
     _, status, usage = os.wait4(process.pid, 0)
     seconds = time.perf_counter() - start
     process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode not in good:
+    if not 0 <= process.returncode <= most:
         message = f"`{Path(command[0]).name}` left with status {process.returncode}"
         raise BenchmarkError(message)
     scale = 1024 if sys.platform != "darwin" else 1024 * 1024
-    return seconds, usage.ru_maxrss / scale, output
+    return Ran(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, output)
 
 
-def measure(folder: Path, files: list[Path], torchfix: Path | None, rounds: int) -> Measured:
-    """Measure everything, `rounds` times, one after the other."""
-    measured = Measured()
-    listing = json.dumps([str(path) for path in files])
-    for _ in range(rounds):
-        for name, code in (("libcst", LIBCST), ("ast", AST)):
-            _, _, printed = run([sys.executable, "-c", code], text=listing)
-            measured.seconds.setdefault(name, []).append(float(printed))
-        scan: list[str | Path] = [
-            sys.executable,
-            "-m",
-            "torch_doctor",
-            "scan",
-            "--isolated",
-            "--output-format",
-            "concise",
-            folder,
-        ]
-        seconds, memory, _ = run([*scan, "-j", "1", "--no-cache"], good=(0, 1))
-        measured.seconds.setdefault("scan", []).append(seconds)
-        measured.memory.append(memory)
-        seconds, _, _ = run([*scan, "-j", "2", "--no-cache"], good=(0, 1))
-        measured.seconds.setdefault("jobs", []).append(seconds)
-        with tempfile.TemporaryDirectory() as kept:
-            run([*scan, "--cache-dir", kept], good=(0, 1))
-            seconds, _, _ = run([*scan, "--cache-dir", kept], good=(0, 1))
-        measured.seconds.setdefault("again", []).append(seconds)
-        seconds, _, printed = run([sys.executable, "-c", IN_STAGES, folder])
-        stages: dict[str, float] = json.loads(printed)
-        measured.stages.append({"start": seconds - sum(stages.values()), **stages})
-        if torchfix is not None:
-            command: list[str | Path] = [torchfix / "bin" / "torchfix", "--select", "ALL", "-j1", folder]
-            seconds, _, _ = run(command, good=(0, 1))
-            measured.seconds.setdefault("torchfix", []).append(seconds)
-    return measured
+def doctor(*arguments: str | Path) -> Ran:
+    """Run torch-doctor."""
+    return run([sys.executable, "-m", "torch_doctor", *arguments], most=1)
 
 
-def summary(measured: Measured) -> dict[str, float]:
-    """The numbers that count: ratios, the peak memory in MiB, and the share of each stage in a scan's time."""
-    scan = measured.median("scan")
-    result = {
-        "scan_seconds": scan,
-        "scan_by_libcst": scan / measured.median("libcst"),
-        "scan_by_ast": scan / measured.median("ast"),
-        "memory_mib": max(measured.memory),
-        "scan_by_two_jobs": scan / measured.median("jobs"),
-        "again_seconds": measured.median("again"),
+def measure(folder: Folder, rivals: Path | None) -> None:
+    """Measure everything of a folder once."""
+    listing = json.dumps([str(path) for path in folder.files])
+    for name, code in (("libcst", LIBCST), ("ast", AST)):
+        folder.seconds[name].append(float(run([sys.executable, "-c", code], text=listing).printed))
+    scan = ("scan", "--isolated", "--output-format", "concise", folder.path)
+    cold = doctor(*scan, "-j", "1", "--no-cache")
+    folder.memory = max(folder.memory, cold.memory)
+    folder.seconds["cold"].append(cold.wall)
+    folder.seconds["cpu"].append(cold.cpu)
+    folder.seconds["two"].append(doctor(*scan, "-j", "2", "--no-cache").wall)
+    with tempfile.TemporaryDirectory() as kept:
+        doctor(*scan, "--cache-dir", kept)
+        folder.seconds["again"].append(doctor(*scan, "--cache-dir", kept).wall)
+        with folder.files[-1].open("a", encoding="utf-8") as file:
+            file.write("# one more line\n")
+        folder.seconds["changed"].append(doctor(*scan, "--cache-dir", kept).wall)
+    for name, (command, *options) in RIVALS.items() if rivals is not None else ():
+        assert rivals is not None
+        folder.seconds[name].append(run([rivals / "bin" / command, *options, folder.path], most=31).cpu)
+
+
+def started(small: Path) -> dict[str, float]:
+    """Seconds by the clock that commands take which have little to do, and those of Python itself."""
+    python = [sys.executable, "-c"]
+    return {
+        "pass": run([*python, "pass"]).wall,
+        "click": run([*python, "import click"]).wall,
+        "version": doctor("version").wall,
+        "help": doctor("--help").wall,
+        "small": doctor("scan", "--isolated", "--no-cache", small).wall,
     }
-    if "torchfix" in measured.seconds:
-        result["torchfix_by_scan"] = measured.median("torchfix") / scan
-    total = sum(statistics.median(stages[stage] for stages in measured.stages) for stage in STAGES)
-    for stage in STAGES:
-        result[f"share_{stage}"] = statistics.median(stages[stage] for stages in measured.stages) / total
+
+
+def numbers(folder: Folder) -> dict[str, float]:
+    """The figures of one folder: ratios of CPU time and, for two processes, of time by the clock; seconds; MiB."""
+    result = {
+        "files": len(folder.files),
+        "cpu_seconds": folder.median("cpu"),
+        "by_libcst": folder.median("cpu") / folder.median("libcst"),
+        "by_ast": folder.median("cpu") / folder.median("ast"),
+        "faster_in_two": folder.median("cold") / folder.median("two"),
+        "again_seconds": folder.median("again"),
+        "changed_seconds": folder.median("changed"),
+        "memory_mib": folder.memory,
+    }
+    result |= {f"{name}_by_scan": folder.median(name) / folder.median("cpu") for name in RIVALS if folder.seconds[name]}
     return result
 
 
-def table(numbers: dict[str, float], count: int, lines: int, rounds: int) -> str:
-    """The numbers for people, with the bars that they are held to."""
-    rows = [
-        f"{count} files that import torch, {lines} lines; medians of {rounds} rounds",
-        f"cold scan, start-up included      {numbers['scan_seconds']:7.2f} s",
-        (
-            f"  against libcst.parse_module     {numbers['scan_by_libcst']:7.2f} x"
-            f"   {_bar(met=numbers['scan_by_libcst'] <= BARS['libcst'])} at most {BARS['libcst']:g} x"
-        ),
-        f"  against ast.parse               {numbers['scan_by_ast']:7.2f} x",
-        (
-            f"  faster in two processes         {numbers['scan_by_two_jobs']:7.2f} x"
-            f"   {_bar(met=numbers['scan_by_two_jobs'] >= BARS['jobs'])} at least {BARS['jobs']:g} x"
-        ),
-        (
-            f"scan of which nothing has changed {numbers['again_seconds']:7.2f} s"
-            f"   {_bar(met=numbers['again_seconds'] <= BARS['again'])} at most {BARS['again']:g} s"
-        ),
+def start_numbers(rounds: Sequence[dict[str, float]]) -> dict[str, float]:
+    """The figures of the start: ratios against `import click`, and seconds above those of Python itself."""
+    seconds = {name: statistics.median(each[name] for each in rounds) for name in rounds[0]}
+    return {
+        "version_by_click": seconds["version"] / seconds["click"],
+        "help_by_click": seconds["help"] / seconds["click"],
+        "small_seconds_over_pass": seconds["small"] - seconds["pass"],
+    }
+
+
+def table(folders: dict[str, dict[str, float]], start: dict[str, float], rounds: int) -> str:
+    """The figures for people, as Markdown."""
+    names = [name for name in RIVALS if any(f"{name}_by_scan" in each for each in folders.values())]
+    head = [
+        "folder",
+        "files",
+        "cold",
+        "against libcst",
+        "against ast",
+        "two processes",
+        "again",
+        "one changed",
+        "memory",
     ]
-    if "torchfix_by_scan" in numbers:
+    rows = [[*head, *(f"{name} takes" for name in names)]]
+    for folder, each in folders.items():
         rows.append(
-            f"  faster than TorchFix            {numbers['torchfix_by_scan']:7.2f} x"
-            f"   {_bar(met=numbers['torchfix_by_scan'] >= BARS['torchfix'])} at least {BARS['torchfix']:g} x"
+            [
+                folder,
+                f"{each['files']:.0f}",
+                f"{each['cpu_seconds']:.1f} s",
+                f"{each['by_libcst']:.1f} ×",
+                f"{each['by_ast']:.0f} ×",
+                f"{each['faster_in_two']:.2f} × faster",
+                f"{each['again_seconds']:.2f} s",
+                f"{each['changed_seconds']:.2f} s",
+                f"{each['memory_mib']:.0f} MiB",
+                *(f"{each[f'{name}_by_scan']:.2g} ×" for name in names),
+            ]
         )
-    rows.append(
-        f"peak memory                       {numbers['memory_mib']:7.0f} MiB"
-        f" {_bar(met=numbers['memory_mib'] <= BARS['memory'])} at most {BARS['memory']:g} MiB"
-    )
-    rows.append("share of the time: " + ", ".join(f"{stage} {numbers[f'share_{stage}']:.0%}" for stage in STAGES))
-    return "\n".join(rows)
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines.insert(1, "|---" * len(rows[0]) + "|")
+    lines += [
+        "",
+        f"`version` takes {start['version_by_click']:.2f} × what `import click` takes, `--help` {start['help_by_click']:.2f} ×,",
+        f"a scan of one small script {start['small_seconds_over_pass']:.2f} s more than `pass`; medians of {rounds} rounds.",
+    ]
+    return "\n".join(lines)
 
 
-def _bar(*, met: bool) -> str:
-    return "ok," if met else "NOT MET,"
+def measured(
+    given: Sequence[Path], rivals: Path | None, rounds: int
+) -> tuple[dict[str, dict[str, float]], dict[str, float]]:
+    """The figures of all folders, and those of the start.
+
+    Raises:
+        BenchmarkError: a folder has nothing that imports torch, or something fails.
+    """
+    with tempfile.TemporaryDirectory() as scratch:
+        folders = [copied(folder, Path(scratch, str(number), folder.name)) for number, folder in enumerate(given)]
+        small = Path(scratch, "small.py")
+        small.write_text(SMALL, encoding="utf-8")
+        starts = []
+        for _ in range(rounds):
+            for folder in folders:
+                measure(folder, rivals)
+            starts.append(started(small))
+        return {folder.name: numbers(folder) for folder in folders}, start_numbers(starts)
 
 
 def main() -> int:
     """Measure what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="rounds (3)")
-    parser.add_argument("--torchfix", type=Path, metavar="ENVIRONMENT", help="a virtual environment with TorchFix")
+    parser.add_argument(
+        "--rivals", type=Path, metavar="ENVIRONMENT", help="a virtual environment with the other linters"
+    )
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     given = parser.parse_args()
-    if not given.folder.is_dir():
-        print(f"{given.folder} is no folder", file=sys.stderr)
-        return 2
-    torchfix = None
+    for folder in given.folders:
+        if not folder.is_dir():
+            print(f"{folder} is no folder", file=sys.stderr)
+            return 2
+    rounds, rivals = max(given.repeat, 1), None
     try:
-        files = files_that_import_torch(given.folder)
-        try:
-            torchfix = torchfix_environment(given.torchfix)
-        except BenchmarkError as error:
-            print(f"without TorchFix: {error}", file=sys.stderr)
-        numbers = summary(measure(given.folder, files, torchfix, max(given.repeat, 1)))
+        rivals = rivals_environment(given.rivals)
+    except BenchmarkError as error:
+        print(f"without other linters: {error}", file=sys.stderr)
+    try:
+        folders, start = measured([folder.resolve() for folder in given.folders], rivals, rounds)
     except BenchmarkError as error:
         print(error, file=sys.stderr)
         return 2
-    lines = sum(path.read_bytes().count(b"\n") for path in files)
-    print(json.dumps(numbers, indent=2) if given.json else table(numbers, len(files), lines, max(given.repeat, 1)))
+    print(json.dumps({"folders": folders, "start": start}, indent=2) if given.json else table(folders, start, rounds))
     return 0
 
 

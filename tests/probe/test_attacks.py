@@ -274,6 +274,21 @@ raise ValueError("mine")
 HANGS = {
     "stops.py": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)\n",
     "busy.py": "sum(range(10**13))\n",
+    "exits.py": """
+import atexit, threading
+atexit.register(threading.Event().wait)
+threading.Thread(target=threading.Event().wait).start()
+""",
+    "waits.py": """
+import threading
+class Waits(torch.utils.data.Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, number):
+        threading.Event().wait()
+for batch in torch.utils.data.DataLoader(Waits(), batch_size=2, num_workers=2):
+    pass
+""",
     "sends.py": """
 import signal, threading
 for number in (signal.SIGALRM, signal.SIGXCPU, signal.SIGUSR1):
@@ -407,7 +422,7 @@ def test_how_a_script_ends_is_told(misbehaves: Callable[..., Any], last: str, sa
 def test_scripts_that_hear_nothing_are_ended(misbehaves: Callable[..., Any]) -> None:
     for name, script in HANGS.items():
         Path(name).write_text(BUG + script, encoding="utf-8")
-    outcome = misbehaves(BUG, *HANGS, "--probe-timeout", "4", "--jobs", "4")
+    outcome = misbehaves(BUG, *HANGS, "--probe-timeout", "4", "--jobs", str(len(HANGS) + 1))
     assert outcome.out.count("confirmed") >= 1 + len(HANGS)
     for name in HANGS:
         assert f"{name} did not come to its end in 4 s and was stopped" in outcome.err

@@ -17,7 +17,7 @@ from tests.probe.farm import farm as farming
 from torch_doctor import cli
 from torch_doctor.rule import Fix, Level, Rule, Step
 from torch_doctor.scan import examining
-from torch_doctor.static import Failure, Followed
+from torch_doctor.static import Failure, Followed, Imports
 from torch_doctor.trace import Backward, Kind, Scope, ScopeKind, Stepped, TensorFact, Trace, Unreadable
 
 if TYPE_CHECKING:
@@ -206,6 +206,7 @@ class Seeing:
 
     def __init__(self, project: Project, **_: object) -> None:
         self.project = project
+        self.imports = Imports(project)
 
     def file(self, file: SourceFile, _: Followed) -> Iterator[Trace | Failure]:
         """The trace of a file."""

@@ -132,7 +132,7 @@ class Examiner:
             return found
         with found.guarding(shown):
             self._listen(self._witness.file(file, before), found)
-        with found.guarding(shown):
+        with found.guarding(shown), contextlib.suppress(OutOfTime), self._spending.ending(shown):
             if self._wanted is None or Backward in self._wanted:  # else nobody has heard of any
                 found.heard.explain(file, self._project, self._witness.imports)
         with found.guarding(shown):

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 import signal
 from threading import Thread
+from typing import TYPE_CHECKING
 
 import pytest
 
 from torch_doctor.scan.interrupting import uninterrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _listening() -> Iterator[None]:
+    """Python's own handler is set, which a job in the background does not have."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def test_an_interruption_waits_for_the_end() -> None:

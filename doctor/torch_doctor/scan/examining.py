@@ -17,7 +17,7 @@ from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
-from torch_doctor.trace import Backward, Dependencies, GaveUp, Scope, ScopeKind, Trace, Unreadable
+from torch_doctor.trace import Dependencies, GaveUp, Scope, ScopeKind, Trace, Unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -133,8 +133,7 @@ class Examiner:
         with found.guarding(shown):
             self._listen(self._witness.file(file, before), found)
         with found.guarding(shown), contextlib.suppress(OutOfTime), self._spending.ending(shown):
-            if self._wanted is None or Backward in self._wanted:  # else nobody has heard of any
-                found.heard.explain(file, self._project, self._witness.imports)
+            found.heard.explain(file, self._project, self._witness.imports, self._wanted)
         with found.guarding(shown):
             found.followed, found.depends = self._witness.followed(), self._witness.dependencies()
         with found.guarding(shown):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.project import Project
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.static import Imports
-    from torch_doctor.trace import Trace
+    from torch_doctor.trace import Event, Trace
 
 _DEFINITIONS = (
     ast.Import,
@@ -63,8 +63,15 @@ class Heard(Struct):
         self.met = other.met | self.met
         self.unseen = other.unseen | self.unseen
 
-    def explain(self, file: SourceFile, project: Project, imports: Imports) -> None:
-        """Note what is out of sight of the training loop of a script in which something goes backward, and nobody knows what."""
+    def explain(
+        self, file: SourceFile, project: Project, imports: Imports, wanted: frozenset[type[Event]] | None
+    ) -> None:
+        """Note what is out of sight of the training loop of a script in which something goes backward, and nobody knows what.
+
+        `wanted` are the events that the traces have (None: all): without gradients among them, nothing was heard of any.
+        """
+        if wanted is not None and Backward not in wanted:
+            return
         shown = file.display
         # Else parsing it tells nothing.
         trains = shown in self.met or b".backward(" in project.code(file.path)

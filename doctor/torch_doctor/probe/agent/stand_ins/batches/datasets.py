@@ -44,10 +44,13 @@ class Datasets:
 
     def failure(self, dataset: Any) -> BaseException | None:
         """Why a dataset, or what it is a part of, cannot read its data; None where it can."""
-        while dataset is not None:
+        seen = set()
+        while dataset is not None and id(dataset) not in seen:
             if id(dataset) in self._failed:
                 return self._failed[id(dataset)][1]
-            dataset = getattr(dataset, "dataset", None)
+            seen.add(id(dataset))
+            # Only what is there: what is made up has every attribute, and each of these has one more.
+            dataset = getattr(dataset, "__dict__", {}).get("dataset")
         return None
 
     def _watch(self, cls: Any) -> None:

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from torch_doctor.scan import Options, scan
 from torch_doctor.trace import Source, TensorFact
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
     from .conftest import Script
 
 VALIDATION = ["model(v)"]
+SWITCHES_BACK = Path(__file__).parents[2] / "fixtures" / "TDR401" / "bad_forward_switches_back.py"
 
 
 def train(script: Script, model: int) -> None:
@@ -191,3 +194,12 @@ def test_an_eval_that_was_never_called_explains_it(script: Script) -> None:
     for _ in script.loop("for v, w in val_loader"):
         script.forward(model, "model(v)", grad=False)
     assert script.found(MissingEvalMode) == []
+
+
+def test_the_trail_leads_to_the_pass_that_switches_back() -> None:
+    [finding] = scan(Options(paths=(SWITCHES_BACK,), rules=(MissingEvalMode(),))).findings
+    lines = SWITCHES_BACK.read_text(encoding="utf-8").splitlines()
+    notes = {step.note: lines[step.site.row - 1].strip() for step in finding.trail}
+    assert notes["its own pass puts it back into training mode here"] == "self.train()"
+    assert not any("stays in it" in note for note in notes)
+    assert finding.help == "leave the mode to those who call it: take `self.train()` out"

@@ -116,16 +116,19 @@ class MissingEvalMode(Rule):
         ]
         for forward in passes.first_of_each(wrong):
             trail = [Step(backward.site, "the model is trained here") for backward in passes.training_of(forward)[:1]]
-            mode = modes.last(forward)
-            if mode is not None:
+            mode, own = modes.last(forward), modes.by_itself(forward)
+            if own is not None:
+                trail.append(Step(own.site, "its own pass puts it back into training mode here"))
+            elif mode is not None:
                 trail.append(Step(mode.site, "it is put into training mode here, and stays in it"))
             trail.append(Step(forward.site, "no `backward()` follows this pass: it evaluates"))
+            remedy = f"call `{forward.name}.eval()` before the pass, and `train()` before training goes on"
             yield self.finding(
                 forward.site,
                 message(
                     "`{name}` evaluates in training mode: dropout and batch norm spoil the result", name=forward.name
                 ),
-                help=f"call `{forward.name}.eval()` before the pass, and `train()` before training goes on",
+                help=remedy if own is None else f"leave the mode to those who call it: take `{own.name}.train()` out",
                 trail=trail,
                 cause=place(passes.first_of_block(forward, wrong).site),
             )

@@ -51,6 +51,15 @@ class Modes:
         """The latest switch of all that runs in the forward."""
         return next((mode for mode in self.before(forward) if self._covers(mode, forward)), None)
 
+    def by_itself(self, forward: Forward) -> ModeSet | None:
+        """The switch by which a forward that begins in evaluation mode puts its module back into training mode."""
+        last = self.last(forward)
+        if forward.training is not True or last is None or last.training is not False:
+            return None
+        inside = self.passes.family.within((forward.module,))
+        switches = (mode for mode in self.trace.of(ModeSet) if mode.index > forward.index and mode.training)
+        return next((mode for mode in switches if mode.module in inside), None)
+
     def in_training_step(self, forward: Forward) -> bool:
         """Whether the forward belongs to a training step, and is no pass of its own.
 

@@ -159,6 +159,30 @@ def test_a_folder_that_is_a_package_from_now_on_counts(
     assert again(project, looked) == ["part.py", "train.py"]
 
 
+@pytest.mark.parametrize(
+    ("importing", "part"),
+    [
+        ("import outer.inner.part", "outer/inner/part.py"),
+        ("from outer.inner import part", "outer/inner/part.py"),
+        ("from outer import part", "src/outer/part.py"),
+        ("from outer import part", "outer.py"),
+    ],
+)
+@pytest.mark.parametrize("there", [False, True])
+def test_parts_of_folders_count_when_they_come_and_go(
+    project: Path, looked: Looked, write: Callable[..., Path], importing: str, part: str, there: bool
+) -> None:
+    write("train.py", TRAIN + importing + "\n")
+    if there:
+        (project / part).parent.mkdir(parents=True, exist_ok=True)
+    again(project, looked)
+    assert again(project, looked) == []
+    write(part, ALONE)
+    assert "train.py" in again(project, looked)
+    (project / part).unlink()
+    assert "train.py" in again(project, looked)
+
+
 def test_a_caller_counts(project: Path, looked: Looked, write: Callable[..., Path]) -> None:
     kept, path = project / FOLDER, project / "alone.py"
     assert again(path, looked, kept) == ["alone.py"]

@@ -89,12 +89,7 @@ class Recollection:
 
     def folders(self) -> set[str]:
         """The folders in which a new file may change something."""
-        places = {
-            *self.absent,
-            *self.files,
-            *(f"{name}/_" for name in self.absent),
-        }  # in a place may be a folder, and no module
-        return {*self.project.folders, *map(existing, places)}
+        return {*self.project.folders, *map(existing, self.absent), *map(existing, self.files)}
 
     def packed(self) -> bytes | None:
         """All that is remembered, to be stored; None where nothing is new."""

@@ -10,6 +10,7 @@ _NEVER_THEIRS = frozenset(
     {"torch", "torchvision", "torchaudio", "numpy", "pandas", "sklearn", "scipy", "tqdm", "transformers"}
 )
 """Libraries that a project may hold a copy of without meaning it."""
+_ANY = "*.py"
 
 
 def is_known(package: str) -> bool:
@@ -32,7 +33,7 @@ class Search:
     def module(self, importer: str, module: str, level: int, absent: set[str]) -> Path | None:
         """The file or folder of a module that a file imports, as far as it lies where Python looks without being told.
 
-        `absent` gets the places where it was looked for and is not: a file, or a folder, or the name of a module in a folder.
+        `absent` gets the places where it was looked for and is not, see `is_there`.
         """
         parts = module.split(".") if module else []
         folder = os.path.dirname(importer)  # noqa: PTH120 - see above
@@ -96,7 +97,7 @@ class Search:
             there = name.startswith(self._within) and any(entry.endswith(".py") for entry in entries_of(name))
             self._there[name] = there
         if not there:
-            absent.add(name)
+            absent.add(_under(name, _ANY))
         return there
 
 
@@ -109,12 +110,15 @@ def entries_of(folder: str) -> frozenset[str]:
 
 
 def is_there(name: str) -> bool:
-    """Whether something is there now in a place where a module was looked for in vain."""
-    return (
-        os.path.isfile(name)  # noqa: PTH113 - never raises
-        or os.path.isfile(f"{name}.py")  # noqa: PTH113
-        or any(entry.endswith(".py") for entry in entries_of(name))
-    )
+    """Whether something is there now in a place where a module was looked for in vain.
+
+    The place is a file; or the name of a package or module, with nothing of that name in its folder; or, with `*.py` at its end,
+    a folder in which no module was.
+    """
+    folder, _, last = name.rpartition(os.sep)
+    if last == _ANY:
+        return any(entry.endswith(".py") for entry in entries_of(folder))
+    return os.path.exists(name) or os.path.exists(f"{name}.py")  # noqa: PTH110 - never raises
 
 
 def _under(base: str, *parts: str) -> str:

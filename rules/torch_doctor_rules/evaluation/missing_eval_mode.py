@@ -119,7 +119,7 @@ class MissingEvalMode(Rule):
             mode, own = modes.last(forward), modes.by_itself(forward)
             if own is not None:
                 trail.append(Step(own.site, "its own pass puts it back into training mode here"))
-            elif mode is not None:
+            elif mode is not None and mode.training is not False:  # else a part of it switches back, in its own pass
                 trail.append(Step(mode.site, "it is put into training mode here, and stays in it"))
             trail.append(Step(forward.site, "no `backward()` follows this pass: it evaluates"))
             remedy = f"call `{forward.name}.eval()` before the pass, and `train()` before training goes on"

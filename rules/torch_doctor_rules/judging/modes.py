@@ -57,7 +57,9 @@ class Modes:
         if forward.training is not True or last is None or last.training is not False:
             return None
         inside = self.passes.family.within((forward.module,))
-        switches = (mode for mode in self.trace.of(ModeSet) if mode.index > forward.index and mode.training)
+        later = (each.index for each in self.trace.of(Forward) if each.index > forward.index)
+        end = next(later, self.trace.next)  # a switch behind another pass is somebody else's
+        switches = (mode for mode in self.trace.of(ModeSet) if forward.index < mode.index < end and mode.training)
         return next((mode for mode in switches if mode.module in inside), None)
 
     def in_training_step(self, forward: Forward) -> bool:

@@ -222,7 +222,7 @@ def _of_namespace(run: Run, value: Namespace, name: str, _: p.Node) -> Value:
 
 
 def _of_package(run: Run, value: Package, name: str, _: p.Node) -> Value:
-    inner = run.imports.find(value.path / "__init__.py", name, level=1)
+    inner = run.imports.find(value.path, f"{value.path.name}.{name}", level=1)  # the folder asks: it was read
     return files.imported(run, inner) if inner is not None else Unknown()
 
 

@@ -16,13 +16,14 @@ from pathlib import Path
 
 COLLAPSE = 25  # MADV_COLLAPSE, since Linux 6.1
 LARGE = 2 << 20
+KEPT: list[object] = []  # what scripts leave; a process group that is dropped joins threads that wait for the GIL it holds
 
 
 def of_script(path: str) -> int:
     """What `python PATH` does: nobody watches the script."""
     sys.argv = [path]
     sys.path[0] = str(Path(path).parent)
-    runpy.run_path(path, run_name="__main__")
+    KEPT.append(runpy.run_path(path, run_name="__main__"))
     return 0
 
 

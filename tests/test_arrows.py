@@ -43,7 +43,8 @@ ARROWS = {
     "probing": {"probe", "processes", "rule", "sources", "trace"},
     "scan": {"cache", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
     "report": {"rule", "trace"},
-    "cli": {"cache", "config", "environments", "probing", "report", "rule", "scan", "selection", "sources"},
+    "server": {"pattern", "report", "rule", "scan", "sources", "trace"},
+    "cli": {"cache", "config", "environments", "probing", "report", "rule", "scan", "selection", "server", "sources"},
     "__main__": {"cli"},
     "__init__": set[str](),
 }
@@ -223,7 +224,7 @@ def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, writ
     ours = {name for name in names if name.partition(".")[0] in OURS}
     assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
     parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
-    assert parts == ARROWS.keys() - {"probe", "__main__", "__init__"}
+    assert parts == ARROWS.keys() - {"probe", "server", "__main__", "__init__"}
     assert ours & {f"torch_doctor.sources.{name}" for name in FOR_SOME} == set()
     assert {name for name in ours if name.startswith("torch_doctor.cli.")} == {
         f"torch_doctor.cli.{name}" for name in COMMAND_LINE

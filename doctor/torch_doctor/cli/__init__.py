@@ -21,6 +21,7 @@ COMMANDS = {
     "rule": "Explain a rule: why it is a bug, an example, what to do instead.",
     "rules": "List all rules.",
     "trace": "Show what a script does: the events that rules judge.",
+    "server": "Serve an editor: diagnostics as one types.",
     "merge": "Join what the parts of a scan have told.",
     "clean": "Remove what scans have kept.",
     "version": "Say which version this is.",

@@ -16,7 +16,9 @@ from pathlib import Path
 
 COLLAPSE = 25  # MADV_COLLAPSE, since Linux 6.1
 LARGE = 2 << 20
-KEPT: list[object] = []  # what scripts leave; a process group that is dropped joins threads that wait for the GIL it holds
+KEPT: list[
+    object
+] = []  # what scripts leave; a process group that is dropped joins threads that wait for the GIL it holds
 
 
 def of_script(path: str) -> int:

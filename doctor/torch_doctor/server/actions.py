@@ -1,0 +1,72 @@
+"""What an editor can do about a finding: silence it with a comment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsprotocol.types import (
+    CodeAction,
+    CodeActionKind,
+    OptionalVersionedTextDocumentIdentifier,
+    TextDocumentEdit,
+    TextEdit,
+    WorkspaceEdit,
+)
+
+from torch_doctor.server.diagnostics import diagnostic
+from torch_doctor.server.places import touches
+from torch_doctor.server.suppressing import on_file, on_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lsprotocol.types import Range
+
+    from torch_doctor.rule import Finding
+    from torch_doctor.server.documents import Part
+    from torch_doctor.server.places import Places
+    from torch_doctor.server.suppressing import Insertion
+    from torch_doctor.sources.source import SourceFile
+
+UNREADABLE = "TDR000"  # no comment makes a file readable
+
+
+def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iterator[CodeAction]:
+    """The actions for the findings that a stretch of one text touches; `versions`: the editor checks them of edits."""
+    file = places.looked.sources.get(places.looked.name)
+    for finding in places.looked.findings:
+        part = places.part(finding.site)
+        if file is None or part is None or part.uri != uri or not touches(places.range(finding.site), stretch):
+            continue
+        for title, edit in _silencing(finding, file, part, places):
+            yield CodeAction(
+                title=title,
+                kind=CodeActionKind.QuickFix,
+                diagnostics=[diagnostic(finding, places, related=False)],
+                edit=_workspace_edit(part, [edit], versions=versions),
+            )
+
+
+def _silencing(finding: Finding, file: SourceFile, part: Part, places: Places) -> Iterator[tuple[str, TextEdit]]:
+    if finding.code == UNREADABLE:
+        return
+    named = f"{finding.code} {finding.name}"
+    line = on_line(finding, file)
+    if line is not None:
+        yield f"torch-doctor: Ignore {named} on this line", _text_edit(line, file, part, places)
+    if finding.site.cell is None:
+        yield f"torch-doctor: Ignore {named} in this file", _text_edit(on_file(finding, file), file, part, places)
+
+
+def _text_edit(insertion: Insertion, file: SourceFile, part: Part, places: Places) -> TextEdit:
+    """An insertion into the text of the scan as one into the text of the editor, whose rows may be indented."""
+    site = file.site(insertion.row, insertion.column, insertion.row, insertion.column)
+    column = site.column - 1
+    return TextEdit(places.at(site.row - 1, column, column, part.lines), insertion.content)
+
+
+def _workspace_edit(part: Part, edits: list[TextEdit], *, versions: bool) -> WorkspaceEdit:
+    if not versions:
+        return WorkspaceEdit(changes={part.uri: edits})
+    text = OptionalVersionedTextDocumentIdentifier(part.uri, part.version)
+    return WorkspaceEdit(document_changes=[TextDocumentEdit(text, list(edits))])

@@ -1,0 +1,199 @@
+"""The server as an editor speaks with it: on stdin and stdout, until it is told to exit."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from msgspec import Struct
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from torch_doctor import __version__
+from torch_doctor.server.diagnostics import SOURCE, diagnostics
+from torch_doctor.server.documents import LANGUAGE, Document, document_of, folder_of
+from torch_doctor.server.looking import Asked, Looked
+from torch_doctor.server.places import Places
+from torch_doctor.server.worker import Worker
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from typing import Any
+
+    from torch_doctor.rule import Rule
+    from torch_doctor.server.looking import Settings
+
+DELAY = 0.2
+"""Seconds without a change after which what is typed is looked at."""
+NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    [
+        types.NotebookDocumentFilterWithNotebook(
+            types.NotebookDocumentFilterNotebookType("jupyter-notebook"), [types.NotebookCellLanguage(LANGUAGE)]
+        )
+    ],
+    save=True,
+)
+
+
+class Protocol(LanguageServerProtocol):
+    """Files are sent whole with every change, cells of notebooks in stretches.
+
+    pygls counts the lines of a stretch as `str.splitlines` does, which knows more ends of lines than editors do.
+    """
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """What the server can do."""
+        result = yield from super().lsp_initialize(params)
+        sync = result.capabilities.text_document_sync
+        if isinstance(sync, types.TextDocumentSyncOptions):
+            sync.change = types.TextDocumentSyncKind.Full
+        return result
+
+
+class _Known(Struct, frozen=True):
+    """What was found in a document, and when that was begun."""
+
+    document: Document
+    looked: Looked
+    begun: int
+
+
+class Editor(LanguageServer):
+    """What is known of the documents that are open. `rules` are all that are installed."""
+
+    def __init__(self, settings: Settings, rules: Sequence[Rule]) -> None:
+        super().__init__(
+            SOURCE,
+            __version__,
+            types.TextDocumentSyncKind.Incremental,
+            NOTEBOOKS,
+            protocol_cls=Protocol,
+        )
+        self.rules = rules
+        self.left = False  # whether the editor has said that it needs no more
+        self._worker = Worker(settings)
+        self._thread = ThreadPoolExecutor(1)
+        self._turn = asyncio.Lock()
+        self._ticks = itertools.count()
+        self._known: dict[str, _Known] = {}
+        self._waiting: dict[str, asyncio.TimerHandle] = {}
+        self._publishing: set[asyncio.Task[None]] = set()
+        self._said: dict[str, tuple[str, ...]] = {}
+
+    # --- what the editor can do ---
+
+    @property
+    def pulls(self) -> bool:
+        """Whether the editor asks for diagnostics; else they are sent to it."""
+        text = self.client_capabilities.text_document
+        return text is not None and text.diagnostic is not None
+
+    @property
+    def related(self) -> bool:
+        """Whether the editor shows places that belong to a diagnostic."""
+        text = self.client_capabilities.text_document
+        publish = None if text is None else text.publish_diagnostics
+        return publish is not None and bool(publish.related_information)
+
+    @property
+    def versions(self) -> bool:
+        """Whether edits name the version of the text that they are for."""
+        workspace = self.client_capabilities.workspace
+        edit = None if workspace is None else workspace.workspace_edit
+        return edit is not None and bool(edit.document_changes)
+
+    # --- looking ---
+
+    async def places(self, uri: str, *, anew: bool = False) -> Places | None:
+        """What there is to say of the document that holds a text; None where it is no open Python.
+
+        `anew`: other files may have changed since it was looked at the last time.
+        """
+        asked = next(self._ticks)
+        async with self._turn:
+            document = document_of(uri, self.workspace)
+            if document is None:
+                return None
+            known = self._known.get(document.uri)
+            if known is None or known.document != document or (anew and known.begun < asked):
+                known = await self._look(document)
+        return Places(document, known.looked, self.workspace.position_codec)
+
+    async def _look(self, document: Document) -> _Known:
+        begun = next(self._ticks)
+        question = Asked(document.path, document.raw, folder_of(document.path, self.workspace))
+        work = asyncio.get_running_loop().run_in_executor(self._thread, self._worker.look, question)
+        looked = await asyncio.shield(work)  # an answer is read, also if nobody waits for it any more
+        known = self._known[document.uri] = _Known(document, looked, begun)
+        self._say(document.uri, looked)
+        return known
+
+    def _say(self, uri: str, looked: Looked) -> None:
+        """Tell what is no finding, once for as long as it holds."""
+        said = (looked.settings, *looked.errors, *looked.warnings)
+        if self._said.get(uri) == said:
+            return
+        self._said[uri] = said
+        if looked.settings:
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Error, f"{SOURCE}: {looked.settings}"))
+        for kind, lines in ((types.MessageType.Error, looked.errors), (types.MessageType.Warning, looked.warnings)):
+            for line in lines:
+                self.window_log_message(types.LogMessageParams(kind, line))
+
+    # --- sending ---
+
+    def changed(self, uri: str, delay: float = DELAY) -> None:
+        """A document has changed, and what there is to say of it is sent when nothing changes for a while."""
+        if uri in self._waiting:
+            self._waiting.pop(uri).cancel()
+        if not self.pulls:
+            self._waiting[uri] = asyncio.get_running_loop().call_later(delay, self._publish_soon, uri)
+
+    def others_changed(self) -> None:
+        """Files have changed that open documents may depend on."""
+        workspace = self.client_capabilities.workspace
+        ability = None if workspace is None else workspace.diagnostics
+        if self.pulls and ability is not None and ability.refresh_support:
+            self.workspace_diagnostic_refresh(None)
+        for uri in list(self._known):
+            self.changed(uri)
+
+    def closed(self, uri: str, parts: Sequence[str]) -> None:
+        """A document is closed: nothing is said of it any more."""
+        if uri in self._waiting:
+            self._waiting.pop(uri).cancel()
+        self._known.pop(uri, None)
+        self._said.pop(uri, None)
+        if not self.pulls:
+            for part in parts:
+                self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(part, []))
+
+    def _publish_soon(self, uri: str) -> None:
+        self._waiting.pop(uri, None)
+        task = asyncio.get_running_loop().create_task(self._publish(uri))
+        self._publishing.add(task)
+        task.add_done_callback(self._publishing.discard)
+
+    async def _publish(self, uri: str) -> None:
+        try:
+            places = await self.places(uri, anew=True)
+            found = {} if places is None else diagnostics(places, related=self.related)
+        except Exception as error:  # noqa: BLE001 - the next change is looked at nevertheless
+            line = f"internal error: {type(error).__name__}: {error}; please report it"
+            self.window_log_message(types.LogMessageParams(types.MessageType.Error, line))
+            return
+        versions = {} if places is None else {part.uri: part.version for part in places.document.parts}
+        for part, each in found.items():
+            self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(part, each, versions[part]))
+
+    # --- the end ---
+
+    def end(self) -> None:
+        """End what was started."""
+        self._worker.stop()
+        self._thread.shutdown(cancel_futures=True)
+        self._worker.close()

@@ -1,0 +1,143 @@
+"""What the server answers to, one function for each kind of message."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+
+from torch_doctor.server.actions import actions
+from torch_doctor.server.diagnostics import SOURCE, diagnostics
+from torch_doctor.server.hovering import hover
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.server.editor import Editor
+
+WATCHED = ("**/*.py", "**/*.ipynb", "**/pyproject.toml", "**/torch-doctor.toml", "**/.torch-doctor.toml")
+"""Files whose change may change what is found in others."""
+
+
+def listen(editor: Editor) -> None:
+    """Let the editor's messages come to the functions below."""
+    for method, function in FEATURES.items():
+        editor.feature(method, OPTIONS.get(method))(function)
+
+
+def _initialized(ls: Editor, _: types.InitializedParams) -> None:
+    """Ask to be told of files that change outside of the ls."""
+    workspace = ls.client_capabilities.workspace
+    ability = None if workspace is None else workspace.did_change_watched_files
+    if ability is None or not ability.dynamic_registration:
+        return
+    watchers = [types.FileSystemWatcher(glob) for glob in WATCHED]
+    registration = types.Registration(
+        f"{SOURCE}-files",
+        types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+        types.DidChangeWatchedFilesRegistrationOptions(watchers),
+    )
+    ls.client_register_capability(types.RegistrationParams([registration]))
+
+
+def _shutdown(ls: Editor, _: None) -> None:
+    ls.left = True
+
+
+# --- what is open ---
+
+
+def _opened(ls: Editor, params: types.DidOpenTextDocumentParams) -> None:
+    ls.changed(params.text_document.uri, 0)
+
+
+def _typed(ls: Editor, params: types.DidChangeTextDocumentParams) -> None:
+    ls.changed(params.text_document.uri)
+
+
+def _saved(ls: Editor, _: types.DidSaveTextDocumentParams | types.DidSaveNotebookDocumentParams) -> None:
+    ls.others_changed()
+
+
+def _closed(ls: Editor, params: types.DidCloseTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    ls.closed(uri, [uri])
+
+
+def _notebook_opened(ls: Editor, params: types.DidOpenNotebookDocumentParams) -> None:
+    ls.changed(params.notebook_document.uri, 0)
+
+
+def _notebook_changed(ls: Editor, params: types.DidChangeNotebookDocumentParams) -> None:
+    cells = params.change.cells
+    structure = None if cells is None else cells.structure
+    for cell in (structure and structure.did_close) or ():
+        ls.closed(cell.uri, [cell.uri])
+    ls.changed(params.notebook_document.uri)
+
+
+def _notebook_closed(ls: Editor, params: types.DidCloseNotebookDocumentParams) -> None:
+    ls.closed(params.notebook_document.uri, [cell.uri for cell in params.cell_text_documents])
+
+
+def _files_changed(ls: Editor, _: types.DidChangeWatchedFilesParams) -> None:
+    ls.others_changed()
+
+
+def _settings_changed(ls: Editor, _: types.DidChangeConfigurationParams) -> None:
+    """The settings are those of the project, and not of the ls."""
+
+
+# --- what is asked ---
+
+
+async def _diagnostic(ls: Editor, params: types.DocumentDiagnosticParams) -> types.DocumentDiagnosticReport:
+    uri = params.text_document.uri
+    places = await ls.places(uri, anew=True)
+    found = [] if places is None else diagnostics(places, related=ls.related).get(uri, [])
+    result = hashlib.sha256(repr(found).encode("utf-8", "replace")).hexdigest()
+    if result == params.previous_result_id:
+        return types.RelatedUnchangedDocumentDiagnosticReport(result)
+    return types.RelatedFullDocumentDiagnosticReport(found, result_id=result)
+
+
+async def _code_action(ls: Editor, params: types.CodeActionParams) -> list[types.CodeAction]:
+    wanted = params.context.only
+    if wanted is not None and not any(types.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
+        return []
+    uri = params.text_document.uri
+    places = await ls.places(uri)
+    return [] if places is None else list(actions(uri, params.range, places, versions=ls.versions))
+
+
+async def _hover(ls: Editor, params: types.HoverParams) -> types.Hover | None:
+    uri = params.text_document.uri
+    places = await ls.places(uri)
+    part = None if places is None else next((part for part in places.document.parts if part.uri == uri), None)
+    return None if places is None or part is None else hover(part, params.position, places, ls.rules)
+
+
+FEATURES: dict[str, Callable[..., object]] = {
+    types.INITIALIZED: _initialized,
+    types.SHUTDOWN: _shutdown,
+    types.TEXT_DOCUMENT_DID_OPEN: _opened,
+    types.TEXT_DOCUMENT_DID_CHANGE: _typed,
+    types.TEXT_DOCUMENT_DID_SAVE: _saved,
+    types.TEXT_DOCUMENT_DID_CLOSE: _closed,
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: _notebook_opened,
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: _notebook_changed,
+    types.NOTEBOOK_DOCUMENT_DID_SAVE: _saved,
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE: _notebook_closed,
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: _files_changed,
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: _settings_changed,
+    types.TEXT_DOCUMENT_DIAGNOSTIC: _diagnostic,
+    types.TEXT_DOCUMENT_CODE_ACTION: _code_action,
+    types.TEXT_DOCUMENT_HOVER: _hover,
+}
+OPTIONS = {
+    types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
+        inter_file_dependencies=True, workspace_diagnostics=False, identifier=SOURCE
+    ),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix]),
+}

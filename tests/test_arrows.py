@@ -31,7 +31,9 @@ ARROWS = {
     "packages": set[str](),
     "pattern": set(),
     "trace": {"pattern"},
-    "rule": {"packages", "trace"},
+    "edits": {"trace"},
+    "rule": {"edits", "packages", "trace"},
+    "fixes": {"edits", "pattern", "rule", "sources", "trace"},
     "sources": {"pattern", "rule", "trace"},
     "cache": set(),
     "environments": set(),
@@ -42,14 +44,15 @@ ARROWS = {
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
     "scan": {"cache", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
-    "report": {"rule", "trace"},
-    "server": {"pattern", "report", "rule", "scan", "sources", "trace"},
-    "cli": {"cache", "config", "environments", "probing", "report", "rule", "scan", "selection", "server", "sources"},
+    "report": {"edits", "rule", "trace"},
+    "server": {"fixes", "pattern", "report", "rule", "scan", "sources", "trace"},
+    "cli": {"cache", "config", "environments", "fixes", "probing", "report", "rule", "scan", "selection", "server",
+            "sources", "trace"},  # fmt: skip
     "__main__": {"cli"},
     "__init__": set[str](),
 }
 HEAVY = ("astroid", "libcst", "nbformat", "torch")
-RULES_KNOW = {"rule", "trace"}
+RULES_KNOW = {"edits", "rule", "trace"}
 MOST_FIELDS = 20  # of a run: what one kind of knowledge needs belongs to that kind
 
 
@@ -180,8 +183,8 @@ for x, y in torch.utils.data.DataLoader(data):
 
 @pytest.mark.parametrize(
     ("source", "imported"),
-    [(GOOD, []), (GOOD + "torch.save(model, 'model.pt')\n", []), (GOOD + "print 'done'\n", ["libcst"])],
-    ids=["good", "with a finding", "not valid"],
+    [(GOOD, []), (GOOD + "torch.save(model, 'model.pt')\n", ["libcst"]), (GOOD + "print 'done'\n", ["libcst"])],
+    ids=["good", "with a finding that can be mended", "not valid"],
 )
 def test_a_scan_imports_nothing_heavy(
     folder: Path, write: Callable[..., Path], notebook: Callable[[list[str]], str], source: str, imported: list[str]
@@ -205,6 +208,7 @@ LITTLE = {"_bisect", "_heapq", "_locale", "bisect", "copy", "encodings", "gc", "
 LITTLE |= {"_blake2", "_hashlib", "_sqlite3", "array", "hashlib", "sqlite3"}  # for what is remembered
 COMMAND_LINE = [
     "caching",
+    "fixing",
     "installed",
     "libraries",
     "printing",
@@ -224,7 +228,7 @@ def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, writ
     ours = {name for name in names if name.partition(".")[0] in OURS}
     assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
     parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
-    assert parts == ARROWS.keys() - {"probe", "server", "__main__", "__init__"}
+    assert parts == ARROWS.keys() - {"fixes", "probe", "server", "__main__", "__init__"}
     assert ours & {f"torch_doctor.sources.{name}" for name in FOR_SOME} == set()
     assert {name for name in ours if name.startswith("torch_doctor.cli.")} == {
         f"torch_doctor.cli.{name}" for name in COMMAND_LINE

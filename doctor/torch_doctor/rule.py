@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from torch_doctor.edits import Edit, Proposal  # noqa: TC001 - msgspec reads the annotations
 from torch_doctor.packages import modules, offers
 from torch_doctor.trace import EVENTS, Broken, Event, Site
 
@@ -34,7 +35,7 @@ class Level(enum.Enum):
 
 
 class Fix(enum.Enum):
-    """Whether a fix of a rule's findings would keep every number; no command offers fixes yet, so nothing shows it."""
+    """Whether a fix keeps what the program means, or is plainly what was meant: safe; changes behaviour on purpose: unsafe."""
 
     SAFE = "safe"
     UNSAFE = "unsafe"
@@ -77,6 +78,7 @@ class Finding(Struct, frozen=True):
     unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file that share a `cause`
     only the first is reported, and its message says how many others there are ("": it is one of its own). `behind`: it
     shows only when these broken parts do what they were meant to, so that a run of the script as it is need not show it.
+    `edits`: what the rule would change; `fix`: the changes of text that this comes to, where somebody worked them out.
     """
 
     code: str
@@ -91,6 +93,8 @@ class Finding(Struct, frozen=True):
     verdict: Verdict | None = None
     evidence: tuple[Evidence, ...] = ()
     behind: tuple[Broken, ...] = ()
+    edits: tuple[Edit, ...] = ()
+    fix: Proposal | None = None
 
     def with_verdict(self, verdict: Verdict, evidence: tuple[Evidence, ...]) -> Finding:
         """This finding with what the probe says of it."""
@@ -162,7 +166,7 @@ class Rule(abc.ABC):
         """What a finding of this rule says is broken, so that other bugs may hide behind it."""
         return None if self.meant is None else Broken(finding.site, self.meant, self.code, self.name)
 
-    def finding(
+    def finding(  # noqa: PLR0913 - the fields of a finding
         self,
         site: Site,
         message: str,
@@ -170,9 +174,10 @@ class Rule(abc.ABC):
         help: str = "",  # noqa: A002 - the field's name in every output format
         trail: Iterable[Step] = (),
         cause: str = "",
+        edits: Iterable[Edit] = (),
     ) -> Finding:
-        """A finding of this rule."""
-        return Finding(self.code, self.name, self.level, message, site, tuple(trail), help, cause)
+        """A finding of this rule; `edits` would mend it."""
+        return Finding(self.code, self.name, self.level, message, site, tuple(trail), help, cause, edits=tuple(edits))
 
     @classmethod
     def reads(cls) -> frozenset[type[Event]]:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.cli.caching import cache_folder
+from torch_doctor.cli.fixing import WITH_FIXES, Fixing, fix_options, fixing, with_proposals
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.printing import Printing
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
@@ -23,6 +24,7 @@ from torch_doctor.rule import Level, Verdict
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from torch_doctor.cli.mending import Mended
     from torch_doctor.scan import Report
 
 INTERRUPTED = 130  # as shells say of a process that Ctrl-C ended
@@ -70,6 +72,7 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
 @click.option("--timings", is_flag=True, hidden=True)
+@fix_options
 @probe_options
 @click.version_option(None, "--version", package_name="torch-doctor", message="torch-doctor %(version)s")
 @click.pass_context
@@ -89,6 +92,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
         force_exclude=given["force_exclude"],
         stdin_filename=given["stdin_filename"],
     )
+    wanted = fixing(given)
     run = probing(given, paths, ctx)
     options, loaded = settings(flags)
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
@@ -98,24 +102,75 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     )
     outputs = formats(given["output_format"], loaded)
     options = replace(options, executor=_executor(given["executor"], options))
+    if wanted is not None and options.overlay:
+        raise click.UsageError("--fix writes files, and stdin is none: name the file")  # noqa: EM101, TRY003
     printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
     with Progress(wanted=not given["quiet"], found=printing.first) as progress:
         report = _scanned(options, progress)
+        if wanted is not None or WITH_FIXES.intersection(name for name, _ in outputs):
+            report = with_proposals(report, options)
+        mended = None
+        if wanted is not None and not report.interrupted:
+            from torch_doctor.cli.mending import mend  # noqa: PLC0415 - libcst is slow to import
+
+            report, mended = mend(report, options, wanted)
+    if mended is not None and wanted is not None and (wanted.diff or wanted.only):
+        return _mended_only(report, mended, wanted, given)
     start = time.perf_counter()
     printing.last(report)
     report.seconds["report"] = time.perf_counter() - start
     if given["probe_output"]:
         _show_outputs(report)
     _talk(report, color=given["color"], verbose=given["verbose"], quiet=given["quiet"])
+    if mended is not None and wanted is not None:
+        _tell(mended, wanted)
     if given["timings"]:
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
+    return _status(report, mended, fails=bool(wanted and wanted.fails), exit_zero=given["exit_zero"])
+
+
+def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool) -> int:
+    """What the command leaves with."""
     if report.interrupted:
         return INTERRUPTED
-    if report.errors:
+    if report.errors or (mended and mended.errors):
         return 2
+    if mended and fails and mended.findings:
+        return 1
     counted = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
-    return int(bool(counted) and not given["exit_zero"])
+    return int(bool(counted) and not exit_zero)
+
+
+def _mended_only(report: Report, mended: Mended, wanted: Fixing, given: dict[str, Any]) -> int:
+    """What is said where findings are not reported, and the status."""
+    if wanted.diff:
+        from torch_doctor.cli.mending import differences  # noqa: PLC0415 - as above
+
+        for line in differences(mended):
+            click.echo(line, nl=False)
+    for error in (*report.errors, *mended.errors):
+        click.echo(f"error: {error}", err=True)
+    if not given["quiet"]:
+        _tell(mended, wanted, errors=False)
+    if report.errors or mended.errors:
+        return 2
+    return int(bool(mended.findings) and (wanted.diff or wanted.fails) and not given["exit_zero"])
+
+
+def _tell(mended: Mended, wanted: Fixing, *, errors: bool = True) -> None:
+    """What was mended."""
+    if wanted.shows:
+        for finding in mended.findings:
+            click.echo(f"{finding.site}: {finding.code} {finding.name}", err=True)
+    for line in (*mended.proofs, *mended.withdrawn):
+        click.echo(line, err=True)
+    for error in mended.errors if errors else ():
+        click.echo(f"error: {error}", err=True)
+    if mended.findings:
+        done = "Would fix" if wanted.diff else "Fixed"
+        places = _count(len(mended.after), "file")
+        click.echo(f"{done} {_count(len(mended.findings), 'finding')} in {places}.", err=True)
 
 
 def _scanned(options: scanning.Options, progress: Progress) -> Report:

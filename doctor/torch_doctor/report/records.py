@@ -32,7 +32,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "name": finding.name,
         "message": finding.message,
         **_place(finding.site),
-        "fix": None,
+        "fix": _fix(finding),
         "url": None,
         "severity": SEVERITIES[finding.level],
         "level": finding.level.value,
@@ -50,6 +50,17 @@ def _place(site: Site) -> dict[str, Any]:
         "cell": site.cell,
         "location": {"row": site.row, "column": site.column},
         "end_location": {"row": site.end_row, "column": site.end_column},
+    }
+
+
+def _fix(finding: Finding) -> dict[str, Any] | None:
+    """The changes that mend it, as ruff writes them."""
+    if finding.fix is None:
+        return None
+    return {
+        "applicability": "safe" if finding.fix.safe else "unsafe",
+        "message": finding.help or None,
+        "edits": [{"content": change.content, **_place(change.site)} for change in finding.fix.changes],
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.trace import Site
@@ -48,7 +48,7 @@ class Causes:
         for findings in groups.values():
             first, *others = sorted(findings, key=order)
             self._told.add(_key(first))
-            yield replace(first, message=_counting(first.message, len(others))) if others else first
+            yield _for_all(first, others) if others else first
 
     def taken(self) -> list[Finding]:
         """All findings since this was last asked."""
@@ -65,6 +65,12 @@ class Causes:
         new = not finding.cause or _key(finding) not in self._told
         self._told.add(_key(finding))
         return new
+
+
+def _for_all(first: Finding, others: Sequence[Finding]) -> Finding:
+    """The first of several findings, which says how many there are, and mends them all."""
+    edits = dict.fromkeys(edit for finding in (first, *others) for edit in finding.edits)
+    return replace(first, message=_counting(first.message, len(others)), edits=tuple(edits))
 
 
 def order(finding: Finding) -> tuple[str, int, int, int, str]:

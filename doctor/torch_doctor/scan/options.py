@@ -28,7 +28,10 @@ class FileIgnore(Struct, frozen=True):
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk."""
+    """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk.
+
+    `expected`: what was found before the source was changed; the probe says of it whether it is still so.
+    """
 
     paths: tuple[Path, ...]
     rules: tuple[Rule, ...]
@@ -44,6 +47,7 @@ class Options(Struct, frozen=True, kw_only=True):
     torch: Versions | None = None  # as the user says; else the project's pins are read
     environment: Environment | None = None  # whose libraries are read; None: none
     probe: Probing | None = None
+    expected: tuple[Finding, ...] = ()
     cache: Path | None = None  # the folder in which results are kept; None: nowhere
     shard: Shard | None = None  # of the scan only this part is done
     executor: str = ""  # the cluster that does the scan, as `dask:ADDRESS`; "": this process

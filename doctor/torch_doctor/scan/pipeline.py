@@ -203,7 +203,8 @@ class Scan:
         found = self._discovered = discover([path for path in options.paths if path not in options.overlay], ignores)
         report.errors += found.errors
         report.warnings += found.warnings
-        paths = [*options.overlay, *(path for path in found.files if path not in options.overlay)]
+        named = [path for path in options.overlay if path in options.paths]
+        paths = [*named, *(path for path in found.files if path not in named)]
         if options.force_exclude:
             paths = [path for path in paths if not ignores.excludes_path(path, outer)]
         self._given = set(paths)

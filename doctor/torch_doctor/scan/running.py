@@ -49,6 +49,8 @@ def give_verdicts(scan: Scanning, runnable: Sequence[Runnable]) -> None:
     from torch_doctor.probe import Ways, explained, judge, merged, unsaid  # noqa: PLC0415 - only where it is asked for
 
     report = scan.report
+    known = {(finding.code, finding.site) for finding in report.findings}
+    report.findings += (each for each in scan.options.expected if (each.code, each.site) not in known)
     ways = Ways([trace for part in runnable for trace in part.traces], functools.partial(_sources, runnable))
     for trace, project in observed(scan, runnable, ways.places(report.findings)):
         judgement = judge(report.findings, trace, scan.options.rules, ways)

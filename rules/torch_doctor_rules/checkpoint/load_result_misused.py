@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Discard
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, LoadMisused, OptimizerRestored, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -76,6 +77,7 @@ class LoadResultMisused(Rule):
                 message(text, name=named(event.name, "the model"), path=event.path, example=event.example),
                 help=advice,
                 trail=[Step(event.fails_at, "the result is used here")] if event.fails_at is not None else (),
+                edits=[Discard(event.site)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.checkpoint_files import read
 from torch_doctor_rules.judging.wording import message
@@ -62,4 +63,9 @@ class LoadWithoutMapLocation(Rule):
         for loaded in read(trace):
             if loaded.mapped is False:
                 text = "`{name}` is loaded to the device that it was saved on, which may not be there"
-                yield self.finding(loaded.site, message(text, name=loaded.name), help='add `map_location="cpu"`')
+                yield self.finding(
+                    loaded.site,
+                    message(text, name=loaded.name),
+                    help='add `map_location="cpu"`',
+                    edits=[Keyword(loaded.site, "map_location", '"cpu"', 1)],
+                )

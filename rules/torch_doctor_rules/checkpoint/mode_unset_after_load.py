@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Insert
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Escaped, Forward, Loaded, ModeSet, ModuleBuilt, OptimizerBuilt, Source, Trace
 from torch_doctor_rules.evaluation.missing_eval_mode import MissingEvalMode
@@ -12,7 +13,7 @@ from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.passes import Passes
 from torch_doctor_rules.judging.precedence import uncalled
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message, named, sentence
+from torch_doctor_rules.judging.wording import is_path, message, named, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,6 +112,7 @@ class ModeUnsetAfterLoad(Rule):
             message(text, name=name),
             help=sentence("call `{name}.eval()` after the load", name=name),
             trail=[Step(forward.site, "it answers in training mode here")],
+            edits=[Insert(load.site, f"{name}.eval()", after=True)] if is_path(name) else [],
         )
 
 

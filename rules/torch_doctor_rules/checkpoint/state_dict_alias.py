@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Escaped, Loaded, Saved, StateTaken, Stepped, Trace
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -120,6 +121,7 @@ class StateDictAlias(Rule):
             message(text, name=taken.name, alias=taken.alias),
             help="keep a copy: `copy.deepcopy(…)`",
             trail=trail,
+            edits=[Wrap(taken.site, "$copy.deepcopy({})")],
         )
 
 

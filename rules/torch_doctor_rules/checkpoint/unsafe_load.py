@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule
 from torch_doctor.trace import ANY, Loaded
 from torch_doctor_rules.judging.checkpoint_files import is_own, may_be_written, read
@@ -102,7 +103,8 @@ class UnsafeLoad(Rule):
             if not is_own(trace, loaded):
                 about = message(text, name=loaded.name)
                 cause = f"{loaded.file} of {loaded.scope.chain()[0].site}" if loaded.file else ""
-                yield self.finding(loaded.site, about, help=self._help(loaded), cause=cause)
+                limit = [] if loaded.whole else [Keyword(loaded.site, "weights_only", "True")]
+                yield self.finding(loaded.site, about, help=self._help(loaded), cause=cause, edits=limit)
 
     def _help(self, loaded: Loaded) -> str:
         if loaded.whole:

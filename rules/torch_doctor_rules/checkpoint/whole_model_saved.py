@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, ModuleBuilt, Saved, Trace
 from torch_doctor_rules.judging.causes import models
@@ -91,6 +92,7 @@ class WholeModelSaved(Rule):
                     if module in built
                 ],
                 cause=models(trace, saved.modules, saved),
+                edits=[] if key else [Wrap(saved.site, "{}.state_dict()", argument=0)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

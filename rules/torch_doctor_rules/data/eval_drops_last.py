@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -85,6 +86,8 @@ class EvalDropsLast(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every loader that only evaluates and surely drops its last batch, each place once."""
         loaders = trace.view(Loaders)
+        only_evaluated = {loader.loader for loader, _ in loaders.never_training()}
+        shared = {built.site for built in trace.of(LoaderBuilt) if built.loader not in only_evaluated}
         yield from first_per_site(
             self.finding(
                 loader.site,
@@ -93,6 +96,7 @@ class EvalDropsLast(Rule):
                 ),
                 help="leave `drop_last` to training: evaluation can do with a shorter batch",
                 trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+                edits=[] if loader.site in shared else [Keyword(loader.site, "drop_last")],
             )
             for loader, forward in loaders.never_training()
             if loader.drop_last is True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.wording import message
@@ -89,4 +90,5 @@ class EvalLoaderShuffled(Rule):
                     ),
                     help="leave `shuffle` out",
                     trail=[Step(forward.site, "its batches are evaluated here, and no `backward()` follows")],
+                    edits=[Keyword(loader.site, "shuffle")],
                 )

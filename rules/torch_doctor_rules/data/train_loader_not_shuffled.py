@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, Forward, LoaderBuilt, ModuleBuilt, Reordered
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -102,6 +103,7 @@ class TrainLoaderNotShuffled(Rule):
                     ),
                     help="pass `shuffle=True`",
                     trail=[Step(backward.site, "gradients are computed from its batches here")],
+                    edits=[Keyword(loader.site, "shuffle", "True", 2)],
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import DevicesMet, Trace
 from torch_doctor_rules.judging.evidence import count, fact
@@ -103,6 +104,7 @@ class CpuTensorInForward(Rule):
                     met.since,
                     message(text, name=named(met.name, "the model"), operation=met.operation),
                     help=f"build it {beside}, or register it as a buffer",
+                    edits=[Keyword(met.since, "device", f"{met.beside}.device")] if met.beside else [],
                     trail=[Step(met.site, "here it meets a tensor on the GPU")],
                 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Assign
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import DevicesAgreed, DevicesMet, Moved, MoveLost, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -85,6 +86,7 @@ class MoveResultDiscarded(Rule):
                     lost.site,
                     message("`{name}` does not move in place: the copy on the GPU is dropped", name=lost.name),
                     help=f"assign the result to `{lost.name}`",
+                    edits=[Assign(lost.site)],
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Attribute
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import (
     ANY,
@@ -123,6 +124,7 @@ class NoGradForServing(Rule):
                     ),
                     help="use `torch.inference_mode()`",
                     trail=[Step(forward.site, "the model is called here")],
+                    edits=[Attribute(context.site, "inference_mode")],
                 )
 
 

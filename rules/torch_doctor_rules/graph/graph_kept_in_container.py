@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retained, Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
@@ -103,6 +104,7 @@ class GraphKeptInContainer(Rule):
 
     def _report(self, trace: Trace, kept: Retained) -> Finding:
         value = "`{value}` with its graph" if kept.value.name else "values with their graphs"
+        number = "{}.detach()"  # `.item()` would break what goes on with a tensor
         return self.finding(
             kept.site,
             message(
@@ -113,4 +115,5 @@ class GraphKeptInContainer(Rule):
             help="keep the number (`.item()`)" if kept.value.scalar else "keep the detached value (`.detach()`)",
             trail=growth(trace, kept),
             cause=in_one_loop(kept),
+            edits=[Wrap(kept.site, number, expected=kept.value.name)] if kept.value.name else [],
         )

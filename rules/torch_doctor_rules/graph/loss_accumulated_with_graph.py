@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
@@ -101,6 +102,7 @@ class LossAccumulatedWithGraph(Rule):
                 help=number_of("add the number", name),
                 trail=growth(trace, kept),
                 cause=in_one_loop(kept),
+                edits=[Wrap(kept.site, "{}.detach()")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

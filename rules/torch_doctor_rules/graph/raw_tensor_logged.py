@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Logged, Retention, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -99,6 +100,7 @@ class RawTensorLogged(Rule):
             if any(kept.site in reported for kept in trace.at(*event.value.retained)):
                 continue
             value = named(event.value.name, "a tensor")
+            number = "{}.item()" if event.value.scalar or event.needs_number else "{}.detach()"
             does = "keeps it" if event.keeps else "needs a number"
             begins = [forward.site for forward in trace.at(*sorted(event.value.graph_forwards)[-1:])]
             yield self.finding(
@@ -106,6 +108,7 @@ class RawTensorLogged(Rule):
                 message("`{value}` goes with its graph to `{sink}`, which " + does, value=value, sink=event.name),
                 help=number_of("log the number", value),
                 trail=[Step(site, "the graph begins here") for site in begins],
+                edits=[Wrap(event.site, number, expected=event.value.name)] if event.value.name else [],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import Backward, Escaped, GaveUp, Retained, StateKept, Trace, claims
 from torch_doctor_rules.judging.carried_graphs import carrying
@@ -84,6 +85,7 @@ class RetainGraphInLoop(Rule):
                     message(text, name=owner(event.name, "backward", "the loss")),
                     help="leave `retain_graph=True` out",
                     trail=[Step(event.site, "this is the only backward pass through this graph")],
+                    edits=[Keyword(event.retained_at, "retain_graph")],
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Unwrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
 from torch_doctor_rules.judging.loss_inputs import (
@@ -94,6 +95,7 @@ class LogSoftmaxBeforeCrossEntropy(Rule):
                 message("log-softmax comes before `{loss}`, which applies it again: wasted work", loss=loss.name),
                 help="use `NLLLoss`, or give the loss the raw scores",
                 trail=trail_to_loss(trace, operation_at, loss, "the log-softmax is applied here"),
+                edits=[Unwrap(operation_at)],
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Swap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, LossCalled, Trace
 from torch_doctor_rules.judging.evidence import at, fact
@@ -89,6 +90,7 @@ class LossArgumentsSwapped(Rule):
                 message(text, loss=loss.name, first=named(loss.input.name, "the data")),
                 help="swap the arguments: the prediction comes first, then the target",
                 trail=self._trail(trace, loss),
+                edits=[Swap(loss.site)],
             )
 
     def _trail(self, trace: Trace, loss: LossCalled) -> Iterator[Step]:

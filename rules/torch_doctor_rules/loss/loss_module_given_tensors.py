@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Construct
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LossBuilt, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, fact, number
@@ -88,6 +89,7 @@ class LossModuleGivenTensors(Rule):
                 message("`{name}` gets the batch in its constructor: no loss is computed", name=built.name),
                 help="construct the loss first, then call it with the output and the targets",
                 trail=trail,
+                edits=[Construct(built.site)] if built.given else [],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Compared, Kind, LossCalled, Normalised, Ranked, Trace, claims
 from torch_doctor_rules.judging.evidence import at, fact, number, short
@@ -111,7 +112,7 @@ class ReductionOverBatch(Rule):
 
     def _said(self, event: Normalised | Ranked, text: str, reason: Step) -> Finding:
         named = message(text, function=event.function.rpartition(".")[2])
-        return self.finding(event.site, named, help=HELP, trail=(reason,))
+        return self.finding(event.site, named, help=HELP, trail=(reason,), edits=[Keyword(event.site, "dim", "1", -1)])
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether it went over another dimension, or over the only one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Unwrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Kind, Trace
 from torch_doctor_rules.judging.loss_inputs import (
@@ -95,6 +96,7 @@ class SigmoidBeforeBceWithLogits(Rule):
                 message("a sigmoid comes before `{loss}`, which applies it again: learning stalls", loss=loss.name),
                 help="give the loss the raw scores, and apply the sigmoid only where probabilities are read",
                 trail=trail_to_loss(trace, operation_at, loss, "the sigmoid is applied here"),
+                edits=[Unwrap(operation_at)],
             )
 
     def same(self, finding: Finding, seen: Finding) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import FunctionalDropout, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -96,6 +97,7 @@ class DropoutIgnoresMode(Rule):
                 event.site,
                 message("`{name}` is not told the mode: it drops numbers in evaluation too", name=name),
                 help="pass `training=self.training`",
+                edits=[Keyword(event.site, "training", "self.training")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

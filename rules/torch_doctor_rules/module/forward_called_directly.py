@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Attribute
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ForwardByName, ModuleBuilt, Trace, claims
 from torch_doctor_rules.judging.causes import models
@@ -91,6 +92,7 @@ class ForwardCalledDirectly(Rule):
                 help=f"call the module: `{event.name}(...)`",
                 trail=[] if made is None else [Step(made.site, f"`{event.name}` is built here")],
                 cause=models(trace, (event.module,), event),
+                edits=[Attribute(event.site, "")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

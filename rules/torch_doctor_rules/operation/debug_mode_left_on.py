@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Delete
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, LoopKind, SettingSet
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -99,7 +100,11 @@ class DebugModeLeftOn(Rule):
                 if self._is_long(step, setting):
                     note = "gradients are computed under it here"
                     yield self.finding(
-                        switch.site, message(cost), help=REMEDIES[setting], trail=[Step(step.site, note)]
+                        switch.site,
+                        message(cost),
+                        help=REMEDIES[setting],
+                        trail=[Step(step.site, note)],
+                        edits=[Delete(switch.site)],
                     )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Clipped
 from torch_doctor_rules.judging.clipping import AFTER, BEFORE, Clipping
@@ -116,6 +117,7 @@ class ClipMisplaced(Rule):
         return self.finding(
             clip.site,
             message(text, **names),
+            edits=[] if step.scaled else [Move(clip.site, step.site)],  # else they have to be unscaled, too
             help=sentence("clip after the backward pass, right before `{name}` steps", name=optimizer),
             trail=sorted(
                 (

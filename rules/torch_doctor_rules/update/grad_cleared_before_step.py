@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.evidence import applied, at, gradients_at
@@ -113,6 +114,7 @@ class GradClearedBeforeStep(Rule):
                 optimizer=optimizer,
             ),
             help="clear the gradients after the step, or before the backward pass",
+            edits=[Move(wasted.cleared.site, wasted.step.site, after=True)],
             trail=(
                 Step(wasted.backward.site, "gradients are computed here"),
                 Step(wasted.cleared.site, "they are cleared here"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Meant, NotCalled, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -107,7 +108,9 @@ class MethodNotCalled(Rule):
                 )
             else:
                 continue
-            yield self.finding(event.site, message(text, name=event.name), help="add the parentheses")
+            yield self.finding(
+                event.site, message(text, name=event.name), help="add the parentheses", edits=[Wrap(event.site, "{}()")]
+            )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the line ran, and what it names is no method of the kind."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Insert
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Stepped, Trace, claims
 from torch_doctor_rules.judging.evidence import THOUSAND, at, count, fact, numbers
 from torch_doctor_rules.judging.gradients import Gradients
 from torch_doctor_rules.judging.precedence import uncalled
-from torch_doctor_rules.judging.wording import message, owner, sentence
+from torch_doctor_rules.judging.wording import is_path, message, owner, sentence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -149,8 +150,19 @@ class MissingZeroGrad(Rule):
                 Step(step.site, "they are applied here, and stay where they are"),
                 Step(again.site, "the next iteration adds its own to them"),
             ),
+            edits=_clearing(step, again, optimizer),
             cause=f"{step.optimizer} of {step.scope.chain()[0].site}" if step.optimizer else "",
         )
+
+
+def _clearing(step: Stepped, again: Backward, optimizer: str) -> list[Insert]:
+    """Clear before the pass; where several passes make one update, after the update."""
+    if step.manual or not is_path(optimizer):
+        return []
+    code = f"{optimizer}.zero_grad()"
+    if step.guards - again.guards:
+        return [Insert(step.site, code, after=True)]
+    return [Insert(again.site, code)]
 
 
 def _times(value: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Attribute
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import GradFlagSet, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
@@ -84,7 +85,12 @@ class RequiresGradTypo(Rule):
         for event in first_per_site(trace.of(GradFlagSet)):
             if _is_meant(event) and not trace.asked(event):
                 text = "`{name}` sets an attribute that torch does not read: " + EFFECTS[event.value]
-                yield self.finding(event.site, message(text, name=event.name), help=_remedy(event))
+                yield self.finding(
+                    event.site,
+                    message(text, name=event.name),
+                    help=(remedy := _remedy(event)),
+                    edits=[Attribute(event.site, "requires_grad")] if "is called" in remedy else [],
+                )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether the line ran, and sets an attribute of the script's own, or nothing that would be another by its right name."""

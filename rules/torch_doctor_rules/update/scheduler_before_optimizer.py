@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SchedulerStepped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -120,6 +121,7 @@ class SchedulerBeforeOptimizer(Rule):
             moved.site,
             message(text, **names),
             help="step the scheduler after the optimizer has stepped",
+            edits=[Move(moved.site, step.site, after=True)],
             trail=(
                 *([Step(built.site, "the schedule's first learning rate is set here")] if built else []),
                 Step(moved.site, "it is replaced here"),

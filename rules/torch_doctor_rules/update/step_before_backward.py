@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Stepped, Trace, ZeroGrad
 from torch_doctor_rules.judging.beside import Beside
@@ -119,6 +120,7 @@ class StepBeforeBackward(Rule):
             step.site,
             message(text, name=owner(step.name, "step", "the optimizer")),
             help="step after the backward pass of the same batch",
+            edits=[Move(step.site, backward.site, after=True)],
             trail=(
                 Step(step.site, "the parameters are updated here"),
                 Step(backward.site, "this batch's gradients are computed only here"),

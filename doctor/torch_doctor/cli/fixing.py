@@ -1,0 +1,79 @@
+"""The options of `scan` that mend what was found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from torch_doctor.scan import Options, Report
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
+WITH_FIXES = frozenset({"full", "json", "json-lines", "rdjson", "sarif"})
+"""The formats that show what would mend a finding."""
+
+_OPTIONS = (
+    click.option("--fix", is_flag=True, help="Mend what can be mended safely; with --probe each fix is proved by a run, "
+                 "or withdrawn."),
+    click.option("--unsafe-fixes", is_flag=True, help="Let --fix and --diff mend also where behaviour changes on purpose."),
+    click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing."),
+    click.option("--fix-only", is_flag=True, help="Mend as --fix does, and report none of what is left."),
+    click.option("--show-fixes", is_flag=True, help="List what was mended."),
+    click.option("--exit-non-zero-on-fix", is_flag=True, help="Leave with status 1 when something was mended, "
+                 "even if nothing is left."),
+)  # fmt: skip
+
+
+def fix_options(function: Function) -> Function:
+    """The options of a command that mends."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+class Fixing(Struct, frozen=True):
+    """What of the findings is mended, and how that is shown."""
+
+    unsafe: bool = False
+    diff: bool = False
+    only: bool = False
+    shows: bool = False
+    fails: bool = False
+
+
+def fixing(given: dict[str, Any]) -> Fixing | None:
+    """What the options ask for; None: nothing is mended.
+
+    Raises:
+        UsageError: two of them contradict each other.
+    """
+    mends = given["fix"] or given["diff"] or given["fix_only"]
+    for flag in ("show_fixes", "exit_non_zero_on_fix"):
+        if given[flag] and not mends:
+            message = f"--{flag.replace('_', '-')} goes with --fix"
+            raise click.UsageError(message)
+    if not mends:
+        return None
+    for what in ("shard", "executor"):
+        if given[what]:
+            message = f"--fix does not go with --{what}"
+            raise click.UsageError(message)
+    return Fixing(
+        given["unsafe_fixes"], given["diff"], given["fix_only"], given["show_fixes"], given["exit_non_zero_on_fix"]
+    )
+
+
+def with_proposals(report: Report, options: Options) -> Report:
+    """The report whose findings say what would mend them; an error of ours costs that alone."""
+    if any(finding.edits for finding in report.findings):
+        from torch_doctor.fixes import propose  # noqa: PLC0415 - libcst is slow to import
+
+        try:
+            report.findings[:] = propose(report.findings, report.sources, options.rules)
+        except Exception as error:  # noqa: BLE001 - as everywhere: the findings stand
+            report.failed("findings, to mend them", error)
+    return report

@@ -1,0 +1,119 @@
+"""What a rule would change in the source: edits at sites, which `torch_doctor.fixes` turns into text.
+
+In the code of an edit `$torch.nn.ModuleList` stands for what the file calls that; where it has no name for it, its import
+is added.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the annotations
+
+
+class Insert(Struct, frozen=True, tag=True):
+    """A statement before the statement that holds `site`, or after it.
+
+    `first`: as the first statement of the block of the loop, function or condition at the site. `unless`: not where that
+    statement holds this word.
+    """
+
+    site: Site
+    code: str
+    after: bool = False
+    first: bool = False
+    unless: str = ""
+
+
+class Move(Struct, frozen=True, tag=True):
+    """The statement that holds `site`, put before the one that holds `to`, or after it; both stand in one block."""
+
+    site: Site
+    to: Site
+    after: bool = False
+
+
+class Delete(Struct, frozen=True, tag=True):
+    """The statement that holds `site`, taken out."""
+
+    site: Site
+
+
+class Wrap(Struct, frozen=True, tag=True):
+    """The expression at `site`, written into `code` in the place of `{}`.
+
+    Where a statement is at the site, it is the value that the statement keeps: the right side of an assignment, or the one
+    argument of `append` and its like. `argument`: that argument of the call at the site, from 0. `expected`: only where
+    this is what the expression is.
+    """
+
+    site: Site
+    code: str
+    argument: int | None = None
+    expected: str = ""
+
+
+class Unwrap(Struct, frozen=True, tag=True):
+    """What the call at `site` is applied to, in place of the call; of a layer among others nothing is left."""
+
+    site: Site
+
+
+class Keyword(Struct, frozen=True, tag=True):
+    """A keyword argument of the call at `site`: set to `value`, or left out where that is empty.
+
+    `position`: where it may stand without its name, from 0; -1: as the last one without a name.
+    """
+
+    site: Site
+    name: str
+    value: str = ""
+    position: int | None = None
+
+
+class Attribute(Struct, frozen=True, tag=True):
+    """Another name for the last attribute of the expression at `site`, of what is called or assigned there; "": none."""
+
+    site: Site
+    name: str
+
+
+class Assign(Struct, frozen=True, tag=True):
+    """The result of the method call that is the statement at `site`, bound to what the method is called on."""
+
+    site: Site
+
+
+class Discard(Struct, frozen=True, tag=True):
+    """The assignment at `site`, of a method's result to what the method is called on, without its target."""
+
+    site: Site
+
+
+class Construct(Struct, frozen=True, tag=True):
+    """The class at `site` constructed first, then called with the arguments that its constructor was given."""
+
+    site: Site
+
+
+class Swap(Struct, frozen=True, tag=True):
+    """The first two arguments of the call at `site`, each in the place of the other."""
+
+    site: Site
+
+
+Edit = Insert | Move | Delete | Wrap | Unwrap | Keyword | Attribute | Assign | Discard | Construct | Swap
+
+
+class Change(Struct, frozen=True):
+    """A stretch of source and what is written there instead; of no length: before this place."""
+
+    site: Site
+    content: str
+
+
+class Proposal(Struct, frozen=True):
+    """The changes that mend a finding; `safe`: they keep what the program means, or are plainly what was meant."""
+
+    changes: tuple[Change, ...]
+    safe: bool

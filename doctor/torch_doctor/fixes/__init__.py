@@ -1,0 +1,9 @@
+"""Mends what findings name: edits become changes of text, changes are joined, and files are written in one go."""
+
+from __future__ import annotations
+
+from torch_doctor.fixes.joining import joined, moved
+from torch_doctor.fixes.proposing import propose
+from torch_doctor.fixes.writing import changed, readable, rewrite
+
+__all__ = ["changed", "joined", "moved", "propose", "readable", "rewrite"]

@@ -1,0 +1,62 @@
+"""Which proposals can be carried out together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from torch_doctor.edits import Change
+    from torch_doctor.rule import Finding
+    from torch_doctor.trace import Site
+
+Span = tuple[int, int, int, int]
+
+
+def joined(findings: Iterable[Finding]) -> tuple[list[Finding], dict[str, list[Change]]]:
+    """The findings that are mended in one go, and the changes of each file in the order of the text.
+
+    A proposal that touches what an earlier one changes waits for the next round; one that asks for the very same change
+    as another, such as an import, shares it.
+    """
+    taken: list[Finding] = []
+    changes: dict[str, list[Change]] = {}
+    for finding in findings:
+        if finding.fix is None:
+            continue
+        new = [change for change in finding.fix.changes if change not in changes.get(change.site.path, ())]
+        if not new or any(
+            _clash(change.site, other.site) for change in new for other in changes.get(change.site.path, ())
+        ):
+            continue
+        taken.append(finding)
+        for change in new:
+            changes.setdefault(change.site.path, []).append(change)
+    for several in changes.values():
+        several.sort(key=lambda change: (change.site.cell or 0, *_span(change.site)))
+    return taken, changes
+
+
+def _clash(one: Site, two: Site) -> bool:
+    """Whether two stretches have a character in common, or the place of an insertion."""
+    if one.cell != two.cell:
+        return False
+    (row, column, end_row, end_column), other = _span(one), _span(two)
+    if (row, column) == (end_row, end_column) and other[:2] == other[2:]:
+        return (row, column) == other[:2]
+    return (row, column) < other[2:] and other[:2] < (end_row, end_column)
+
+
+def _span(site: Site) -> Span:
+    return site.row, site.column, site.end_row, site.end_column
+
+
+def moved(site: Site, changes: Mapping[str, Sequence[Change]]) -> Site:
+    """Where a site lies when the changes are made: on which rows, with as many more as were put in above."""
+    below = sum(
+        change.content.count("\n") - (change.site.end_row - change.site.row)
+        for change in changes.get(site.path, ())
+        if change.site.cell == site.cell and (change.site.end_row, change.site.end_column) <= (site.row, site.column)
+    )
+    return site._replace(row=site.row + below, end_row=site.end_row + below)

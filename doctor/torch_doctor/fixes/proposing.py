@@ -1,0 +1,53 @@
+"""What would mend each finding, as changes of text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from torch_doctor.edits import Change, Proposal
+from torch_doctor.fixes import statements  # noqa: F401 - registers its edits
+from torch_doctor.fixes.program import CannotEditError, Program
+from torch_doctor.fixes.surgery import pieces
+from torch_doctor.rule import Fix, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from torch_doctor.rule import Finding, Rule
+    from torch_doctor.sources.source import SourceFile
+
+
+def propose(findings: Iterable[Finding], sources: Mapping[str, SourceFile], rules: Iterable[Rule]) -> list[Finding]:
+    """The findings, those that can be mended with a proposal; `sources` are the files by the path that sites carry.
+
+    What the probe refuted is not mended.
+    """
+    kinds = {rule.code: rule.fix for rule in rules}
+    programs: dict[str, Program | None] = {}
+
+    def program(path: str) -> Program:
+        if path not in programs:
+            programs[path] = None
+            if path in sources:
+                programs[path] = Program(sources[path])
+        found = programs[path]
+        if found is None:
+            raise CannotEditError
+        return found
+
+    def proposed(finding: Finding) -> Finding:
+        kind = kinds.get(finding.code, Fix.NONE)
+        if not finding.edits or kind is Fix.NONE or finding.verdict is Verdict.REFUTED:
+            return finding
+        changes: list[Change] = []
+        try:
+            for edit in finding.edits:
+                file = program(edit.site.path)
+                changes += (Change(file.site(start, end), text) for start, end, text in pieces(file, edit))
+        except CannotEditError:
+            return finding
+        return replace(finding, fix=Proposal(tuple(changes), kind is Fix.SAFE))
+
+    return [proposed(finding) for finding in findings]

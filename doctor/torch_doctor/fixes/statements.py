@@ -1,0 +1,130 @@
+"""Edits of whole statements: put in, moved, taken out."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING
+
+import libcst as cst
+
+from torch_doctor import edits
+from torch_doctor.fixes.program import CannotEditError
+from torch_doctor.fixes.surgery import coded, made
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.fixes.program import Piece, Place, Program
+
+
+@made.register(edits.Insert)
+def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
+    found = program.compound(edit.site) if edit.first else program.statement(edit.site)
+    if edit.unless and edit.unless in program.words(program.code(found)):
+        raise CannotEditError
+    code, imports = coded(program, edit.code)
+    _are_known(program, code, found)
+    yield from imports
+    if edit.first:
+        yield _at_the_beginning(program, found, code)
+        return
+    line = found if isinstance(found, cst.BaseCompoundStatement) else program.parent(found)
+    alone = len(line.body) == 1 if isinstance(line, cst.SimpleStatementLine) else line is found
+    if line is None:
+        raise CannotEditError
+    if not alone:
+        place = program.end(found) if edit.after else program.start(found)
+        yield (place, place, f"; {code}" if edit.after else f"{code}; ")
+        return
+    row = program.end(line)[0] + 1 if edit.after else _first_row(program, line)
+    yield _rows(program, row, [program.indent(program.start(line)[0]) + code])
+
+
+@made.register(edits.Move)
+def _move(edit: edits.Move, program: Program) -> Iterator[Piece]:
+    line, other = (program.parent(program.small(site)) for site in (edit.site, edit.to))
+    if not isinstance(line, cst.SimpleStatementLine) or not isinstance(other, cst.SimpleStatementLine) or line is other:
+        raise CannotEditError
+    if program.parent(line) is not program.parent(other) or len(line.body) > 1:
+        raise CannotEditError
+    row, end_row = program.start(line)[0], program.end(line)[0]
+    if end_row == len(program.rows) and program.rows[-1]:
+        raise CannotEditError  # the last row has no end that could be moved with it
+    yield (row, 0), (end_row + 1, 0), ""
+    to = program.end(other)[0] + 1 if edit.after else program.start(other)[0]
+    yield _rows(program, to, program.rows[row - 1 : end_row])
+
+
+@made.register(edits.Delete)
+def _delete(edit: edits.Delete, program: Program) -> Iterator[Piece]:
+    small = program.small(edit.site)
+    line = program.parent(small)
+    if not isinstance(line, cst.SimpleStatementLine) or len(line.body) > 1:
+        raise CannotEditError
+    block = program.parent(line)
+    row, end_row = program.start(line)[0], program.end(line)[0]
+    if isinstance(block, cst.IndentedBlock) and len(block.body) == 1:
+        piece: Piece = (program.start(small), program.end(small), "pass")
+    elif end_row == len(program.rows) or program.source.cells is not None:
+        raise CannotEditError
+    else:
+        apart = (row == 1 or not program.rows[row - 2].strip()) and not program.rows[end_row].strip()
+        piece = ((row, 0), (end_row + 1 + apart, 0), "")
+    yield piece
+    if program.source.cells is None:
+        yield from program.without_use([piece])
+
+
+def _first_row(program: Program, line: cst.CSTNode) -> int:
+    """The row of a statement's first character, those of its decorators included."""
+    if isinstance(line, cst.FunctionDef | cst.ClassDef) and line.decorators:
+        return program.start(line.decorators[0])[0]
+    return program.start(line)[0]
+
+
+def _rows(program: Program, row: int, rows: list[str]) -> Piece:
+    """Rows in front of a row; behind the last one of a file or a cell that does not end its line, too."""
+    behind = row > len(program.rows)
+    if behind or any(cell.first_row == row > 1 for cell in program.source.cells or ()):
+        end: Place = (row - 1, len(program.rows[row - 2]))
+        return end, end, "".join(f"\n{each}" for each in rows)
+    return (row, 0), (row, 0), "".join(f"{each}\n" for each in rows)
+
+
+def _at_the_beginning(program: Program, block: cst.CSTNode, code: str) -> Piece:
+    body = getattr(block, "body", None)
+    if isinstance(body, cst.SimpleStatementSuite):
+        place = program.start(body)
+        return place, place, f"{code}; "
+    if not isinstance(body, cst.IndentedBlock):
+        raise CannotEditError
+    first, *others = body.body
+    indent = program.indent(program.start(first)[0])
+    if not _is_docstring(first):
+        return _rows(program, _first_row(program, first), [indent + code])
+    if others:
+        return _rows(program, _first_row(program, others[0]), [indent + code])
+    return _rows(program, program.end(first)[0] + 1, [indent + code])
+
+
+def _is_docstring(line: cst.CSTNode) -> bool:
+    return (
+        isinstance(line, cst.SimpleStatementLine)
+        and isinstance(line.body[0], cst.Expr)
+        and isinstance(line.body[0].value, cst.SimpleString | cst.ConcatenatedString)
+    )
+
+
+def _are_known(program: Program, code: str, place: cst.CSTNode) -> None:
+    """Check that whatever the code names is named around the place, too: in its function, or at the top level.
+
+    Raises:
+        CannotEditError: a name means nothing there.
+    """
+    names = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
+    names -= {*dir(builtins), *program.imported}
+    functions = [node for node in program.around(place) if isinstance(node, cst.FunctionDef)]
+    text = "\n".join(map(program.code, functions)) if functions else program.source.text
+    if not names <= set(program.words(text)) | program.top_level:
+        raise CannotEditError

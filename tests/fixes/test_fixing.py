@@ -1,0 +1,244 @@
+"""`--fix` keeps every byte that it need not touch, and writes what the program's own names say."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+    Fix = Callable[..., Outcome]
+    Mended = Callable[..., bytes]
+
+TRAINING = """\
+import torch
+from torch import nn
+
+model = nn.Linear(2, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for x, y in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.rand(8, 2), torch.rand(8, 2))):
+    loss = nn.functional.mse_loss(model(x), y)
+    loss.backward()
+    optimizer.step()
+"""
+CLEARED = TRAINING.replace("    loss.backward()", "    optimizer.zero_grad()\n    loss.backward()")
+
+
+@pytest.fixture
+def fix(run: Callable[..., Outcome]) -> Fix:
+    """Scans with options of fixing."""
+    return lambda *arguments: run("scan", "--isolated", "--no-cache", "-j", "1", *map(str, arguments))
+
+
+@pytest.fixture
+def mended(fix: Fix) -> Mended:
+    """What a file holds after all of its fixes are made."""
+
+    def made(file: Path, *options: str) -> bytes:
+        fix("--fix", "--unsafe-fixes", *options, file)
+        return file.read_bytes()
+
+    return made
+
+
+def test_safe_fixes_alone_are_made_unless_more_is_allowed(folder: Path, fix: Fix, mended: Mended) -> None:
+    script = folder / "train.py"
+    script.write_text(TRAINING.replace("optimizer.step()", "optimizer.step"))
+    fix("--fix", script)
+    assert script.read_text() == TRAINING
+    assert mended(script).decode() == CLEARED
+
+
+def test_a_second_run_changes_nothing(folder: Path, mended: Mended) -> None:
+    script = folder / "train.py"
+    script.write_text(TRAINING)
+    assert mended(script) == mended(script) == CLEARED.encode()
+
+
+def test_a_diff_writes_nothing_and_says_what_would_be_written(folder: Path, fix: Fix) -> None:
+    script = folder / "train.py"
+    script.write_text(TRAINING)
+    result = fix("--diff", "--unsafe-fixes", script)
+    assert result.status == 1
+    assert "+    optimizer.zero_grad()\n" in result.out
+    assert "Would fix 1 finding in 1 file." in result.err
+    assert script.read_text() == TRAINING
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("encoding", "comment"), [("utf-8-sig", "# é\n"), ("latin-1", "# -*- coding: latin-1 -*- é\n")]
+)
+def test_line_ends_and_the_encoding_stay(
+    folder: Path, newline: str, encoding: str, comment: str, mended: Mended
+) -> None:
+    script = folder / "train.py"
+    script.write_bytes((comment + TRAINING).replace("\n", newline).encode(encoding))
+    assert mended(script) == (comment + CLEARED).replace("\n", newline).encode(encoding)
+
+
+def test_the_mode_and_a_link_stay(folder: Path, mended: Mended) -> None:
+    script, link = folder / "train.py", folder / "link.py"
+    script.write_text(TRAINING)
+    script.chmod(0o750)
+    link.symlink_to(script)
+    mended(link)
+    assert link.is_symlink()
+    assert script.read_text() == CLEARED
+    assert script.stat().st_mode & 0o777 == 0o750
+
+
+def test_a_file_that_cannot_be_written_is_told_and_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, fix: Callable[..., Outcome]
+) -> None:
+    script = folder / "train.py"
+    script.write_text(TRAINING)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    result = fix("--fix", "--unsafe-fixes", script)
+    assert result.status == 2
+    assert "error: train.py cannot be written: No space left on device" in result.err
+    assert script.read_text() == TRAINING
+    assert [entry.name for entry in folder.iterdir()] == ["train.py"]
+
+
+def test_only_the_touched_cell_of_a_notebook_changes(folder: Path, mended: Mended) -> None:
+    head, _, tail = TRAINING.partition("for x, y")
+    cells = [
+        {"cell_type": "markdown", "metadata": {}, "source": "# Training"},
+        {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": head},
+        {
+            "cell_type": "code",
+            "execution_count": 3,
+            "metadata": {"é": 1},
+            "outputs": [],
+            "source": ["%time\n", *(f"for x, y{tail}".rstrip("\n")).splitlines(keepends=True)],
+        },
+    ]
+    book = folder / "train.ipynb"
+    text = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 2}, indent=1) + "\n"
+    book.write_text(text)
+    assert mended(book).decode() == text.replace(
+        '    "    loss.backward()\\n",\n', '    "    optimizer.zero_grad()\\n",\n    "    loss.backward()\\n",\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("    loss.backward(); optimizer.step()\n", "    optimizer.zero_grad(); loss.backward(); optimizer.step()\n"),
+        (
+            "    if True: loss.backward()\n    optimizer.step()\n",
+            "    if True: optimizer.zero_grad(); loss.backward()\n    optimizer.step()\n",
+        ),
+        (
+            "    loss.backward(  # here\n    )\n    optimizer.step()",
+            "    optimizer.zero_grad()\n    loss.backward(  # here\n    )\n    optimizer.step()",
+        ),
+    ],
+    ids=["several on a row", "the block of an if", "over several rows, without an end"],
+)
+def test_statements_go_where_there_is_room(folder: Path, before: str, after: str, mended: Mended) -> None:
+    script = folder / "train.py"
+    head = TRAINING.partition("    loss.backward()")[0]
+    script.write_text(head + before)
+    assert mended(script).decode() == head + after
+
+
+@pytest.mark.parametrize(
+    ("imports", "name"),
+    [
+        ("import torch\nfrom torch import nn\n", "nn.ModuleList"),
+        ("import torch\nimport torch.nn as nn\n", "nn.ModuleList"),
+        ("import torch\n", "torch.nn.ModuleList"),
+        ("import torch as t\n", "t.nn.ModuleList"),
+        ("import torch\nfrom torch.nn import Linear, Module, ModuleList\n", "ModuleList"),
+    ],
+)
+def test_a_fix_uses_the_names_of_the_file(folder: Path, imports: str, name: str, mended: Mended) -> None:
+    root = "t" if " as t" in imports else "torch"
+    source = f"""{imports}
+
+class Net({root}.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = [{root}.nn.Linear(2, 2) for _ in range(3)]
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+"""
+    script = folder / "train.py"
+    script.write_text(source)
+    listed = f"[{root}.nn.Linear(2, 2) for _ in range(3)]"
+    assert mended(script, "--select", "TDR301").decode() == source.replace(listed, f"{name}({listed})")
+
+
+def test_a_missing_import_is_added_where_imports_stand(folder: Path, mended: Mended) -> None:
+    source = (
+        '"""Keeps a copy."""\n\nimport json\n'
+        + CLEARED.replace("for x, y", "start = model.state_dict()\nfor x, y")
+        + "model.load_state_dict(start)\nprint(json.dumps({}))\n"
+    )
+    script = folder / "train.py"
+    script.write_text(source)
+    after = mended(script, "--select", "TDR602").decode()
+    assert after == source.replace("import json\n", "import copy\nimport json\n", 1).replace(
+        "start = model.state_dict()", "start = copy.deepcopy(model.state_dict())"
+    )
+
+
+def test_json_carries_the_edits(folder: Path, fix: Fix) -> None:
+    script = folder / "train.py"
+    script.write_text(TRAINING)
+    (finding,) = json.loads(fix("--output-format", "json", "--select", "TDR101", script).out)
+    (edit,) = finding["fix"].pop("edits")
+    assert finding["fix"] == {"applicability": "unsafe", "message": finding["help"]}
+    assert edit["content"] == "    optimizer.zero_grad()\n"
+    assert edit["location"] == edit["end_location"] == {"row": 8, "column": 1}
+
+
+def test_show_fixes_lists_them_and_a_status_tells_of_them(folder: Path, fix: Fix) -> None:
+    script = folder / "train.py"
+    script.write_text(TRAINING.replace("optimizer.step()", "optimizer.step"))
+    result = fix("--fix", "--select", "TDR111", "--show-fixes", "--exit-non-zero-on-fix", script)
+    assert result.status == 1
+    assert "train.py:9:5: TDR111 method-not-called\n" in result.err
+    assert fix("--fix", "--select", "TDR111", "--exit-non-zero-on-fix", script).status == 0
+
+
+@pytest.mark.parametrize("flag", ["--show-fixes", "--exit-non-zero-on-fix"])
+def test_what_goes_with_fixing_alone_says_so(flag: str, fix: Fix) -> None:
+    result = fix(flag)
+    assert result.status == 2
+    assert f"{flag} goes with --fix" in result.err
+
+
+def test_a_run_proves_a_fix(folder: Path, write: Callable[..., Path], fix: Fix) -> None:
+    write("train.py", TRAINING)
+    result = fix("--fix", "--unsafe-fixes", "--probe", folder / "train.py")
+    assert "train.py:8:5: TDR101 verified: " in result.err
+    assert "backward passes found no old gradient" in result.err
+    assert (folder / "train.py").read_text() == CLEARED
+
+
+def test_a_fix_that_the_run_refutes_is_withdrawn(
+    folder: Path, write: Callable[..., Path], fix: Callable[..., Outcome]
+) -> None:
+    source = TRAINING.replace("for x, y", "vars(optimizer)['zero_grad'] = lambda: None\nfor x, y")
+    write("train.py", source)
+    result = fix("--fix", "--unsafe-fixes", "--select", "TDR101", "--probe", folder / "train.py")
+    assert "the fix of TDR101 is withdrawn, the run still shows: " in result.err
+    assert result.status == 1
+    assert (folder / "train.py").read_text() == source

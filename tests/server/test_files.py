@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import time
@@ -55,7 +56,9 @@ def codes(found: Any) -> list[str]:
 
 
 def children(process: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8").split()]
+    """Those that any thread of a process has started."""
+    lists = Path(f"/proc/{process}/task").glob("*/children")
+    return [int(word) for each in lists for word in each.read_text(encoding="utf-8").split()]
 
 
 async def test_what_is_open_is_told_and_what_is_typed_mends_it(
@@ -76,6 +79,28 @@ async def test_what_is_open_is_told_and_what_is_typed_mends_it(
     assert not await sent(client, uri)
     client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
     assert not await sent(client, uri)
+
+
+async def test_what_is_typed_in_one_go_is_looked_at_once(
+    client: LanguageClient,
+    folder: Path,
+    opened: Callable[..., str],
+    typed: Callable[..., None],
+    sent: Callable[..., Any],
+) -> None:
+    uri = opened(client, folder / "train.py", SCRIPT)
+    assert len(await sent(client, uri)) == 1
+    versions = []
+    client.protocol.fm.features[types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS] = lambda params: versions.append(
+        params.version
+    )
+    for version in range(2, 20):
+        typed(client, uri, f"{SCRIPT}# {version}\n", version)
+    for _ in range(100):
+        await asyncio.sleep(0.02)
+        if 19 in versions:
+            break
+    assert versions == [19]
 
 
 async def test_columns_count_utf_16_and_the_trail_is_related(
@@ -192,6 +217,9 @@ async def test_the_server_goes_on_when_the_process_that_looks_at_files_ends(
     uri = opened(pulling, folder / "train.py", SCRIPT)
     assert codes((await pulled(pulling, uri)).items) == ["TDR101"]
     server: Any = pulling._server  # noqa: SLF001 - whose process it is
-    for child in children(server.pid):
+    before = children(server.pid)
+    for child in before:
         os.kill(child, signal.SIGKILL)
     assert codes((await pulled(pulling, uri)).items) == ["TDR101"]
+    assert before
+    assert set(children(server.pid)) != set(before)

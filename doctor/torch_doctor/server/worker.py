@@ -30,24 +30,34 @@ class Worker:
         self._patience = patience
         self._process: SpawnProcess | None = None
         self._connection: Connection[Asked, Looked] | None = None
+        self._answered = False  # whether this process has
+        self._stopped = False
 
     def look(self, asked: Asked) -> Looked:
-        """What there is to say about a file; that the process ended over it is part of the answer."""
-        if self._process is not None and not self._process.is_alive():
-            self.close()  # it was ended from outside, and over nothing that we asked
+        """What there is to say about a file; that the process ended over it is part of the answer.
+
+        A process that has answered before may have ended for another reason: the next one is asked again.
+        """
+        answered = self._answered
         try:
             connection = self._connection or self._start()
             connection.send(asked)
             if connection.poll(self._patience):
-                return connection.recv()
+                looked = connection.recv()
+                self._answered = True
+                return looked
             trouble = f"takes more than {self._patience:g} seconds"
         except (EOFError, OSError) as error:
             trouble = f"ended the process that looked at it ({self._ended() or type(error).__name__})"
+            if answered and not self._stopped:
+                self.close()
+                return self.look(asked)
         self.close()
         return Looked(str(asked.path), errors=(f"internal error: {asked.path} {trouble}; please report it",))
 
     def stop(self) -> None:
         """End the process at once, whatever it does; `look` answers, and may be under way in another thread."""
+        self._stopped = True
         if self._process is not None:
             self._process.kill()
 
@@ -60,6 +70,7 @@ class Worker:
             self._process.join()
             self._process.close()
         self._connection = self._process = None
+        self._answered = False
 
     def _start(self) -> Connection[Asked, Looked]:
         context = multiprocessing.get_context("spawn")

@@ -28,22 +28,26 @@ async def actions_for(client: LanguageClient, uri: str, *only: str) -> Any:
 
 
 def applied(text: str, action: types.CodeAction) -> str:
-    """The text with the one insertion of an action, in columns of UTF-16."""
+    """The text with the edits of an action, in columns of UTF-16."""
     assert action.edit
     assert action.edit.document_changes
     (change,) = action.edit.document_changes
     assert isinstance(change, types.TextDocumentEdit)
-    (edit,) = change.edits
-    assert isinstance(edit, types.TextEdit)
-    assert edit.range.start == edit.range.end
-    lines = text.splitlines(keepends=True)
-    line = lines[edit.range.start.line].encode("utf-16-le")
-    at = 2 * edit.range.start.character
-    lines[edit.range.start.line] = line[:at].decode("utf-16-le") + edit.new_text + line[at:].decode("utf-16-le")
-    return "".join(lines)
+    lines = [line.encode("utf-16-le") for line in text.splitlines(keepends=True)]
+    for edit in sorted(change.edits, key=lambda edit: at(edit).start, reverse=True):
+        assert isinstance(edit, types.TextEdit)
+        start, end = edit.range.start, edit.range.end
+        before, after = lines[start.line][: 2 * start.character], lines[end.line][2 * end.character :]
+        lines[start.line : end.line + 1] = [before + edit.new_text.encode("utf-16-le") + after]
+    return b"".join(lines).decode("utf-16-le")
 
 
-async def test_each_action_silences_the_finding(
+def at(edit: Any) -> types.Range:
+    assert isinstance(edit.range, types.Range)
+    return edit.range
+
+
+async def test_each_action_ends_the_finding(
     pulling: LanguageClient,
     folder: Path,
     opened: Callable[..., str],
@@ -53,11 +57,13 @@ async def test_each_action_silences_the_finding(
     uri = opened(pulling, folder / "train.py", SCRIPT)
     found = await actions_for(pulling, uri)
     assert [action.title for action in found] == [
+        "torch-doctor: Fix TDR101 missing-zero-grad: call `optimizer.zero_grad()` before the backward pass of every step (unsafe)",
         "torch-doctor: Ignore TDR101 missing-zero-grad on this line",
         "torch-doctor: Ignore TDR101 missing-zero-grad in this file",
     ]
     assert {action.kind for action in found} == {types.CodeActionKind.QuickFix}
-    assert [codes(action.diagnostics) for action in found] == [["TDR101"], ["TDR101"]]
+    assert [codes(action.diagnostics) for action in found] == [["TDR101"]] * 3
+    assert applied(SCRIPT, found[0]).count("optimizer.zero_grad()") == 1
     for version, action in enumerate(found, start=2):
         typed(pulling, uri, applied(SCRIPT, action), version)
         assert not (await pulled(pulling, uri)).items

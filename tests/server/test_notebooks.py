@@ -39,8 +39,7 @@ def open_notebook(client: LanguageClient, folder: Path, texts: Sequence[str]) ->
     return uri
 
 
-def change(client: LanguageClient, uri: str, cell_uri: str, line: int, text: str) -> None:
-    place = types.Position(line, 0)
+def change(client: LanguageClient, uri: str, cell_uri: str, place: types.Position, text: str) -> None:
     edit = types.TextDocumentContentChangePartial(types.Range(place, place), text)
     texts = types.NotebookDocumentCellContentChanges(types.VersionedTextDocumentIdentifier(2, cell_uri), [edit])
     client.notebook_document_did_change(
@@ -59,27 +58,30 @@ async def test_a_finding_is_told_of_its_cell_until_the_cell_is_mended(
     assert (finding.code, finding.range.start.line) == ("TDR101", 2)
     assert not client.diagnostics[cell(2, folder)]
     assert {step.location.uri for step in finding.related_information} == {cell(3, folder)}
-    change(client, uri, cell(3, folder), 1, "    optimizer.zero_grad()\n")
+    change(client, uri, cell(3, folder), types.Position(1, 0), "    optimizer.zero_grad()\n")
     assert not await sent(client, cell(3, folder))
 
 
 async def test_a_cell_can_be_asked_about_and_gets_actions_and_pages(
     pulling: LanguageClient, folder: Path, pulled: Callable[..., Any]
 ) -> None:
-    open_notebook(pulling, folder, CELLS)
+    uri = open_notebook(pulling, folder, CELLS)
     assert not (await pulled(pulling, cell(2, folder))).items
     (finding,) = (await pulled(pulling, cell(3, folder))).items
     document = types.TextDocumentIdentifier(cell(3, folder))
+    page: Any = await pulling.text_document_hover_async(types.HoverParams(document, finding.range.start))
+    assert "# missing-zero-grad (TDR101)" in page.contents.value
     found: Any = await pulling.text_document_code_action_async(
         types.CodeActionParams(document, finding.range, QUICK_FIX)
     )
-    (action,) = found
-    (changed,) = action.edit.document_changes
+    mends, silences = found
+    for edit in mends.edit.document_changes[0].edits:
+        change(pulling, uri, cell(3, folder), edit.range.start, edit.new_text)
+    (changed,) = silences.edit.document_changes
     assert changed.text_document.uri == document.uri
     assert changed.edits[0].range.start == finding.range.end
     assert changed.edits[0].new_text == "  # noqa: TDR101"
-    page: Any = await pulling.text_document_hover_async(types.HoverParams(document, finding.range.start))
-    assert "# missing-zero-grad (TDR101)" in page.contents.value
+    assert not (await pulled(pulling, cell(3, folder))).items
 
 
 async def test_a_cell_that_is_no_python_is_told_and_the_others_are_looked_at(

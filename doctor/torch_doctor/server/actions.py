@@ -1,4 +1,4 @@
-"""What an editor can do about a finding: silence it with a comment."""
+"""What an editor can do about a finding: mend it, or silence it with a comment."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from lsprotocol.types import Range
 
+    from torch_doctor.edits import Proposal
     from torch_doctor.rule import Finding
     from torch_doctor.server.documents import Part
     from torch_doctor.server.places import Places
@@ -36,15 +37,36 @@ def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iter
     file = places.looked.sources.get(places.looked.name)
     for finding in places.looked.findings:
         part = places.part(finding.site)
-        if file is None or part is None or part.uri != uri or not touches(places.range(finding.site), stretch):
+        if part is None or part.uri != uri or not touches(places.range(finding.site), stretch):
             continue
-        for title, edit in _silencing(finding, file, part, places):
+        told = [diagnostic(finding, places, related=False)]
+        if finding.fix is not None and (edits := _mending(finding.fix, places)):
+            title = f"torch-doctor: Fix {finding.code} {finding.name}: {finding.help}"
+            yield CodeAction(
+                title=title if finding.fix.safe else f"{title} (unsafe)",
+                kind=CodeActionKind.QuickFix,
+                diagnostics=told,
+                is_preferred=finding.fix.safe,
+                edit=_workspace_edit(edits, places, versions=versions),
+            )
+        for title, edit in _silencing(finding, file, part, places) if file is not None else ():
             yield CodeAction(
                 title=title,
                 kind=CodeActionKind.QuickFix,
-                diagnostics=[diagnostic(finding, places, related=False)],
-                edit=_workspace_edit(part, [edit], versions=versions),
+                diagnostics=told,
+                edit=_workspace_edit({part.uri: [edit]}, places, versions=versions),
             )
+
+
+def _mending(fix: Proposal, places: Places) -> dict[str, list[TextEdit]]:
+    """The changes that mend a finding, by the text that they are made in; none where one of these cannot be named."""
+    edits: dict[str, list[TextEdit]] = {}
+    for change in fix.changes:
+        location = places.location(change.site)
+        if location is None:
+            return {}
+        edits.setdefault(location.uri, []).append(TextEdit(location.range, change.content))
+    return edits
 
 
 def _silencing(finding: Finding, file: SourceFile, part: Part, places: Places) -> Iterator[tuple[str, TextEdit]]:
@@ -65,8 +87,13 @@ def _text_edit(insertion: Insertion, file: SourceFile, part: Part, places: Place
     return TextEdit(places.at(site.row - 1, column, column, part.lines), insertion.content)
 
 
-def _workspace_edit(part: Part, edits: list[TextEdit], *, versions: bool) -> WorkspaceEdit:
+def _workspace_edit(edits: dict[str, list[TextEdit]], places: Places, *, versions: bool) -> WorkspaceEdit:
     if not versions:
-        return WorkspaceEdit(changes={part.uri: edits})
-    text = OptionalVersionedTextDocumentIdentifier(part.uri, part.version)
-    return WorkspaceEdit(document_changes=[TextDocumentEdit(text, list(edits))])
+        return WorkspaceEdit(changes=dict(edits))
+    numbers = {part.uri: part.version for part in places.document.parts}
+    return WorkspaceEdit(
+        document_changes=[
+            TextDocumentEdit(OptionalVersionedTextDocumentIdentifier(uri, numbers.get(uri)), list(each))
+            for uri, each in edits.items()
+        ]
+    )

@@ -60,6 +60,7 @@ class _Known(Struct, frozen=True):
     document: Document
     looked: Looked
     begun: int
+    mends: bool
 
 
 class Editor(LanguageServer):
@@ -108,10 +109,11 @@ class Editor(LanguageServer):
 
     # --- looking ---
 
-    async def places(self, uri: str, *, anew: bool = False) -> Places | None:
+    async def places(self, uri: str, *, anew: bool = False, mends: bool = False) -> Places | None:
         """What there is to say of the document that holds a text; None where it is no open Python.
 
-        `anew`: other files may have changed since it was looked at the last time.
+        `anew`: other files may have changed since it was looked at the last time. `mends`: the findings say what would
+        mend them.
         """
         asked = next(self._ticks)
         async with self._turn:
@@ -119,16 +121,17 @@ class Editor(LanguageServer):
             if document is None:
                 return None
             known = self._known.get(document.uri)
-            if known is None or known.document != document or (anew and known.begun < asked):
-                known = await self._look(document)
+            old = known is None or known.document != document or (anew and known.begun < asked)
+            if known is None or old or mends > known.mends:
+                known = await self._look(document, mends=mends)
         return Places(document, known.looked, self.workspace.position_codec)
 
-    async def _look(self, document: Document) -> _Known:
+    async def _look(self, document: Document, *, mends: bool) -> _Known:
         begun = next(self._ticks)
-        question = Asked(document.path, document.raw, folder_of(document.path, self.workspace))
+        question = Asked(document.path, document.raw, folder_of(document.path, self.workspace), mends)
         work = asyncio.get_running_loop().run_in_executor(self._thread, self._worker.look, question)
         looked = await asyncio.shield(work)  # an answer is read, also if nobody waits for it any more
-        known = self._known[document.uri] = _Known(document, looked, begun)
+        known = self._known[document.uri] = _Known(document, looked, begun, mends)
         self._say(document.uri, looked)
         return known
 

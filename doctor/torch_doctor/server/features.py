@@ -107,7 +107,7 @@ async def _code_action(ls: Editor, params: types.CodeActionParams) -> list[types
     if wanted is not None and not any(types.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
         return []
     uri = params.text_document.uri
-    places = await ls.places(uri)
+    places = await ls.places(uri, mends=True)
     return [] if places is None else list(actions(uri, params.range, places, versions=ls.versions))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct, field
 
 from torch_doctor.rule import Finding  # noqa: TC001 - as above
-from torch_doctor.scan import Options, scan
+from torch_doctor.scan import Options, Report, scan
 from torch_doctor.sources.discovery import display
 from torch_doctor.sources.source import SourceFile  # noqa: TC001 - as above
 
@@ -26,11 +26,15 @@ Settings: TypeAlias = "Callable[[Path, bytes], Options]"
 
 
 class Asked(Struct, frozen=True):
-    """A file to look at: its absolute path, what the editor shows of it, and the working directory of the scan."""
+    """A file to look at: its absolute path, what the editor shows of it, and the working directory of the scan.
+
+    `mends`: the findings are to say what would mend them, which takes longer.
+    """
 
     path: Path
     raw: bytes
     folder: Path
+    mends: bool = False
 
 
 class Looked(Struct, frozen=True):
@@ -54,12 +58,26 @@ def look(asked: Asked, settings: Settings) -> Looked:
     try:
         os.chdir(asked.folder)
         name = display(asked.path)
-        report = scan(settings(asked.path, asked.raw))
+        options = settings(asked.path, asked.raw)
+        report = scan(options)
+        if asked.mends and any(finding.edits for finding in report.findings):
+            _mend(report, options)
     except SettingsError as error:
         return Looked(name, settings=str(error))
     except Exception as error:  # noqa: BLE001 - the next file is looked at nevertheless
         return Looked(name, errors=(f"internal error while scanning {name}: {type(error).__name__}: {error}",))
     findings = tuple(finding for finding in report.findings if finding.site.path == name)
-    sites = {step.site.path for finding in findings for step in finding.trail} | {name}
-    sources = {path: file for path, file in report.sources.items() if path in sites}
+    sites = [step.site for finding in findings for step in finding.trail]
+    sites += [change.site for finding in findings if finding.fix for change in finding.fix.changes]
+    named = {name, *(site.path for site in sites)}
+    sources = {path: file for path, file in report.sources.items() if path in named}
     return Looked(name, findings, sources, errors=tuple(report.errors), warnings=tuple(report.warnings))
+
+
+def _mend(report: Report, options: Options) -> None:
+    from torch_doctor.fixes import propose  # noqa: PLC0415 - libcst is slow to import
+
+    try:
+        report.findings[:] = propose(report.findings, report.sources, options.rules)
+    except Exception as error:  # noqa: BLE001 - the findings stand without
+        report.failed("what would mend the findings", error)

@@ -44,13 +44,24 @@ class Wrap(Struct, frozen=True, tag=True):
 
     Where a statement is at the site, it is the value that the statement keeps: the right side of an assignment, or the one
     argument of `append` and its like. `argument`: that argument of the call at the site, from 0. `expected`: only where
-    this is what the expression is.
+    this is what the expression is. `summand`: of a sum with what the statement assigns to, the other part.
     """
 
     site: Site
     code: str
     argument: int | None = None
     expected: str = ""
+    summand: bool = False
+
+
+class Register(Struct, frozen=True, tag=True):
+    """The container that the statement at `site` assigns, built as one of torch's: "Module" or "Parameter" says of what.
+
+    Only where the file shows that torch's container takes all that is put into it.
+    """
+
+    site: Site
+    kind: str
 
 
 class Unwrap(Struct, frozen=True, tag=True):
@@ -102,7 +113,7 @@ class Swap(Struct, frozen=True, tag=True):
     site: Site
 
 
-Edit = Insert | Move | Delete | Wrap | Unwrap | Keyword | Attribute | Assign | Discard | Construct | Swap
+Edit = Insert | Move | Delete | Wrap | Register | Unwrap | Keyword | Attribute | Assign | Discard | Construct | Swap
 
 
 class Change(Struct, frozen=True):

@@ -242,3 +242,46 @@ def test_a_fix_that_the_run_refutes_is_withdrawn(
     assert "the fix of TDR101 is withdrawn, the run still shows: " in result.err
     assert result.status == 1
     assert (folder / "train.py").read_text() == source
+
+
+@pytest.mark.parametrize(
+    "built",
+    [
+        "self.layers = []\n        self.layers = self.layers + [nn.Linear(2, 2)]",
+        "self.layers = []\n        self.layers.append([nn.Linear(2, 2), nn.ReLU()])",
+        "self.layers = [(nn.Linear(2, 2), nn.ReLU())]",
+        "self.layers = [nn.Linear(2, 2)]\n        self.layers.reverse()",
+        "self.layers = {1: nn.Linear(2, 2)}",
+        "self.layers = {'a.b': nn.Linear(2, 2)}",
+    ],
+)
+def test_a_container_that_torch_would_not_take_stays(folder: Path, fix: Fix, built: str) -> None:
+    source = f"""import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {built}
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+Net()
+"""
+    script = folder / "train.py"
+    script.write_text(source)
+    assert "TDR301" in fix("--fix", "--select", "TDR301", script).out
+    assert script.read_text() == source
+
+
+def test_a_model_that_the_script_reads_whole_is_saved_whole(folder: Path, fix: Fix) -> None:
+    source = f"{CLEARED}torch.save(model, 'model.pt')\nmodel = torch.load('model.pt', weights_only=False)\nmodel(x)\n"
+    script = folder / "train.py"
+    script.write_text(source)
+    assert "TDR601" in fix("--fix", "--unsafe-fixes", "--select", "TDR601", script).out
+    assert script.read_text() == source

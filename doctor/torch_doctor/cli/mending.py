@@ -140,7 +140,9 @@ def _proved(options: Options, mended: Mended) -> tuple[Report, frozenset[tuple[s
         claims = "; ".join(evidence.claim for evidence in finding.evidence)
         if finding.verdict is Verdict.CONFIRMED:
             failed.add((before.code, before.site))
-            mended.withdrawn.append(f"{before.site}: the fix of {before.code} is withdrawn, the run still shows: {claims}")
+            mended.withdrawn.append(
+                f"{before.site}: the fix of {before.code} is withdrawn, the run still shows: {claims}"
+            )
         elif finding.verdict is Verdict.REFUTED:
             mended.proofs.append(f"{before.site}: {before.code} verified: {claims}")
         else:

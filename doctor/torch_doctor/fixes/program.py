@@ -15,7 +15,7 @@ from torch_doctor.pattern import pattern
 from torch_doctor.sources.source import NEWLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.trace import Site
@@ -53,6 +53,10 @@ class Program:
         for node, position in self._positions.items():
             starts.setdefault((position.start.line, position.start.column), []).append(node)
         return starts
+
+    def nodes(self) -> Iterable[cst.CSTNode]:
+        """All nodes of the tree."""
+        return self._positions.keys()
 
     def start(self, node: cst.CSTNode) -> Place:
         """Where a node begins, without parentheses around it."""

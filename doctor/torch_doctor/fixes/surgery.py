@@ -56,11 +56,6 @@ def _wrap(edit: edits.Wrap, program: Program) -> Iterator[Piece]:
     yield from imports
     before, _, after = code.partition("{}")
     start, end = program.outer(value)
-    empty = isinstance(value, cst.List | cst.Dict) and not value.elements
-    built = isinstance(value, cst.Call) and not value.args and program.code(value.func) in ("list", "dict")
-    if (empty or built) and before.endswith("("):
-        yield start, end, before + after
-        return
     bare = not isinstance(value, CLOSED) and not value.lpar and (not before or isinstance(value, cst.Tuple))
     yield start, start, before + "(" * bare
     yield end, end, ")" * bare + after
@@ -76,17 +71,17 @@ def _wrapped(program: Program, edit: edits.Wrap) -> cst.BaseExpression:
     try:
         found = program.expression(edit.site)
     except CannotEditError:
-        return _kept(program, program.small(edit.site))
+        return _kept(program, program.small(edit.site), edit)
     parent = program.parent(found)
-    return _kept(program, parent) if isinstance(parent, cst.Expr) and isinstance(found, cst.Call) else found
+    return _kept(program, parent, edit) if isinstance(parent, cst.Expr) and isinstance(found, cst.Call) else found
 
 
-def _kept(program: Program, small: cst.BaseSmallStatement) -> cst.BaseExpression:
+def _kept(program: Program, small: cst.BaseSmallStatement, edit: edits.Wrap) -> cst.BaseExpression:
     """The value that a statement keeps."""
     if isinstance(small, cst.AugAssign):
         return small.value
     if isinstance(small, cst.Assign | cst.AnnAssign) and small.value is not None:
-        return _added(program, small)
+        return _added(program, small) if edit.summand else small.value
     if isinstance(small, cst.Expr) and isinstance(small.value, cst.Call):
         call = small.value
         if isinstance(call.func, cst.Attribute) and call.func.attr.value in KEEPERS and len(call.args) == 1:

@@ -73,6 +73,7 @@ class WholeModelSaved(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of something that is or holds a module."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
+        read = any(loaded.whole for loaded in trace.of(Loaded))  # what reads it has to be changed with it
         copied = {event.buffer for event in trace.of(Loaded) if event.buffer}
         whole = (event for event in trace.of(Saved) if event.modules and event.buffer not in copied)
         for saved in first_per_site(whole):
@@ -92,7 +93,7 @@ class WholeModelSaved(Rule):
                     if module in built
                 ],
                 cause=models(trace, saved.modules, saved),
-                edits=[] if key else [Wrap(saved.site, "{}.state_dict()", argument=0)],
+                edits=[] if key or read else [Wrap(saved.site, "{}.state_dict()", argument=0)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

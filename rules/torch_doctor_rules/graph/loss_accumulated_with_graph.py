@@ -102,7 +102,7 @@ class LossAccumulatedWithGraph(Rule):
                 help=number_of("add the number", name),
                 trail=growth(trace, kept),
                 cause=in_one_loop(kept),
-                edits=[Wrap(kept.site, "{}.detach()")],
+                edits=[Wrap(kept.site, "{}.detach()", summand=True)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Register
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Meant
 from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached
@@ -98,7 +98,7 @@ class ModulesInPlainContainer(Rule):
                 message(text, name=attribute(held)),
                 help=f"make it an `{kind}`",
                 trail=filling(held, "layers"),
-                edits=[Wrap(held.site, f"$torch.{kind}({{}})")],
+                edits=[Register(held.site, "Module")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

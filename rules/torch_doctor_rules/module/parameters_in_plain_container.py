@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.edits import Wrap
+from torch_doctor.edits import Register
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor_rules.judging.plain_containers import attribute, filling, hidden, missing, reached
 from torch_doctor_rules.judging.wording import message
@@ -94,7 +94,7 @@ class ParametersInPlainContainer(Rule):
                 message(text, name=attribute(held)),
                 help=f"make it an `{kind}`",
                 trail=filling(held, "parameters"),
-                edits=[Wrap(held.site, f"$torch.{kind}({{}})")],
+                edits=[Register(held.site, "Parameter")],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

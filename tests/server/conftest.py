@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from pathlib import Path  # noqa: TC003 - pytest-lsp reads the annotations of fixtures
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SERVER = [sys.executable, "-m", "torch_doctor", "server", "--stdio"]
+PATIENCE = 60  # seconds
 WATCHING = types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True)
 
 
@@ -107,7 +109,8 @@ def sent() -> Callable[..., Any]:
     async def wait(client: LanguageClient, uri: str) -> Sequence[types.Diagnostic]:
         client.diagnostics.pop(uri, None)
         while uri not in client.diagnostics:
-            await client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+            told = client.wait_for_notification(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
+            await asyncio.wait_for(told, PATIENCE)
         return client.diagnostics[uri]
 
     return wait

@@ -82,6 +82,17 @@ class Keyword(Struct, frozen=True, tag=True):
     position: int | None = None
 
 
+class Successor(Struct, frozen=True, tag=True):
+    """The qualified name of another function for the one that is called at `site`, which is given `first` before the rest.
+
+    Where something is `first`, only if all other arguments have names.
+    """
+
+    site: Site
+    name: str
+    first: str = ""
+
+
 class Attribute(Struct, frozen=True, tag=True):
     """Another name for the last attribute of the expression at `site`, of what is called or assigned there; "": none."""
 
@@ -113,7 +124,21 @@ class Swap(Struct, frozen=True, tag=True):
     site: Site
 
 
-Edit = Insert | Move | Delete | Wrap | Register | Unwrap | Keyword | Attribute | Assign | Discard | Construct | Swap
+Edit = (
+    Insert
+    | Move
+    | Delete
+    | Wrap
+    | Register
+    | Unwrap
+    | Keyword
+    | Successor
+    | Attribute
+    | Assign
+    | Discard
+    | Construct
+    | Swap
+)
 
 
 class Change(Struct, frozen=True):

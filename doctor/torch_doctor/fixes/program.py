@@ -230,11 +230,11 @@ class Program:
         for start, end, content in pieces:
             gone.update(self.words(self.between(start, end)))
             gone.subtract(self.words(content))
-        for line in self._imports:
+        for line in self._imports if self.source.cells is None else ():
             row, end_row = self.start(line)[0], self.end(line)[0]
             bound = [name for small in line.body for name, _ in _bound(small)]
             inside = Counter(self.words(self.between((row, 0), (end_row, len(self.rows[end_row - 1])))))
-            if len(bound) == 1 and gone[bound[0]] > 0 and words[bound[0]] == gone[bound[0]] + inside[bound[0]]:
+            if bound and all(gone[name] > 0 and words[name] == gone[name] + inside[name] for name in bound):
                 apart = (row == 1 or not self.rows[row - 2].strip()) and not self.rows[end_row].strip()
                 yield (row, 0), (end_row + 1 + apart, 0), ""
 

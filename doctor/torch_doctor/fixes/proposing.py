@@ -15,6 +15,7 @@ from torch_doctor.rule import Fix, Verdict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from torch_doctor.fixes.program import Piece
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.sources.source import SourceFile
 
@@ -41,13 +42,17 @@ def propose(findings: Iterable[Finding], sources: Mapping[str, SourceFile], rule
         kind = kinds.get(finding.code, Fix.NONE)
         if not finding.edits or kind is Fix.NONE or finding.verdict is Verdict.REFUTED:
             return finding
-        changes: list[Change] = []
+        made: dict[str, list[Piece]] = {}
         try:
             for edit in finding.edits:
-                file = program(edit.site.path)
-                changes += (Change(file.site(start, end), text) for start, end, text in pieces(file, edit))
+                made.setdefault(edit.site.path, []).extend(pieces(program(edit.site.path), edit))
         except CannotEditError:
             return finding
+        changes = [
+            Change(program(path).site(start, end), text)
+            for path, several in made.items()
+            for start, end, text in dict.fromkeys((*several, *program(path).without_use(several)))
+        ]
         return replace(finding, fix=Proposal(tuple(changes), kind is Fix.SAFE))
 
     return [proposed(finding) for finding in findings]

@@ -72,8 +72,6 @@ def _delete(edit: edits.Delete, program: Program) -> Iterator[Piece]:
         apart = (row == 1 or not program.rows[row - 2].strip()) and not program.rows[end_row].strip()
         piece = ((row, 0), (end_row + 1 + apart, 0), "")
     yield piece
-    if program.source.cells is None:
-        yield from program.without_use([piece])
 
 
 def _first_row(program: Program, line: cst.CSTNode) -> int:

@@ -227,6 +227,22 @@ def _attribute(edit: edits.Attribute, program: Program) -> Iterator[Piece]:
     yield start, end, edit.name
 
 
+@made.register(edits.Successor)
+def _successor(edit: edits.Successor, program: Program) -> Iterator[Piece]:
+    func = program.expression(edit.site)
+    call = program.parent(func)
+    if not isinstance(call, cst.Call) or call.func is not func:
+        raise CannotEditError
+    if edit.first and any(arg.keyword is None for arg in call.args):
+        raise CannotEditError
+    name, imports = coded(program, f"${edit.name}")
+    yield from imports
+    yield program.start(func), program.end(func), name
+    if edit.first:
+        place = _after_bracket(program, call)
+        yield place, place, f"{edit.first}, " if call.args else edit.first
+
+
 @made.register(edits.Assign)
 def _assign(edit: edits.Assign, program: Program) -> Iterator[Piece]:
     small = program.small(edit.site)

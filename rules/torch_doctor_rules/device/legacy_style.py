@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor_rules.judging.successors import cause, is_heard, spelled, uses
+from torch_doctor_rules.judging.successors import cause, is_heard, spelled, successor, uses
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -79,4 +79,5 @@ class LegacyStyle(Rule):
                     message(text, name=used.name, instead=used.instead),
                     help=f"use `{used.instead}`, which is there since torch {spelled(used.since)}",
                     cause=cause(used),
+                    edits=successor(used),
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Finding, Fix, Level, Rule
-from torch_doctor_rules.judging.successors import cause, is_gone, is_heard, spelled, uses
+from torch_doctor_rules.judging.successors import cause, is_gone, is_heard, spelled, successor, uses
 from torch_doctor_rules.judging.wording import message
 
 if TYPE_CHECKING:
@@ -82,6 +82,7 @@ class OutdatedApi(Rule):
                 message(text + ": use `{instead}`", name=used.name, since=since, instead=used.instead),
                 help=_help(used),
                 cause=cause(used),
+                edits=successor(used),
             )
 
 

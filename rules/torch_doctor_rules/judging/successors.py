@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Successor
 from torch_doctor.trace import ANY, BranchKind, OutdatedUsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace, Version
+
+DEVICE = re.compile(r"(torch[\w.]*)\((\"\w+\")\)")
+"""A successor that is told the device first, as `torch.autocast(\"cuda\")` is."""
 
 
 def uses(trace: Trace) -> Iterator[OutdatedUsed]:
@@ -42,3 +47,12 @@ def cause(used: OutdatedUsed) -> str:
 def spelled(version: Version | None) -> str:
     """A version as people write it."""
     return ".".join(map(str, version or ()))
+
+
+def successor(used: OutdatedUsed) -> list[Successor]:
+    """What puts the successor in its place, where it takes what the old one takes."""
+    device = DEVICE.fullmatch(used.instead)
+    if device:
+        return [Successor(used.site, device[1], device[2])]
+    old, new = used.name.rpartition(".")[2], used.instead.rpartition(".")[2]
+    return [Successor(used.site, used.instead)] if new == f"{old}_" else []

@@ -123,7 +123,7 @@ def test_the_files_beside_them_are_still_reported(scanned: Any) -> None:
     assert reported(done.stdout, "zzz.py") == ["4:1 TDR601"]
     assert reported(done.stdout, "folder.py/inner.py") == ["4:1 TDR601"]
     assert done.returncode == 1
-    warning, summary = done.stderr.splitlines()
+    warning, summary, _ = done.stderr.splitlines()
     assert warning == "warning: huge.py is too large to be source that somebody wrote: skipped"
     assert summary.startswith(f"Found {len(WRONG)} errors, 2 warnings in {len(WRONG) + 2} files")
 
@@ -186,7 +186,7 @@ def test_a_working_directory_that_is_read_only_is_enough(folder: Path, write: Ca
         refused = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     finally:
         folder.chmod(0o700)
-    *told, summary = done.stderr.splitlines()
+    *told, summary, _ = done.stderr.splitlines()
     assert (done.returncode, summary) == (1, "Found 1 warning in 1 file (1 file looked at).")
     assert [line.partition(":")[0] for line in told] == ["warning"]
     assert f"the cache in {folder / FOLDER} is not used (permission denied)" in told[0]

@@ -94,3 +94,12 @@ def test_every_command_has_help(run: Run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.status == 0
     assert outcome.out.startswith(f"Usage: torch-doctor {command}")
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("check", "scan"), ("lint", "scan"), ("explain", "rule"), ("scna", "scan")]
+)
+def test_a_command_that_other_linters_have_is_answered_with_ours(run: Run, name: str, meant: str) -> None:
+    outcome = run(name)
+    assert outcome.status == 2
+    assert f"`{name}` is no command; did you mean `{meant}`?" in outcome.err

@@ -59,7 +59,8 @@ def test_a_finding_gets_its_verdict_in_its_frame(run: Run, write: Callable[..., 
     assert outcome.status == 1
     assert "   = probe: confirmed: the gradient at step 2 is " in outcome.out
     assert outcome.err.splitlines()[0].startswith("probe: train.py ran for ")
-    assert outcome.err.endswith("The probe: 1 confirmed.\n")
+    assert "The probe: 1 confirmed.\n" in outcome.err
+    assert "run with --probe" not in outcome.err
 
 
 def test_refuted_findings_are_shown_and_do_not_count(run: Run, write: Callable[..., Path]) -> None:
@@ -350,7 +351,7 @@ def test_a_commit_hook_never_runs_what_is_committed(
 
 def test_it_never_runs_unless_asked(run: Run, write: Callable[..., Path], folder: Path) -> None:
     write("train.py", f"open({str(folder / 'ran')!r}, 'w')\n{BAD}")
-    assert "probe" not in run("scan", "train.py").err
+    assert "probe:" not in run("scan", "train.py").err
     assert not (folder / "ran").exists()
 
 

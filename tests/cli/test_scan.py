@@ -31,7 +31,7 @@ def test_findings_go_to_stdout_and_leave_with_one(run: Run, write: Callable[...,
         "train.py:2:1: TDR101 missing-zero-grad: `loss` goes backward",
         "train.py:3:1: TDR601 whole-model-saved: `optimizer` steps",
     ]
-    assert outcome.err == "Found 1 error, 1 warning in 1 file (1 file looked at).\n"
+    assert outcome.err == "Found 1 error, 1 warning in 1 file (1 file looked at).\nrun with --probe to confirm\n"
 
 
 def test_nothing_found_leaves_with_zero(run: Run, write: Callable[..., Path]) -> None:
@@ -43,7 +43,7 @@ def test_full_is_the_default_format(run: Run, write: Callable[..., Path]) -> Non
     write("train.py", BAD)
     outcome = run("scan", "train.py")
     assert "  2 | loss.backward()\n    | ^^^^^^^^^^^^^^^\n" in outcome.out
-    assert "= 1. the loop begins here" in outcome.out
+    assert "- the loop begins here" in outcome.out
     assert "= help: call `zero_grad()`" in outcome.out
 
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 
 from torch_doctor.report import concise, full, statistics
 from torch_doctor.report.formats import FORMATS, renderer
-from torch_doctor.report.frame import Underline, frame
+from torch_doctor.report.frame import Mark, frame
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
 from torch_doctor.sources.source import SourceFile
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 PLAIN = Look(Paint())
 COLOURED = Look(Paint(colours=True))
 ESCAPES = re.compile(r"\x1b\[[\d;]*m")
-CARET = Underline("^", "red", 2)
 
 
 def test_concise_is_a_line_per_finding(reported: Reported) -> None:
@@ -40,7 +39,6 @@ def test_full_shows_source_trail_and_help(reported: Reported) -> None:
     assert full.render(reported, PLAIN) == (
         """\
 train.ipynb:cell 3:1:1: TDR601 whole-model-saved: `torch.save` pickles, 100% of `model`
-    |
   1 | torch.save(
     | ^^^^^^^^^^^
   2 |     model,
@@ -48,23 +46,15 @@ train.ipynb:cell 3:1:1: TDR601 whole-model-saved: `torch.save` pickles, 100% of 
   4 | )
 
 train.py:5:5: TDR101 missing-zero-grad: nothing clears the gradients of `model` before `loss.backward()`
-    |
   3 | for x, y in loader:
+    | ------------------- 1. the batch loop begins here
   4 |     loss = criterion(model(x), y)
   5 |     loss.backward()
     |     ^^^^^^^^^^^^^^^
   6 |     optimizer.step()
-    |
-    = 1. the batch loop begins here
-   --> train.py:3:1
-  3 | for x, y in loader:
-    | -------------------
-    |
-    = 2. the output of `model` is made here
-   --> model.py:3:24
+   --> model.py
   3 |         name = "日本語"; return F.softmax(x)
-    |                                 ------------
-    |
+    |                                 ------------ 2. the output of `model` is made here
     = help: call `optimizer.zero_grad()` before the forward pass of every batch
 
 """
@@ -88,17 +78,22 @@ def test_a_narrow_terminal_gets_narrow_text(reported: Reported) -> None:
 def test_a_file_that_cannot_be_shown_is_still_named(backward: Finding) -> None:
     text = full.render(Reported([backward]), PLAIN)
     assert "train.py:5:5: TDR101" in text
-    assert "--> model.py:3:24" in text
+    assert "--> model.py\n" in text
+    assert "model.py:3:24: 2. the output" in text
 
 
 def framed(line: str, column: int, end: int, width: int | None = None) -> list[str]:
     file = SourceFile(Path("/a.py"), "a.py", line)
-    return frame(Site("a.py", 1, column, 1, end), file, Look(Paint(), width), CARET, 3)
+    return frame([caret(Site("a.py", 1, column, 1, end))], file, Look(Paint(), width), 3)
+
+
+def caret(site: Site, label: str = "") -> Mark:
+    return Mark(site, "^", "red", 2, label)
 
 
 def marked(lines: list[str]) -> str:
     """The part of the source line that stands above the mark."""
-    _, text, mark = lines
+    text, mark = lines
     start = mark.index("^")
     return text[start : start + mark.count("^")]
 
@@ -129,9 +124,9 @@ def test_a_row_without_end_is_cut_even_where_no_width_is_known() -> None:
 
 def test_control_characters_do_not_reach_the_terminal() -> None:
     lines = framed("x = '\x1b[31m\x07\u202e'", 1, 2)
-    assert "\x1b" not in lines[1]
-    assert "\x07" not in lines[1]
-    assert "\u202e" not in lines[1]
+    assert "\x1b" not in lines[0]
+    assert "\x07" not in lines[0]
+    assert "\u202e" not in lines[0]
 
 
 def test_rows_of_another_cell_are_not_shown(reported: Reported) -> None:
@@ -140,7 +135,35 @@ def test_rows_of_another_cell_are_not_shown(reported: Reported) -> None:
 
 def test_a_row_that_is_not_there_shows_nothing() -> None:
     file = SourceFile(Path("/a.py"), "a.py", "x = 1")
-    assert frame(Site("a.py", 9, 1, 9, 2), file, PLAIN, CARET, 3) == []
+    assert frame([caret(Site("a.py", 9, 1, 9, 2))], file, PLAIN, 3) == []
+
+
+def test_each_row_is_shown_once_with_all_that_is_marked_in_it() -> None:
+    file = SourceFile(Path("/a.py"), "a.py", "\n".join(f"row {number} and more" for number in range(1, 12)))
+    sites = [Site("a.py", row, 1, row, 4) for row in (2, 2, 4, 9)]
+    marks = [Mark(site, "-", "cyan", 0, f"{number}. here") for number, site in enumerate(sites, start=1)]
+    marks.append(Mark(Site("a.py", 9, 5, 9, 6), "-", "cyan", 0, "there"))
+    assert frame(marks, file, PLAIN, 3) == [
+        "  2 | row 2 and more",
+        "    | --- 1. here; 2. here",
+        "  3 | row 3 and more",
+        "  4 | row 4 and more",
+        "    | --- 3. here",
+        "    ⋮",
+        "  9 | row 9 and more",
+        "    | --- 4. here",
+        "    |     - there",
+    ]
+
+
+def test_a_label_without_room_goes_below_between_words() -> None:
+    file = SourceFile(Path("/a.py"), "a.py", "loss.backward()")
+    mark = caret(Site("a.py", 1, 1, 1, 16), "the gradients are computed here for each batch")
+    assert frame([mark], file, Look(Paint(), 36), 3)[1:] == [
+        "    | ^^^^^^^^^^^^^^^",
+        "    | the gradients are computed",
+        "    | here for each batch",
+    ]
 
 
 @given(

@@ -40,13 +40,12 @@ def test_a_line_ends_with_the_verdict(judged: Callable[[Verdict], Finding], verd
 def test_the_frame_shows_the_evidence_above_the_remedy(judged: Callable[[Verdict], Finding]) -> None:
     rows = full.render(Reported([judged(Verdict.CONFIRMED)]), PLAIN).splitlines()
     first = next(number for number, row in enumerate(rows) if "= probe:" in row)
-    assert [row.strip() for row in rows[first : first + 4]] == [
+    assert [row.strip() for row in rows[first : first + 3]] == [
         f"= probe: confirmed: {CLAIMS[0]}",
         f"=        {CLAIMS[1]}",
-        "|",
-        rows[first + 3].strip(),
+        rows[first + 2].strip(),
     ]
-    assert rows[first + 3].strip().startswith("= help: ")
+    assert rows[first + 2].strip().startswith("= help: ")
 
 
 def test_what_was_not_reached_is_no_pass(judged: Callable[[Verdict], Finding]) -> None:

@@ -27,6 +27,8 @@ COMMANDS = {
     "version": "Say which version this is.",
 }
 """Their names, the most used first, with what the list of them says: nothing of them is imported for that."""
+ELSEWHERE = {"check": "scan", "lint": "scan", "explain": "rule", "lsp": "server"}
+"""What other linters call a command."""
 USAGE_ERROR = 2
 INTERRUPTED = 130
 FULL = frozenset((errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE, errno.EIO))
@@ -68,7 +70,8 @@ class Commands(click.Group):
         else:
             from torch_doctor.selection import did_you_mean  # noqa: PLC0415 - only for the error
 
-            message = f"`{name}` is no command{did_you_mean(name, COMMANDS)}"
+            meant = ELSEWHERE.get(name, name)
+            message = f"`{name}` is no command{did_you_mean(meant, COMMANDS)}"
         raise click.UsageError(message)
 
 

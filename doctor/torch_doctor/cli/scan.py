@@ -22,7 +22,7 @@ from torch_doctor.report.paint import Paint
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from torch_doctor.cli.mending import Mended
     from torch_doctor.scan import Report
@@ -121,7 +121,9 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     report.seconds["report"] = time.perf_counter() - start
     if given["probe_output"]:
         _show_outputs(report)
-    _talk(report, color=given["color"], verbose=given["verbose"], quiet=given["quiet"])
+    _talk(
+        report, color=given["color"], verbose=given["verbose"], quiet=given["quiet"], probed=options.probe is not None
+    )
     if mended is not None and wanted is not None:
         _tell(mended, wanted)
     if given["timings"]:
@@ -216,7 +218,7 @@ def _show_outputs(report: Report) -> None:
         click.echo("---", err=True)
 
 
-def _talk(report: Report, *, color: str, verbose: bool, quiet: bool) -> None:
+def _talk(report: Report, *, color: str, verbose: bool, quiet: bool, probed: bool) -> None:
     colours = wants_colours(color, sys.stderr)
     paint = Paint(colours)
     lines = []
@@ -227,12 +229,12 @@ def _talk(report: Report, *, color: str, verbose: bool, quiet: bool) -> None:
         lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
     lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
     if not quiet and report.files and (report.findings or not report.errors):
-        lines.append(_summary(report))
+        lines.append(_summary(report, probed=probed))
     for line in lines:
         click.echo(line, err=True, color=colours)
 
 
-def _summary(report: Report) -> str:
+def _summary(report: Report, *, probed: bool) -> str:
     looked = _count(report.files, "file")
     if not report.findings:
         return f"No findings in {looked}."
@@ -244,7 +246,23 @@ def _summary(report: Report) -> str:
     places = len({finding.site.path for finding in report.findings})
     verdicts = [f"{count} {verdict.value}" for verdict in Verdict if (count := _given(report, verdict))]
     said = f" The probe: {', '.join(verdicts)}." if verdicts else ""
-    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}"
+    hints = [*_of_fixes(report), *([] if probed else ["run with --probe to confirm"])]
+    hint = f"\n{'; '.join(hints)}" if hints else ""
+    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}{hint}"
+
+
+def _of_fixes(report: Report) -> Iterator[str]:
+    """How many findings can be mended, and by which options."""
+    safe = sum(finding.fix is not None and finding.fix.safe for finding in report.findings)
+    more = sum(finding.fix is not None and not finding.fix.safe for finding in report.findings)
+    if safe:
+        yield f"{safe} can be fixed with --fix"
+    if more:
+        yield (
+            f"{more}{' more' * bool(safe)} with --unsafe-fixes"
+            if safe
+            else f"{more} can be fixed with --fix --unsafe-fixes"
+        )
 
 
 def _given(report: Report, verdict: Verdict) -> int:

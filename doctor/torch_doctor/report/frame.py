@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 import unicodedata
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from torch_doctor.report.reported import Look, Source
     from torch_doctor.trace import Site
 
@@ -17,43 +21,79 @@ LEAST_WIDTH = 20
 MOST_WIDTH = 300  # where nobody says how wide a row may be: data, or a notebook in one line
 
 
-class Underline(Struct, frozen=True):
-    """What a frame's mark looks like, and how many rows are shown around it."""
+class Mark(Struct, frozen=True):
+    """A place that is underlined, with what, how many rows are shown around it, and the words behind the line."""
 
-    mark: str
+    site: Site
+    sign: str
     style: str
-    context: int
+    context: int = 0
+    label: str = ""
 
 
-def frame(site: Site, source: Source, look: Look, underline: Underline, gutter: int) -> list[str]:
-    """The rows around a site, numbered as in the file or cell; `gutter` is the width of the numbers."""
+def frame(marks: Sequence[Mark], source: Source, look: Look, gutter: int) -> list[str]:
+    """The rows of several places in one file or cell, each once, numbered; `gutter` is the width of the numbers."""
+    rows = source.shown
+    shift = source.row_of(marks[0].site) - marks[0].site.row
+    allowed = source.row_range(marks[0].site)
+    shown: set[int] = set()
+    begins: dict[int, list[Mark]] = {}
+    for mark in marks:
+        first = mark.site.row + shift
+        if first not in allowed or first > len(rows):
+            continue
+        last = min(mark.site.end_row + shift, first + MOST_ROWS - 1)
+        begin = max(first - mark.context, allowed.start)
+        end = min(last + mark.context, allowed.stop - 1, len(rows))
+        while begin < first and not rows[begin - 1].strip():
+            begin += 1
+        while end > last and not rows[end - 1].strip():
+            end -= 1
+        shown.update(range(begin, end + 1))
+        begins.setdefault(first, []).append(mark)
+    shown |= {row + 1 for row in shown if row + 2 in shown}  # a single row between is no longer than the sign for it
+    result: list[str] = []
+    done = 0
+    for row in sorted(shown):
+        if done and row > done + 1:
+            result.append(f"{' ' * gutter} {look.paint('⋮', 'blue')}")
+        result += _row(rows[row - 1], row - shift, _joined(begins.get(row, ())), look, gutter)
+        done = row
+    return result
+
+
+def _joined(marks: Sequence[Mark]) -> list[Mark]:
+    """The marks of a row, one for each place, from the left; the first at a place gives it its look."""
+    found: dict[Site, Mark] = {}
+    for mark in marks:
+        if mark.site in found:
+            labels = [label for label in (found[mark.site].label, mark.label) if label]
+            found[mark.site] = replace(found[mark.site], label="; ".join(labels))
+        else:
+            found[mark.site] = mark
+    return sorted(found.values(), key=lambda mark: mark.site.column)
+
+
+def _row(line: str, number: int, marks: Sequence[Mark], look: Look, gutter: int) -> list[str]:
+    """A row of source, and the marks of what begins in it, a row for each."""
     paint = look.paint
-    rows, allowed = source.shown, source.row_range(site)
-    first = source.row_of(site)
-    if first not in allowed or first > len(rows):
-        return []
-    shift = first - site.row
-    last = min(site.end_row + shift, first + MOST_ROWS - 1)
-    begin = max(first - underline.context, allowed.start)
-    end = min(last + underline.context, allowed.stop - 1, len(rows))
-    while begin < first and not rows[begin - 1].strip():
-        begin += 1
-    while end > last and not rows[end - 1].strip():
-        end -= 1
     room = max((look.width or MOST_WIDTH) - gutter - 3, LEAST_WIDTH)
+    offset = _offset(line, *_columns(marks[0].site, line), room) if marks else 0
     bar = f"{' ' * gutter} {paint('|', 'blue')}"
-    start, stop = _columns(site, rows[first - 1])
-    offset = _offset(rows[first - 1], start, stop, room)
-    result = [bar] if underline.context else []
-    for row in range(begin, end + 1):
-        text = _clip(visible(rows[row - 1]), offset, room)
-        result.append(f"{paint(f'{row - shift:>{gutter}} |', 'blue')} {text}".rstrip())
-        if row == first:
-            before, marked = _cells(rows[row - 1][:start]), max(_cells(rows[row - 1][start:stop]), 1)
-            lead = before - offset
-            lead = min(lead, room - 1)  # a mark of no width, behind the last column, stands in it
-            marked = max(min(marked, room - lead), 1)
-            result.append(f"{bar} {' ' * lead}{paint(underline.mark * marked, 'bold', underline.style)}")
+    result = [f"{paint(f'{number:>{gutter}} |', 'blue')} {_clip(visible(line), offset, room)}".rstrip()]
+    for mark in marks:
+        start, stop = _columns(mark.site, line)
+        before, marked = _cells(line[:start]), max(_cells(line[start:stop]), 1)
+        lead = max(min(before - offset, room - 1), 0)  # a mark of no width, behind the last column, stands in it
+        marked = max(min(marked, room - lead), 1)
+        under = f"{bar} {' ' * lead}{paint(mark.sign * marked, 'bold', mark.style)}"
+        left = room - lead - marked - 1
+        fits = len(mark.label) <= left
+        result.append(f"{under} {paint(mark.label, mark.style)}" if mark.label and fits else under)
+        if mark.label and not fits:
+            beginning = " " * min(lead, room // 2)
+            wrapped = textwrap.wrap(mark.label, room - len(beginning), break_long_words=False, break_on_hyphens=False)
+            result += [f"{bar} {beginning}{paint(text, mark.style)}" for text in wrapped]
     return result
 
 

@@ -6,7 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from torch_doctor.report.concise import headline, which
-from torch_doctor.report.frame import Underline, frame
+from torch_doctor.report.differences import differences
+from torch_doctor.report.frame import Mark, frame
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS, claims
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.report.reported import Look, Reported
-    from torch_doctor.rule import Finding, Step
+    from torch_doctor.rule import Finding
 
 LEAST_GUTTER = 3
 
@@ -28,7 +29,7 @@ def render_verdict(finding: Finding, look: Look) -> str:
     """The verdict of a finding that was shown before, with an empty line after it."""
     if finding.verdict is None:
         return ""
-    _, *lines = _verdict(finding, look, LEAST_GUTTER)
+    lines = list(_verdict(finding, look, LEAST_GUTTER))
     return "\n".join([which(finding, look), *lines]) + "\n\n"
 
 
@@ -36,24 +37,31 @@ def _finding(finding: Finding, reported: Reported, look: Look) -> str:
     sites = [finding.site, *(step.site for step in finding.trail)]
     gutter = max(LEAST_GUTTER, *(len(str(site.end_row + 2)) for site in sites))
     lines = [headline(finding, look)]
-    source = reported.sources.get(finding.site.path)
-    if source is not None:
-        lines += frame(finding.site, source, look, Underline("^", LEVEL_COLOURS[finding.level], 2), gutter)
-    for number, step in enumerate(finding.trail, start=1):
-        lines += _step(number, step, reported, look, gutter)
+    for number, marks in enumerate(_places(finding)):
+        site = marks[0].site
+        source = reported.sources.get(site.path)
+        if number:
+            cell = "" if site.cell is None else f" cell {site.cell}"
+            lines.append(f"{' ' * gutter}{look.paint('-->', 'blue')} {site.path}{cell}")
+        if source is not None:
+            lines += frame(marks, source, look, gutter)
+        elif number:
+            lines += [line for mark in marks for line in _note("", f"{mark.site}: {mark.label}", look, gutter)]
     lines += _verdict(finding, look, gutter)
     if finding.help:
-        lines.append(f"{' ' * gutter} {look.paint('|', 'blue')}")
         lines += _note("help: ", finding.help, look, gutter)
+    lines += _fix(finding, reported, look, gutter)
     return "\n".join(lines)
 
 
-def _step(number: int, step: Step, reported: Reported, look: Look, gutter: int) -> list[str]:
-    paint = look.paint
-    lines = [f"{' ' * gutter} {paint('|', 'blue')}", *_note(f"{number}. ", step.note, look, gutter)]
-    lines.append(f"{' ' * gutter}{paint('-->', 'blue')} {step.site}")
-    source = reported.sources.get(step.site.path)
-    return lines if source is None else lines + frame(step.site, source, look, Underline("-", "cyan", 0), gutter)
+def _places(finding: Finding) -> Iterator[list[Mark]]:
+    """The place of a finding and those of its trail, by file and cell; each step of a trail has its number."""
+    marks = [Mark(finding.site, "^", LEVEL_COLOURS[finding.level], 1)]
+    several = len(finding.trail) > 1
+    for number, step in enumerate(finding.trail, start=1):
+        marks.append(Mark(step.site, "-", "cyan", 0, f"{number}. {step.note}" if several else step.note))
+    for where in dict.fromkeys((mark.site.path, mark.site.cell) for mark in marks):
+        yield [mark for mark in marks if (mark.site.path, mark.site.cell) == where]
 
 
 def _verdict(finding: Finding, look: Look, gutter: int) -> Iterator[str]:
@@ -62,13 +70,26 @@ def _verdict(finding: Finding, look: Look, gutter: int) -> Iterator[str]:
         return
     first, *others = list(claims(finding)) or [""]
     verdict = finding.verdict.value
-    yield f"{' ' * gutter} {look.paint('|', 'blue')}"
     painted = look.paint(verdict, "bold", COLOURS[finding.verdict])
     shown = _note("probe: ", f"{verdict}{f': {first}' if first else ''}", look, gutter)
     yield shown[0].replace(verdict, painted, 1)
     yield from shown[1:]
     for claim in others:
         yield from _note("       ", claim, look, gutter)
+
+
+def _fix(finding: Finding, reported: Reported, look: Look, gutter: int) -> Iterator[str]:
+    """What would mend the finding, as a small diff, and the options that write it."""
+    if finding.fix is None:
+        return
+    paint = look.paint
+    yield from _note("fix: ", "--fix" if finding.fix.safe else "--fix --unsafe-fixes", look, gutter)
+    for path, row, before, after in differences(finding.fix, reported):
+        if path != finding.site.path:
+            yield f"{' ' * gutter}{paint('-->', 'blue')} {path}"
+        for sign, rows, colour in (("-", before, "red"), ("+", after, "green")):
+            for number, text in enumerate(rows, start=row):
+                yield paint(f"{number:>{gutter}} {sign} {text}".rstrip(), colour)
 
 
 def _note(label: str, text: str, look: Look, gutter: int) -> list[str]:

@@ -78,3 +78,16 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     git(project, "add", ".")
     passed = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
     assert passed.returncode == 0, passed.stdout + passed.stderr
+
+    bug = "import torch\n\nmodel = torch.nn.Linear(2, 2)\nmodel.eval\nprint(model(torch.rand(1, 2)))\n"
+    (project / "train.py").write_text(bug, encoding="utf-8")
+    hooks["hooks"] = [{"id": "torch-doctor-fix"}]
+    (project / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [hooks]}), encoding="utf-8")
+    git(project, "add", ".")
+    mended = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
+    assert mended.returncode == 1, mended.stdout + mended.stderr
+    assert "- files were modified by this hook" in mended.stdout
+    assert (project / "train.py").read_text(encoding="utf-8") == bug.replace("model.eval\n", "model.eval()\n")
+    git(project, "add", ".")
+    passed = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
+    assert passed.returncode == 0, passed.stdout + passed.stderr

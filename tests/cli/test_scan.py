@@ -364,3 +364,26 @@ def test_the_environment_that_is_named_has_to_be_there(run: Run, write: Callable
     write("train.py", "import torch\n")
     outcome = run("scan", "--python", "nowhere", "train.py")
     assert outcome == (2, "", "error: nowhere is not there: `--python` takes an interpreter or an environment\n")
+
+
+@pytest.mark.parametrize(("level", "status"), [("error", 0), ("warning", 1), ("advice", 1)])
+def test_findings_below_a_level_do_not_fail(run: Run, write: Callable[..., Path], level: str, status: int) -> None:
+    write("train.py", BAD)
+    outcome = run("scan", "--isolated", "--select", "TDR601", "--fail-level", level)
+    assert "TDR601" in outcome.out
+    assert outcome.status == status
+
+
+def test_what_would_go_to_stdout_goes_to_a_file(run: Run, write: Callable[..., Path], folder: Path) -> None:
+    write("train.py", BAD)
+    printed = run("scan", "--output-format", "concise").out
+    outcome = run("scan", "--output-format", "concise", "--output-format", "json:all.json", "-o", "report.txt")
+    assert outcome.out == ""
+    assert (folder / "report.txt").read_text(encoding="utf-8") == printed
+    assert (folder / "all.json").exists()
+
+
+def test_a_file_for_nothing_is_an_error(run: Run) -> None:
+    outcome = run("scan", "--output-format", "json:all.json", "--output-file", "report.txt")
+    assert outcome.status == 2
+    assert "--output-file report.txt: every output format has a file of its own" in outcome.err

@@ -65,8 +65,11 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
 @click.option("--executor", metavar="dask:ADDRESS", help="Hand the scan to the workers of a Dask cluster, in parts.")
 @click.option("--output-format", multiple=True, metavar="FORMAT[:FILE]",
               help="full, concise, json, json-lines, github or sarif; repeatable, each to its file.")  # fmt: skip
+@click.option("-o", "--output-file", metavar="FILE", help="Write what would go to stdout to this file.")
 @click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them.")
 @click.option("--stdin-filename", metavar="PATH", help="The file that the text on stdin is; `-` as path reads it.")
+@click.option("--fail-level", type=click.Choice([level.name.lower() for level in Level]), default="advice",
+              help="The least level of findings that make the status 1. [default: advice, which is any]")  # fmt: skip
 @click.option("--exit-zero", is_flag=True, help="Leave with status 0 even when there are findings.")
 @click.option("-v", "--verbose", is_flag=True, help="Say also what was not looked at, and why.")
 @click.option("-q", "--quiet", is_flag=True, help="Print findings and errors only.")
@@ -100,7 +103,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     options = replace(
         options, probe=run, environment=libraries, jobs=given["jobs"] or 0, cache=cache, shard=_shard(given["shard"])
     )
-    outputs = formats(given["output_format"], loaded)
+    outputs = formats(given["output_format"], loaded, given["output_file"])
     options = replace(options, executor=_executor(given["executor"], options))
     if wanted is not None and options.overlay:
         raise click.UsageError("--fix writes files, and stdin is none: name the file")  # noqa: EM101, TRY003
@@ -129,10 +132,11 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     if given["timings"]:
         for stage, seconds in report.seconds.items():
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
-    return _status(report, mended, fails=bool(wanted and wanted.fails), exit_zero=given["exit_zero"])
+    fails = bool(wanted and wanted.fails)
+    return _status(report, mended, fails=fails, exit_zero=given["exit_zero"], least=Level[given["fail_level"].upper()])
 
 
-def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool) -> int:
+def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool, least: Level) -> int:
     """What the command leaves with."""
     if report.interrupted:
         return INTERRUPTED
@@ -140,7 +144,8 @@ def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bo
         return 2
     if mended and fails and mended.findings:
         return 1
-    counted = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
+    failing = list(Level)[: list(Level).index(least) + 1]
+    counted = [each for each in report.findings if each.level in failing and each.verdict is not Verdict.REFUTED]
     return int(bool(counted) and not exit_zero)
 
 

@@ -99,11 +99,11 @@ def _torch(text: str | None, source: str) -> Versions | None:
         raise click.UsageError(message) from None
 
 
-def formats(asked: Sequence[str], loaded: LoadedConfig) -> list[tuple[str, Path | None]]:
-    """The output formats with their files; None is stdout.
+def formats(asked: Sequence[str], loaded: LoadedConfig, instead: str | None = None) -> list[tuple[str, Path | None]]:
+    """The output formats with their files; None is stdout, and `instead` the file that gets what would go there.
 
     Raises:
-        UsageError: a format is not known, or two want stdout.
+        UsageError: a format is not known, two want stdout, or none does although there is a file for it.
     """
     chosen: list[tuple[str, Path | None]] = []
     where = "" if asked else f"{loaded.path}: output-format: "
@@ -114,6 +114,12 @@ def formats(asked: Sequence[str], loaded: LoadedConfig) -> list[tuple[str, Path 
             message = f"{where}no output format is called `{name}`{hint}"
             raise click.UsageError(message)
         chosen.append((name, Path(file) if file else None))
+    if instead is not None:
+        if all(path is not None for _, path in chosen):
+            message = f"--output-file {instead}: every output format has a file of its own"
+            raise click.UsageError(message)
+        rest = sum(path is None for _, path in chosen)
+        chosen = [(name, path or (Path(instead) if rest == 1 else None)) for name, path in chosen]
     written = [path.absolute() for _, path in chosen if path is not None]
     for path in written:
         if written.count(path) > 1:

@@ -285,3 +285,34 @@ def test_a_model_that_the_script_reads_whole_is_saved_whole(folder: Path, fix: F
     script.write_text(source)
     assert "TDR601" in fix("--fix", "--unsafe-fixes", "--select", "TDR601", script).out
     assert script.read_text() == source
+
+
+def test_a_broken_cell_does_not_keep_the_others_from_being_mended(mended: Mended, write: Callable[..., Path]) -> None:
+    book = write("train.ipynb", ["print 'no'", TRAINING])
+    assert b"optimizer.zero_grad()" in mended(book)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("(self): self.a = nn.Linear(2, 2)", "(self): super().__init__(); self.a = nn.Linear(2, 2)"),
+        (
+            '(self):\n        """Builds it."""\n        self.a = nn.Linear(2, 2)',
+            '(self):\n        """Builds it."""\n        super().__init__()\n        self.a = nn.Linear(2, 2)',
+        ),
+        (
+            "(self):\n\t\t# the only layer\n\t\tself.a = nn.Linear(2, 2)",
+            "(self):\n\t\t# the only layer\n\t\tsuper().__init__()\n\t\tself.a = nn.Linear(2, 2)",
+        ),
+    ],
+    ids=["on one row", "below a docstring", "with tabs"],
+)
+def test_the_first_statement_of_a_block_is_below_its_docstring(
+    folder: Path, mended: Mended, before: str, after: str
+) -> None:
+    source = "from torch import nn\n\n\nclass Net(nn.Module):\n    def __init__{}\n\n\nNet()\n"
+    script = folder / "train.py"
+    if "\t" in before:
+        source = source.replace("    ", "\t")
+    script.write_text(source.replace("{}", before))
+    assert mended(script).decode() == source.replace("{}", after)

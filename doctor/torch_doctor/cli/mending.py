@@ -87,7 +87,7 @@ def _in_rounds(
             raw = mended.after.get(path) or options.overlay.get(path) or path.read_bytes()
             try:
                 new = changed(raw, several)
-                if not readable(path, new):
+                if not readable(path, raw, new):
                     message = "the fix would not parse"
                     raise ValueError(message)  # noqa: TRY301 - as a file that has changed meanwhile
             except ValueError as error:

@@ -89,13 +89,18 @@ def _written(source: str, before: str, *, ascii_only: bool) -> str:
     return opening + between.join(lines) + closing
 
 
-def readable(path: Path, content: bytes) -> bool:
-    """Whether what is to be written can be read: a fix never breaks a file."""
+def readable(path: Path, before: bytes, after: bytes) -> bool:
+    """Whether what is to be written can be read as well as what was there: a fix never breaks a file or a cell."""
+    return _broken(path, after) <= _broken(path, before)
+
+
+def _broken(path: Path, content: bytes) -> int:
+    """How many places of a file, or cells of a notebook, are no Python."""
     if path.suffix == ".ipynb":
         _, problems = read_notebook(path, str(path), content)
-        return not any(problem.wrong for problem in problems)
+        return sum(problem.wrong for problem in problems)
     text, failure = decode(content)
-    return failure is None and not isinstance(parse(text), Failure)
+    return int(failure is not None or isinstance(parse(text), Failure))
 
 
 def rewrite(path: Path, content: bytes) -> None:

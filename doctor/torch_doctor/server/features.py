@@ -27,7 +27,7 @@ def listen(editor: Editor) -> None:
 
 
 def _initialized(ls: Editor, _: types.InitializedParams) -> None:
-    """Ask to be told of files that change outside of the ls."""
+    """Ask to be told of files that change outside of the editor."""
     workspace = ls.client_capabilities.workspace
     ability = None if workspace is None else workspace.did_change_watched_files
     if ability is None or not ability.dynamic_registration:
@@ -86,7 +86,7 @@ def _files_changed(ls: Editor, _: types.DidChangeWatchedFilesParams) -> None:
 
 
 def _settings_changed(ls: Editor, _: types.DidChangeConfigurationParams) -> None:
-    """The settings are those of the project, and not of the ls."""
+    """The settings are those of the project, and not of the editor."""
 
 
 # --- what is asked ---

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from torch_doctor.cli import fixing
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import Outcome
+    from torch_doctor.scan import Options, Report
 
     Fix = Callable[..., Outcome]
     Mended = Callable[..., bytes]
@@ -316,3 +319,21 @@ def test_the_first_statement_of_a_block_is_below_its_docstring(
         source = source.replace("    ", "\t")
     script.write_text(source.replace("{}", before))
     assert mended(script).decode() == source.replace("{}", after)
+
+
+def test_a_file_that_is_gone_meanwhile_costs_its_own_fixes_alone(
+    folder: Path, fix: Fix, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.py", "b.py"):
+        (folder / name).write_text(TRAINING)
+    proposed = fixing.with_proposals
+
+    def removed(report: Report, options: Options) -> Report:
+        (folder / "a.py").unlink(missing_ok=True)
+        return proposed(report, options)
+
+    monkeypatch.setattr("torch_doctor.cli.scan.with_proposals", removed)
+    result = fix("--fix", "--unsafe-fixes", "a.py", "b.py")
+    assert result.status == 2
+    assert "error: a.py is not changed: No such file or directory" in result.err
+    assert (folder / "b.py").read_text() == CLEARED

@@ -84,15 +84,15 @@ def _in_rounds(
         written: dict[Path, bytes] = {}
         for name, several in changes.items():
             path = report.sources[name].path
-            raw = mended.after.get(path) or options.overlay.get(path) or path.read_bytes()
             try:
+                raw = mended.after.get(path) or options.overlay.get(path) or path.read_bytes()
                 new = changed(raw, several)
                 if not readable(path, raw, new):
                     message = "the fix would not parse"
                     raise ValueError(message)  # noqa: TRY301 - as a file that has changed meanwhile
-            except ValueError as error:
+            except (OSError, ValueError) as error:
                 refused |= {(each.code, each.site) for each in taken if _touches(each, name)}
-                mended.errors.append(f"{name} is not changed: {error}")
+                mended.errors.append(f"{name} is not changed: {getattr(error, 'strerror', None) or error}")
                 break
             written[path] = new
             mended.before.setdefault(path, raw)

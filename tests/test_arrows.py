@@ -223,12 +223,14 @@ COMMAND_LINE = [
     "fixing",
     "installed",
     "libraries",
+    "options",
     "printing",
     "probe_options",
     "progress",
     "scan",
     "settings",
     "streams",
+    "telling",
 ]
 FOR_SOME = {"cells", "newer_grammar", "notebook", "pins"}  # of the modules of sources
 

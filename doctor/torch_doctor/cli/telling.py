@@ -1,0 +1,100 @@
+"""What a scan says besides its findings: warnings, errors, the last line, what was mended."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from torch_doctor.cli.streams import wants_colours
+from torch_doctor.report.paint import Paint
+from torch_doctor.rule import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.cli.fixing import Fixing
+    from torch_doctor.cli.mending import Mended
+    from torch_doctor.scan import Report
+
+
+def show_outputs(report: Report) -> None:
+    """Print what the scripts that were probed printed."""
+    for name, output in report.outputs.items():
+        click.echo(f"--- what {name} printed", err=True)
+        click.echo(output, err=True, nl=not output.endswith("\n"))
+        click.echo("---", err=True)
+
+
+def talk(report: Report, *, color: str, verbose: bool, quiet: bool, probed: bool) -> None:
+    """Print notes (`verbose`), remarks, warnings and errors, then the line that counts the findings."""
+    colours = wants_colours(color, sys.stderr)
+    paint = Paint(colours)
+    lines = []
+    if verbose:
+        lines += [f"{paint('note:', 'bold', 'cyan')} {note}" for note in report.notes]
+    if not quiet:
+        lines += [f"{paint('probe:', 'bold', 'magenta')} {remark}" for remark in report.remarks]
+        lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
+    lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
+    if not quiet and report.files and (report.findings or not report.errors):
+        lines.append(_summary(report, probed=probed))
+    for line in lines:
+        click.echo(line, err=True, color=colours)
+
+
+def _summary(report: Report, *, probed: bool) -> str:
+    looked = _count(report.files, "file")
+    if not report.findings:
+        return f"No findings in {looked}."
+    levels = [
+        _count(count, word)
+        for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.ADVICE, "piece of advice"))
+        if (count := sum(finding.level is level for finding in report.findings))
+    ]
+    places = len({finding.site.path for finding in report.findings})
+    verdicts = [f"{count} {verdict.value}" for verdict in Verdict if (count := _given(report, verdict))]
+    said = f" The probe: {', '.join(verdicts)}." if verdicts else ""
+    hints = [*_of_fixes(report), *([] if probed else ["run with --probe to confirm"])]
+    hint = f"\n{'; '.join(hints)}" if hints else ""
+    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}{hint}"
+
+
+def _of_fixes(report: Report) -> Iterator[str]:
+    """How many findings can be mended, and by which options."""
+    safe = sum(finding.fix is not None and finding.fix.safe for finding in report.findings)
+    more = sum(finding.fix is not None and not finding.fix.safe for finding in report.findings)
+    if safe:
+        yield f"{safe} can be fixed with --fix"
+    if more:
+        yield (
+            f"{more}{' more' * bool(safe)} with --unsafe-fixes"
+            if safe
+            else f"{more} can be fixed with --fix --unsafe-fixes"
+        )
+
+
+def _given(report: Report, verdict: Verdict) -> int:
+    return sum(finding.verdict is verdict for finding in report.findings)
+
+
+def _count(number: int, noun: str) -> str:
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun.replace('piece', 'pieces') if ' ' in noun else noun + 's'}"
+
+
+def tell_mended(mended: Mended, wanted: Fixing, *, errors: bool = True) -> None:
+    """Print what was mended, what was taken back and why, and with `errors` what could not be written."""
+    if wanted.shows:
+        for finding in mended.findings:
+            click.echo(f"{finding.site}: {finding.code} {finding.name}", err=True)
+    for line in (*mended.proofs, *mended.withdrawn):
+        click.echo(line, err=True)
+    for error in mended.errors if errors else ():
+        click.echo(f"error: {error}", err=True)
+    if mended.findings:
+        done = "Would fix" if wanted.diff else "Fixed"
+        places = _count(len(mended.after), "file")
+        click.echo(f"{done} {_count(len(mended.findings), 'finding')} in {places}.", err=True)

@@ -23,7 +23,7 @@ def test_the_module_is_the_command(folder: Path, write: Callable[..., Path]) -> 
     write("train.py", BROKEN)
     done = subprocess.run([*COMMAND, "scan"], cwd=folder, capture_output=True, check=False)
     assert done.returncode == 1
-    assert done.stdout.startswith(b"train.py:2:1: TDR000")
+    assert done.stdout.startswith(b"error[TDR000]")
 
 
 IMPORTED = """

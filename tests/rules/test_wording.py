@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from torch_doctor_rules.judging.wording import ROOM, message, named, number_of, owner, sentence
+from torch_doctor_rules.judging.wording import ROOM, message, named, owner, sentence, with_method
 
 
 def test_short_names_stay_as_they_are() -> None:
@@ -48,4 +48,4 @@ def test_what_the_source_gives_no_name_stands_without_backticks() -> None:
     ],
 )
 def test_a_method_is_put_behind_a_name_and_behind_nothing_else(name: str, remedy: str) -> None:
-    assert number_of("add the number", name) == remedy
+    assert with_method("add the number", name) == remedy

@@ -83,7 +83,13 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     report.seconds["report"] = time.perf_counter() - start
     if given["probe_output"]:
         show_outputs(report)
-    talk(report, color=given["color"], verbose=given["verbose"], quiet=given["quiet"], probed=options.probe is not None)
+    talk(
+        report,
+        color=given["color"],
+        verbose=given["verbose"],
+        quiet=given["quiet"],
+        hint=_can_be_confirmed(report, options),
+    )
     if mended is not None and wanted is not None:
         tell_mended(mended, wanted)
     if given["timings"]:
@@ -91,6 +97,12 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
             click.echo(f"{stage:10} {seconds:8.3f} s", err=True)
     fails = bool(wanted and wanted.fails)
     return _status(report, mended, fails=fails, exit_zero=given["exit_zero"], least=Level[given["fail_level"].upper()])
+
+
+def _can_be_confirmed(report: Report, options: scanning.Options) -> bool:
+    """Whether a run, which there was none of, would say more of a finding."""
+    witnesses = {rule.code: rule.witness for rule in options.rules}
+    return options.probe is None and any("P" in witnesses.get(finding.code, "") for finding in report.findings)
 
 
 def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool, least: Level) -> int:

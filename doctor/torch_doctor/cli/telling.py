@@ -27,8 +27,11 @@ def show_outputs(report: Report) -> None:
         click.echo("---", err=True)
 
 
-def talk(report: Report, *, color: str, verbose: bool, quiet: bool, probed: bool) -> None:
-    """Print notes (`verbose`), remarks, warnings and errors, then the line that counts the findings."""
+def talk(report: Report, *, color: str, verbose: bool, quiet: bool, hint: bool) -> None:
+    """Print notes (`verbose`), remarks, warnings and errors, then the line that counts the findings.
+
+    With `hint` it says that a run can confirm them.
+    """
     colours = wants_colours(color, sys.stderr)
     paint = Paint(colours)
     lines = []
@@ -39,12 +42,12 @@ def talk(report: Report, *, color: str, verbose: bool, quiet: bool, probed: bool
         lines += [f"{paint('warning:', 'bold', 'yellow')} {warning}" for warning in report.warnings]
     lines += [f"{paint('error:', 'bold', 'red')} {error}" for error in report.errors]
     if not quiet and report.files and (report.findings or not report.errors):
-        lines.append(_summary(report, probed=probed))
+        lines.append(_summary(report, hint=hint))
     for line in lines:
         click.echo(line, err=True, color=colours)
 
 
-def _summary(report: Report, *, probed: bool) -> str:
+def _summary(report: Report, *, hint: bool) -> str:
     looked = _count(report.files, "file")
     if not report.findings:
         return f"No findings in {looked}."
@@ -56,9 +59,9 @@ def _summary(report: Report, *, probed: bool) -> str:
     places = len({finding.site.path for finding in report.findings})
     verdicts = [f"{count} {verdict.value}" for verdict in Verdict if (count := _given(report, verdict))]
     said = f" The probe: {', '.join(verdicts)}." if verdicts else ""
-    hints = [*_of_fixes(report), *([] if probed else ["run with --probe to confirm"])]
-    hint = f"\n{'; '.join(hints)}" if hints else ""
-    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}{hint}"
+    hints = [*_of_fixes(report), *(["run with --probe to confirm"] if hint else [])]
+    next_step = f"\n{'; '.join(hints)}" if hints else ""
+    return f"Found {', '.join(levels)} in {_count(places, 'file')} ({looked} looked at).{said}{next_step}"
 
 
 def _of_fixes(report: Report) -> Iterator[str]:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from torch_doctor.report.concise import headline, which
+from torch_doctor.report.concise import which
 from torch_doctor.report.differences import differences
 from torch_doctor.report.frame import Mark, frame
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS, claims
+from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from torch_doctor.report.reported import Look, Reported
     from torch_doctor.rule import Finding
@@ -21,8 +22,15 @@ LEAST_GUTTER = 3
 
 
 def render(reported: Reported, look: Look) -> str:
-    """All findings, with an empty line after each."""
-    return "".join(f"{_finding(finding, reported, look)}\n\n" for finding in reported.findings)
+    """All findings by file, errors before warnings and these before advice, with an empty line after each."""
+    return "".join(f"{_finding(finding, reported, look)}\n\n" for finding in _ordered(reported.findings))
+
+
+def _ordered(findings: Sequence[Finding]) -> list[Finding]:
+    """Findings file by file, the worst first, else as they are."""
+    files = {path: number for number, path in enumerate(dict.fromkeys(finding.site.path for finding in findings))}
+    levels = list(Level)
+    return sorted(findings, key=lambda finding: (files[finding.site.path], levels.index(finding.level)))
 
 
 def render_verdict(finding: Finding, look: Look) -> str:
@@ -36,22 +44,32 @@ def render_verdict(finding: Finding, look: Look) -> str:
 def _finding(finding: Finding, reported: Reported, look: Look) -> str:
     sites = [finding.site, *(step.site for step in finding.trail)]
     gutter = max(LEAST_GUTTER, *(len(str(site.end_row + 2)) for site in sites))
-    lines = [headline(finding, look)]
+    lines = _head(finding, look)
     for number, marks in enumerate(_places(finding)):
         site = marks[0].site
         source = reported.sources.get(site.path)
-        if number:
-            cell = "" if site.cell is None else f" cell {site.cell}"
-            lines.append(f"{' ' * gutter}{look.paint('-->', 'blue')} {site.path}{cell}")
+        cell = "" if site.cell is None else f":cell {site.cell}"
+        at = "" if number else f":{site.row}:{site.column}"
+        lines.append(f"{' ' * gutter}{look.paint('-->', 'blue')} {site.path}{cell}{at}")
         if source is not None:
             lines += frame(marks, source, look, gutter)
         elif number:
             lines += [line for mark in marks for line in _note("", f"{mark.site}: {mark.label}", look, gutter)]
     lines += _verdict(finding, look, gutter)
-    if finding.help:
-        lines += _note("help: ", finding.help, look, gutter)
-    lines += _fix(finding, reported, look, gutter)
+    lines += _remedy(finding, reported, look, gutter)
     return "\n".join(lines)
+
+
+def _head(finding: Finding, look: Look) -> list[str]:
+    """Level, rule and message, in as many lines as they need."""
+    level = finding.level.name.lower()
+    opening = f"{level}[{finding.code}]"
+    text = f"{opening} {finding.name}: {finding.message}"
+    if look.width is not None:
+        text = textwrap.fill(text, look.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    colour = LEVEL_COLOURS[finding.level]
+    painted = f"{look.paint(level, 'bold', colour)}[{look.paint(finding.code, 'bold', colour)}]"
+    return text.replace(opening, painted, 1).split("\n")
 
 
 def _places(finding: Finding) -> Iterator[list[Mark]]:
@@ -78,12 +96,17 @@ def _verdict(finding: Finding, look: Look, gutter: int) -> Iterator[str]:
         yield from _note("       ", claim, look, gutter)
 
 
-def _fix(finding: Finding, reported: Reported, look: Look, gutter: int) -> Iterator[str]:
-    """What would mend the finding, as a small diff, and the options that write it."""
+def _remedy(finding: Finding, reported: Reported, look: Look, gutter: int) -> Iterator[str]:
+    """What would mend the finding, the options that write it, and what they would write, as a small diff."""
+    said = finding.help
+    if finding.fix is not None:
+        options = "--fix" if finding.fix.safe else "--fix --unsafe-fixes"
+        said = f"{said} ({options})" if said else options
+    if said:
+        yield from _note("help: ", said, look, gutter)
     if finding.fix is None:
         return
     paint = look.paint
-    yield from _note("fix: ", "--fix" if finding.fix.safe else "--fix --unsafe-fixes", look, gutter)
     for path, row, before, after in differences(finding.fix, reported):
         if path != finding.site.path:
             yield f"{' ' * gutter}{paint('-->', 'blue')} {path}"

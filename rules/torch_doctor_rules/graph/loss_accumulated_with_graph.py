@@ -8,7 +8,7 @@ from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule
 from torch_doctor.trace import Retention, Trace
 from torch_doctor_rules.judging.retained_graphs import alive, growth, in_one_loop, reached, retained
-from torch_doctor_rules.judging.wording import message, named, number_of
+from torch_doctor_rules.judging.wording import message, named, with_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +99,7 @@ class LossAccumulatedWithGraph(Rule):
                     holder=kept.holder,
                     value=name,
                 ),
-                help=number_of("add the number", name),
+                help=with_method("add the value without its graph", name, "detach"),
                 trail=growth(trace, kept),
                 cause=in_one_loop(kept),
                 edits=[Wrap(kept.site, "{}.detach()", summand=True)],

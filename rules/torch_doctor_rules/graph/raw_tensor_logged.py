@@ -11,7 +11,7 @@ from torch_doctor.trace import Logged, Retention, Trace, claims
 from torch_doctor_rules.judging.evidence import at, count, counted, fact
 from torch_doctor_rules.judging.retained_graphs import retained
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message, named, number_of
+from torch_doctor_rules.judging.wording import message, named, with_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +106,7 @@ class RawTensorLogged(Rule):
             yield self.finding(
                 event.site,
                 message("`{value}` goes with its graph to `{sink}`, which " + does, value=value, sink=event.name),
-                help=number_of("log the number", value),
+                help=with_method("log the number", value),
                 trail=[Step(site, "the graph begins here") for site in begins],
                 edits=[Wrap(event.site, number, expected=event.value.name)] if event.value.name else [],
             )

@@ -65,13 +65,11 @@ def is_path(name: str) -> bool:
     return _PATH.match(name) is not None
 
 
-def number_of(what: str, name: str) -> str:
-    """What to do with the number in a tensor of this name."""
-    return (
-        f"{what}: `{name}.item()`"
-        if is_path(name) and not isinstance(name, Phrase)
-        else f"{what}, which `.item()` gives"
-    )
+def with_method(what: str, name: str, method: str = "item") -> str:
+    """What to do with what a method of the tensor of this name gives: of `item` its number."""
+    if is_path(name) and not isinstance(name, Phrase):
+        return f"{what}: `{name}.{method}()`"
+    return f"{what}, which `.{method}()` gives"
 
 
 def owner(name: str, method: str, otherwise: str) -> str:

@@ -74,7 +74,14 @@ class Outcome(NamedTuple):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory, in an environment that wants no colours and is no CI service."""
-    for variable in ("NO_COLOR", "FORCE_COLOR", "GITHUB_WORKSPACE"):
+    of_services = (
+        "GITHUB_WORKSPACE",
+        "GITHUB_STEP_SUMMARY",
+        "GITHUB_REPOSITORY",
+        "CI_PROJECT_DIR",
+        "BUILD_SOURCESDIRECTORY",
+    )
+    for variable in ("NO_COLOR", "FORCE_COLOR", *of_services):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path

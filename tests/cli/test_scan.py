@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -248,6 +249,17 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(run: Run, write: Callable[.
     outcome = run("scan", "--output-format", "json:nowhere/out.json")
     assert outcome.status == 2
     assert outcome.err == "error: nowhere/out.json cannot be written: No such file or directory\n"
+
+
+def test_a_broken_notebook_is_told(run: Run, write: Callable[..., Path]) -> None:
+    write("cut.ipynb", '{"cells": [{"cell_type": "code", "source": ["import torch"')
+    write("merged.ipynb", '<<<<<<< HEAD\n{"cells": [{"source": "import torch"}]}\n')
+    outcome = run("scan", "--output-format", "concise")
+    assert outcome.status == 1
+    assert re.findall(r"^(\w+\.ipynb:\d+:\d+: TDR000)", outcome.out, flags=re.MULTILINE) == [
+        "cut.ipynb:1:59: TDR000",
+        "merged.ipynb:1:1: TDR000",
+    ]
 
 
 def test_statistics(run: Run, write: Callable[..., Path]) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from torch_doctor.edits import Change, Proposal
 from torch_doctor.report.reported import Reported
 from torch_doctor.rule import Finding, Level, Step
 from torch_doctor.sources.source import Cell, SourceFile
@@ -63,3 +65,14 @@ def reported(backward: Finding, saved: Finding, rules: tuple[object, ...], folde
         "train.ipynb": source("train.ipynb", NOTEBOOK.rstrip("\n"), cells),
     }
     return Reported([saved, backward], sources, rules)  # type: ignore[arg-type]  # rules, without importing them
+
+
+@pytest.fixture
+def mended(backward: Finding) -> Finding:
+    """A finding with a fix of two changes in its file, behind characters of several bytes."""
+    site = Site("model.py", 3, 24, 3, 36)
+    changes = (
+        Change(Site("model.py", 3, 17, 3, 22), '"è"'),
+        Change(site, "x"),
+    )
+    return replace(backward, site=site, trail=(), fix=Proposal(changes, safe=True))

@@ -31,9 +31,9 @@ def test_a_finding_is_one_line_with_its_trail(backward: Finding, folder: Path) -
     )
 
 
-def test_a_cell_has_no_line_in_the_file(saved: Finding, folder: Path) -> None:  # noqa: ARG001
+def test_a_finding_in_a_notebook_says_its_cell_and_line(saved: Finding, folder: Path) -> None:  # noqa: ARG001
     assert github.render(Reported([saved]), PLAIN) == (
-        "::warning file=train.ipynb,line=1,title=TDR601 whole-model-saved::"
+        "::warning file=train.ipynb,line=1,title=TDR601 whole-model-saved (cell 3%2C line 1)::"
         "train.ipynb:cell 3:1:1: `torch.save` pickles, 100%25 of `model`\n"
     )
 

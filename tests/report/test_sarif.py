@@ -66,6 +66,14 @@ RULE = an_object(
         "properties": an_object({"tags": a_list(TEXT)}),
     }
 )
+CHANGE = an_object(
+    {
+        "artifactLocation": an_object({"uri": {"type": "string", "format": "uri-reference"}}, {"uriBaseId": TEXT}),
+        "replacements": a_list(
+            an_object({"deletedRegion": REGION, "insertedContent": an_object({"text": {"type": "string"}})}), 1
+        ),
+    }
+)
 RESULT = an_object(
     {
         "ruleId": TEXT,
@@ -77,6 +85,7 @@ RESULT = an_object(
     {
         "ruleIndex": {"type": "integer", "minimum": 0},
         "codeFlows": a_list(an_object({"threadFlows": a_list(THREAD_FLOW, 1)})),
+        "fixes": a_list(an_object({"description": MESSAGE, "artifactChanges": a_list(CHANGE, 1)}), 1),
         "properties": BAG,
     },
 )
@@ -212,6 +221,44 @@ def test_fingerprints_survive_moved_lines_and_tell_equal_lines_apart(reported: R
     elsewhere = fingerprints(replace(backward, site=backward.site._replace(row=6, end_row=6)))
     assert twice[0] == once[0] != twice[1]
     assert elsewhere != once
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_fingerprints_of_a_file_stay_when_its_lines_move(run: Any, write: Any) -> None:
+    def scanned(text: str) -> list[tuple[int, str]]:
+        write("train.py", text)
+        results = run("scan", "--no-cache", "--output-format", "sarif").json["runs"][0]["results"]
+        return [
+            (
+                result["locations"][0]["physicalLocation"]["region"]["startLine"],
+                result["partialFingerprints"]["torchDoctor/v1"],
+            )
+            for result in results
+        ]
+
+    code = "import torch\nloss.backward()\nx = 1\nloss.backward()\n"
+    before, after = (
+        scanned(code),
+        scanned(code.replace("x = 1", "x = 1\n\nif x:\n    x = 2\n").replace("import", "# moved\nimport")),
+    )
+    assert [row for row, _ in before] == [2, 4]
+    assert [row for row, _ in after] == [3, 9]
+    assert [fingerprint for _, fingerprint in before] == [fingerprint for _, fingerprint in after]
+    assert len({fingerprint for _, fingerprint in before}) == 2
+
+
+def test_a_fix_names_what_is_replaced_in_each_file(reported: Reported, mended: Finding, official: Any) -> None:
+    log = rendered(replace(reported, findings=[mended]))
+    official.validate(log)
+    jsonschema.Draft202012Validator(OURS, format_checker=jsonschema.FormatChecker()).validate(log)
+    (fix,) = log["runs"][0]["results"][0]["fixes"]
+    assert fix["description"]["text"] == mended.help
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"]["uri"] == "model.py"
+    assert change["replacements"][1] == {
+        "deletedRegion": {"startLine": 3, "startColumn": 24, "endLine": 3, "endColumn": 36},
+        "insertedContent": {"text": "x"},
+    }
 
 
 def test_what_went_wrong_is_told(reported: Reported) -> None:

@@ -30,3 +30,11 @@ def test_long_reasons_are_cut(script: Script) -> None:
 def test_readable_files_are_silent(script: Script) -> None:
     script.model()
     assert script.found(UnreadableSource) == []
+
+
+def test_a_notebook_that_cannot_be_read_is_called_one(script: Script) -> None:
+    event = script.add(Unreadable, "def f(:", reason="not JSON: expecting value")
+    script.trace.replace(event, site=event.site._replace(path="train.ipynb"))
+    [finding] = script.findings(UnreadableSource)
+    assert finding.message == "the notebook cannot be read and was not checked: not JSON: expecting value"
+    assert finding.help == "mend the file, or exclude it"

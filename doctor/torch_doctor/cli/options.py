@@ -58,7 +58,8 @@ _OPTIONS = (
         "--output-format",
         multiple=True,
         metavar="FORMAT[:FILE]",
-        help="full, concise, json, json-lines, github or sarif; repeatable, each to its file.",
+        help="full, concise, grouped, json, json-lines, github, gitlab, azure, junit, pylint, rdjson, sarif or markdown; "
+        "repeatable, each to its file.",
     ),
     click.option("-o", "--output-file", metavar="FILE", help="Write what would go to stdout to this file."),
     click.option("--statistics", is_flag=True, help="Count findings by rule instead of listing them."),

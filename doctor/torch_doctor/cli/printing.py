@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding
     from torch_doctor.scan import Options, Report
 
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Where a step of GitHub Actions writes what the page of the job shows."""
 FOR_PEOPLE = ("full", "concise")
 
 
@@ -54,6 +57,18 @@ class Printing:
             else:
                 render = renderer(name, statistics=self._statistics)
                 write_file(file, self._rendered(render, report, name, PLAIN))
+        summary = os.environ.get(SUMMARY)
+        if summary and any(name == "github" for name, _ in self._outputs):
+            self._summarise(report, summary)
+
+    def _summarise(self, report: Report, file: str) -> None:
+        """Adds a table to the summary of the job, which other commands of the step may have begun."""
+        text = self._rendered(renderer("markdown"), report, "markdown", PLAIN)
+        try:
+            with open(file, "a", encoding="utf-8", errors="backslashreplace") as summary:  # noqa: PTH123 - as given
+                summary.write(text)
+        except OSError as error:
+            report.warnings.append(f"the job summary {file} cannot be written: {error.strerror}")
 
     def _print(self, report: Report, name: str) -> None:
         render = renderer(name, statistics=self._statistics)

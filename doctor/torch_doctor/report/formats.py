@@ -18,8 +18,15 @@ FORMATS = {
     "concise": "concise:render",
     "json": "records:render",
     "json-lines": "records:render_lines",
+    "grouped": "grouped:render",
     "github": "github:render",
+    "gitlab": "gitlab:render",
+    "azure": "azure:render",
+    "junit": "junit:render",
+    "pylint": "pylint:render",
+    "rdjson": "rdjson:render",
     "sarif": "sarif:render",
+    "markdown": "markdown:render",
 }
 STATISTICS = {"full": "statistics:render", "concise": "statistics:render", "json": "statistics:render_json"}
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.report.details import cell_and_line, explanation
 from torch_doctor.report.reported import from_checkout
-from torch_doctor.report.verdict_words import sentence
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
@@ -30,14 +30,10 @@ def _command(finding: Finding) -> str:
         properties |= {"endLine": f"{site.end_row}", "endColumn": f"{site.end_column}"}
     else:
         properties |= {"line": f"{site.row}", "endLine": f"{site.end_row}"}  # columns are refused over several lines
-    properties["title"] = f"{finding.code} {finding.name}"
+    where = cell_and_line(site)
+    properties["title"] = f"{finding.code} {finding.name}{f' ({where})' if where else ''}"
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    lines = [f"{site}: {finding.message}"]
-    lines += [f"{number}. {step.site}: {step.note}" for number, step in enumerate(finding.trail, start=1)]
-    if finding.help:
-        lines.append(f"help: {finding.help}")
-    if said := sentence(finding):
-        lines.append(said)
+    lines = [f"{site}: {finding.message}", *explanation(finding)]
     command = COMMANDS[Level.ADVICE if finding.verdict is Verdict.REFUTED else finding.level]
     return f"::{command} {shown}::{_data(chr(10).join(lines))}"
 

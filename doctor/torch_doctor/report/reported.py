@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Site
 
 
+CHECKOUTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "BUILD_SOURCESDIRECTORY")
+"""Where GitHub, GitLab and Azure Pipelines say that the repository lies."""
+
+
 class Source(Protocol):
     """A file that a finding lies in, as people see it."""
 
@@ -48,8 +52,9 @@ class Look(Struct, frozen=True):
 
 def from_checkout(filename: str) -> str:
     """A file's path from where the CI service has checked out the repository, else from the working directory."""
-    workspace = os.environ.get("GITHUB_WORKSPACE")
     path = Path.cwd() / filename
-    if workspace and path.is_relative_to(workspace):
-        return path.relative_to(workspace).as_posix()
+    for variable in CHECKOUTS:
+        checkout = os.environ.get(variable)
+        if checkout and path.is_relative_to(checkout):
+            return path.relative_to(checkout).as_posix()
     return filename

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from torch_doctor import __version__
+from torch_doctor.report.fingerprints import Fingerprints
 from torch_doctor.report.reported import from_checkout
 from torch_doctor.report.verdict_words import sentence
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
+    from torch_doctor.edits import Change, Proposal
     from torch_doctor.report.reported import Look, Reported
     from torch_doctor.rule import Finding, Rule
     from torch_doctor.trace import Site
@@ -26,7 +28,7 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
     """One log with one run."""
     rules = sorted(reported.rules, key=lambda rule: rule.code)
     positions = {rule.code: position for position, rule in enumerate(rules)}
-    fingerprints = _Fingerprints(reported)
+    fingerprints = Fingerprints(reported)
     run = {
         "tool": {"driver": {"name": "torch-doctor", "version": __version__, "rules": [_rule(rule) for rule in rules]}},
         "columnKind": "unicodeCodePoints",
@@ -55,7 +57,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, positions: dict[str, int], fingerprints: _Fingerprints) -> dict[str, Any]:
+def _result(finding: Finding, positions: dict[str, int], fingerprints: Fingerprints) -> dict[str, Any]:
     cell = "" if finding.site.cell is None else f" (cell {finding.site.cell})"
     remedy = f"\n{finding.help}" if finding.help else ""
     verdict = f"\n{said}" if (said := sentence(finding)) else ""
@@ -73,12 +75,34 @@ def _result(finding: Finding, positions: dict[str, int], fingerprints: _Fingerpr
         if all(step.site != finding.site for step in finding.trail):
             flow.insert(0, _location(finding.site, finding.message))
         result["codeFlows"] = [{"threadFlows": [{"locations": [{"location": location} for location in flow]}]}]
+    if finding.fix is not None and all(change.site.cell is None for change in finding.fix.changes):
+        result["fixes"] = [_fix(finding, finding.fix)]
     if finding.verdict is Verdict.REFUTED:  # it was looked at, and is no problem
         result |= {"kind": "pass", "level": "none"}
     properties = _properties(finding)
     if properties:
         result["properties"] = properties
     return result
+
+
+def _fix(finding: Finding, fix: Proposal) -> dict[str, Any]:
+    """The changes that mend a finding, file by file."""
+    files: dict[str, list[Change]] = defaultdict(list)
+    for change in fix.changes:
+        files[change.site.path].append(change)
+    return {
+        "description": {"text": finding.help or f"mend {finding.name}"},
+        "artifactChanges": [
+            {
+                "artifactLocation": _artifact(path),
+                "replacements": [
+                    {"deletedRegion": _region(change.site), "insertedContent": {"text": change.content}}
+                    for change in changes
+                ],
+            }
+            for path, changes in files.items()
+        ],
+    }
 
 
 def _properties(finding: Finding) -> dict[str, Any]:
@@ -103,12 +127,7 @@ def _location(site: Site, note: str | None = None) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": _artifact(site.path),
-            "region": {
-                "startLine": site.row,
-                "startColumn": site.column,
-                "endLine": site.end_row,
-                "endColumn": site.end_column,
-            },
+            "region": _region(site),
         }
     }
     if site.cell is not None:
@@ -119,28 +138,17 @@ def _location(site: Site, note: str | None = None) -> dict[str, Any]:
     return location
 
 
+def _region(site: Site) -> dict[str, int]:
+    return {
+        "startLine": site.row,
+        "startColumn": site.column,
+        "endLine": site.end_row,
+        "endColumn": site.end_column,
+    }
+
+
 def _artifact(filename: str) -> dict[str, str]:
     shown = from_checkout(filename)
     if Path(shown).is_absolute():
         return {"uri": Path(shown).as_uri()}
     return {"uri": quote(shown), "uriBaseId": "%SRCROOT%"}
-
-
-class _Fingerprints:
-    """Names for findings that stay the same when lines move: made of the rule, the file and the line's text."""
-
-    def __init__(self, reported: Reported) -> None:
-        self._sources = reported.sources
-        self._seen: dict[str, int] = {}
-
-    def of(self, finding: Finding) -> str:
-        """The fingerprint; equal lines in one file are counted."""
-        site, source = finding.site, self._sources.get(finding.site.path)
-        rows = source.shown if source is not None else []
-        row = source.row_of(site) if source is not None else 0
-        line = rows[row - 1].strip() if 0 < row <= len(rows) else ""
-        digest = hashlib.sha256(
-            "\0".join((finding.code, from_checkout(site.path), line)).encode("utf-8", "surrogatepass")
-        ).hexdigest()[:32]
-        self._seen[digest] = count = self._seen.get(digest, 0) + 1
-        return f"{digest}:{count}"

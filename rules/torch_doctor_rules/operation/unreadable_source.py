@@ -17,7 +17,7 @@ class UnreadableSource(Rule):
 
     ## Why is this bad?
     Nothing in it was checked, so its silence means nothing. Other files, and the other cells of the notebook, are
-    still checked.
+    still checked. So it is with a notebook that is no valid JSON, as when it was cut short or a merge left its marks.
 
     ## Example
     ```python
@@ -62,9 +62,13 @@ class UnreadableSource(Rule):
             if event.site.path in told:
                 continue
             told.add(event.site.path)
-            what = "the file" if event.site.cell is None else "the cell"
+            remedy = "mend the syntax, or exclude the file"
+            if event.site.cell is not None:
+                what = "the cell is not valid Python"
+            elif event.site.path.endswith(".ipynb"):
+                what, remedy = "the notebook cannot be read", "mend the file, or exclude it"
+            else:
+                what = "the file is not valid Python"
             yield self.finding(
-                event.site,
-                message(what + " is not valid Python and was not checked: {reason}", reason=event.reason),
-                help="mend the syntax, or exclude the file",
+                event.site, message(what + " and was not checked: {reason}", reason=event.reason), help=remedy
             )

@@ -1,0 +1,42 @@
+"""Findings as logging commands of Azure Pipelines, which shows them as errors and warnings of the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch_doctor.report.details import line_in_file, message
+from torch_doctor.report.reported import from_checkout
+from torch_doctor.report.verdict_words import sentence
+from torch_doctor.rule import Level, Verdict
+
+if TYPE_CHECKING:
+    from torch_doctor.report.reported import Look, Reported
+    from torch_doctor.rule import Finding
+
+
+def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
+    """One logging command per finding."""
+    return "".join(f"{_command(finding)}\n" for finding in reported.findings)
+
+
+def _command(finding: Finding) -> str:
+    site = finding.site
+    fails = finding.level is Level.ERROR and finding.verdict is not Verdict.REFUTED
+    properties = {
+        "type": "error" if fails else "warning",  # there is nothing below a warning
+        "sourcepath": from_checkout(site.path),
+        "linenumber": f"{line_in_file(site)}",
+        "columnnumber": f"{site.column if site.cell is None else 1}",
+        "code": finding.code,
+    }
+    shown = "".join(f"{key}={_property(value)};" for key, value in properties.items())
+    parts = [message(finding), f"help: {finding.help}" if finding.help else "", sentence(finding)]
+    return f"##vso[task.logissue {shown}]{_data('; '.join(filter(None, parts)))}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%AZP25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace("]", "%5D").replace(";", "%3B")

@@ -44,6 +44,7 @@ ARROWS = {
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
     "scan": {"cache", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
+    "narrowing": {"environments", "rule", "scan", "sources", "trace"},
     "report": {"edits", "rule", "trace"},
     "server": {"edits", "fixes", "pattern", "report", "rule", "scan", "sources", "trace"},
     "cli": {
@@ -51,6 +52,7 @@ ARROWS = {
         "config",
         "environments",
         "fixes",
+        "narrowing",
         "probing",
         "report",
         "rule",
@@ -223,6 +225,7 @@ COMMAND_LINE = [
     "fixing",
     "installed",
     "libraries",
+    "narrowing",
     "options",
     "printing",
     "probe_options",
@@ -242,7 +245,7 @@ def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, writ
     ours = {name for name in names if name.partition(".")[0] in OURS}
     assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
     parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
-    assert parts == ARROWS.keys() - {"fixes", "probe", "server", "__main__", "__init__"}
+    assert parts == ARROWS.keys() - {"fixes", "narrowing", "probe", "server", "__main__", "__init__"}
     assert ours & {f"torch_doctor.sources.{name}" for name in FOR_SOME} == set()
     assert {name for name in ours if name.startswith("torch_doctor.cli.")} == {
         f"torch_doctor.cli.{name}" for name in COMMAND_LINE

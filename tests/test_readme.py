@@ -86,8 +86,10 @@ def test_the_configuration_is_understood(write: Callable[..., Path], run: Run) -
         torch_version="2.4",
         per_file_ignores={"notebooks/*": ("TDR402",)},
         cache_dir=FOLDER,
+        baseline="torch-doctor-baseline.json",
     )
     write("train.py", "import torch\n")
+    assert run("scan", "--write-baseline").status == 0
     assert run("scan").status == 0
 
 

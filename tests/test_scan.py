@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
-from tests.conftest import Seeing
-from torch_doctor.rule import Level, Rule
+from tests.conftest import MissingZeroGrad, Seeing
+from torch_doctor.rule import Level, Rule, Step
 from torch_doctor.scan import FileIgnore, Follower, Options, Report, examining, scan, traces
 from torch_doctor.selection import names_of
 from torch_doctor.sources.ignores import Patterns
-from torch_doctor.trace import GaveUp, Trace
+from torch_doctor.trace import GaveUp, Site, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -156,6 +157,32 @@ def test_findings_in_a_file_that_was_only_reached_are_kept(
 
     monkeypatch.setattr(examining, "Witness", Reaching)
     assert places(scanned(given)) == [("model.py", 2, "TDR101")]
+
+
+def test_only_what_is_named_is_reported_or_has_its_trail_there(
+    write: Callable[..., Path], scanned: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = write("train.py", "import torch, model, other\n")
+    write("model.py", BAD)
+    write("other.py", BAD)
+
+    class Reaching(Seeing):
+        def file(self, file: SourceFile, before: Followed) -> Iterator[Trace | Failure]:
+            others = [self.project.read(self.project.root / name) for name in ("model.py", "other.py")]
+            for each in filter(None, (file, *others)):
+                yield from super().file(each, before)
+
+    class Explaining(MissingZeroGrad):
+        def check(self, trace: Trace) -> Iterator[Finding]:
+            for finding in super().check(trace):
+                step = Step(Site("train.py", 1, 1, 1, 2), "it is imported here")
+                yield replace(finding, trail=(step,)) if finding.site.path == "model.py" else finding
+
+    monkeypatch.setattr(examining, "Witness", Reaching)
+    rules = (Explaining(),)
+    assert places(scanned(given, rules=rules)) == [("model.py", 2, "TDR101"), ("other.py", 2, "TDR101")]
+    assert places(scanned(given, rules=rules, named_only=True)) == [("model.py", 2, "TDR101")]
+    assert places(scanned(given.parent, rules=rules, named_only=True)) == places(scanned(given, rules=rules))
 
 
 def test_what_the_witness_gave_up_is_noted_once(

@@ -36,6 +36,7 @@ class Config(Struct, frozen=True):
     torch_version: str | None = None
     installed_libraries: bool = True
     cache_dir: str | None = None
+    baseline: str | None = None
 
     @property
     def layer(self) -> Layer:

@@ -76,8 +76,9 @@ class Finding(Struct, frozen=True):
     `message` is in the present tense, names the user's identifiers in backticks, says the consequence, has no full stop
     and at most 100 characters. `trail` holds the places that explain it, in order, the reported site not among them
     unless it has a note of its own. `help` is the remedy. Of several findings of a rule in one file that share a `cause`
-    only the first is reported, and its message says how many others there are ("": it is one of its own). `behind`: it
-    shows only when these broken parts do what they were meant to, so that a run of the script as it is need not show it.
+    only the first is reported, and its message says how many others there are ("": it is one of its own); `members` are
+    all of them, the first included. `behind`: it shows only when these broken parts do what they were meant to, so that
+    a run of the script as it is need not show it.
     `edits`: what the rule would change; `fix`: the changes of text that this comes to, where somebody worked them out.
     """
 
@@ -95,6 +96,12 @@ class Finding(Struct, frozen=True):
     behind: tuple[Broken, ...] = ()
     edits: tuple[Edit, ...] = ()
     fix: Proposal | None = None
+    members: tuple[Finding, ...] = ()
+
+    def places(self) -> tuple[Site, ...]:
+        """Where it lies and where its trail runs, and so for all findings that it stands for."""
+        told = (self, *self.members[1:])
+        return tuple(site for each in told for site in (each.site, *(step.site for step in each.trail)))
 
     def with_verdict(self, verdict: Verdict, evidence: tuple[Evidence, ...]) -> Finding:
         """This finding with what the probe says of it."""

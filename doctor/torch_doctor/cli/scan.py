@@ -12,6 +12,7 @@ from torch_doctor import scan as scanning
 from torch_doctor.cli.caching import cache_folder
 from torch_doctor.cli.fixing import WITH_FIXES, Fixing, fix_options, fixing, with_proposals
 from torch_doctor.cli.libraries import environment
+from torch_doctor.cli.narrowing import narrowing, narrowing_options
 from torch_doctor.cli.options import scan_options
 from torch_doctor.cli.printing import Printing
 from torch_doctor.cli.probe_options import ProbeCommand, probe_options, probing
@@ -34,29 +35,16 @@ INTERRUPTED = 130  # as shells say of a process that Ctrl-C ended
 )
 @click.argument("paths", nargs=-1)
 @scan_options
+@narrowing_options
 @fix_options
 @probe_options
 @click.version_option(None, "--version", package_name="torch-doctor", message="torch-doctor %(version)s")
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Scan files and folders (by default the current one) for bugs in training code."""
-    flags = Flags(
-        paths=paths,
-        select=split(given["select"]) if given["select"] else None,
-        ignore=split(given["ignore"]),
-        extend_select=split(given["extend_select"]),
-        exclude=split(given["exclude"]) if given["exclude"] else None,
-        extend_exclude=split(given["extend_exclude"]),
-        per_file_ignores=given["per_file_ignores"],
-        config=given["config"],
-        isolated=given["isolated"],
-        respect_gitignore=given["gitignore"],
-        force_exclude=given["force_exclude"],
-        stdin_filename=given["stdin_filename"],
-    )
     wanted = fixing(given)
     run = probing(given, paths, ctx)
-    options, loaded = settings(flags)
+    options, loaded = settings(_flags(paths, given))
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
     cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
     options = replace(
@@ -66,6 +54,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     options = replace(options, executor=_executor(given["executor"], options))
     if wanted is not None and options.overlay:
         raise click.UsageError("--fix writes files, and stdin is none: name the file")  # noqa: EM101, TRY003
+    options, narrowed = narrowing(given, options, loaded)
     printing = Printing(options, outputs, color=given["color"], statistics=given["statistics"])
     with Progress(wanted=not given["quiet"], found=printing.first) as progress:
         report = _scanned(options, progress)
@@ -76,6 +65,8 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
             from torch_doctor.cli.mending import mend  # noqa: PLC0415 - libcst is slow to import
 
             report, mended = mend(report, options, wanted)
+    if narrowed is not None:
+        narrowed.finish(report, options, quiet=given["quiet"])
     if mended is not None and wanted is not None and (wanted.diff or wanted.only):
         return _mended_only(report, mended, wanted, given)
     start = time.perf_counter()
@@ -103,6 +94,24 @@ def _can_be_confirmed(report: Report, options: scanning.Options) -> bool:
     """Whether a run, which there was none of, would say more of a finding."""
     witnesses = {rule.code: rule.witness for rule in options.rules}
     return options.probe is None and any("P" in witnesses.get(finding.code, "") for finding in report.findings)
+
+
+def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:
+    """What of the options goes with the configuration."""
+    return Flags(
+        paths=paths,
+        select=split(given["select"]) if given["select"] else None,
+        ignore=split(given["ignore"]),
+        extend_select=split(given["extend_select"]),
+        exclude=split(given["exclude"]) if given["exclude"] else None,
+        extend_exclude=split(given["extend_exclude"]),
+        per_file_ignores=given["per_file_ignores"],
+        config=given["config"],
+        isolated=given["isolated"],
+        respect_gitignore=given["gitignore"],
+        force_exclude=given["force_exclude"],
+        stdin_filename=given["stdin_filename"],
+    )
 
 
 def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bool, least: Level) -> int:

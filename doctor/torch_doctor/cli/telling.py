@@ -50,7 +50,7 @@ def talk(report: Report, *, color: str, verbose: bool, quiet: bool, hint: bool) 
 def _summary(report: Report, *, hint: bool) -> str:
     looked = _count(report.files, "file")
     if not report.findings:
-        return f"No findings in {looked}."
+        return f"No {'new ' * bool(report.left_out)}findings in {looked}."
     levels = [
         _count(count, word)
         for level, word in ((Level.ERROR, "error"), (Level.WARNING, "warning"), (Level.ADVICE, "piece of advice"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from torch_doctor.cache import Storage
+from torch_doctor.scan.causes import order
 from torch_doctor.scan.clones import checked_out
 from torch_doctor.scan.following import Follower
 from torch_doctor.scan.options import FileIgnore, Options, Report
@@ -30,11 +31,15 @@ def scan(options: Options, follower: Follower | None = None) -> Report:
     if options.executor:
         from torch_doctor.scan.cluster import scanned  # noqa: PLC0415 - only where there is one
 
-        return scanned(options, follower or Follower())
-    errors: list[str] = []
-    with checked_out(options, errors) as paths:
-        report = _here(paths, follower)
-    report.errors += errors
+        report = scanned(options, follower or Follower())
+    else:
+        errors: list[str] = []
+        with checked_out(options, errors) as paths:
+            report = _here(paths, follower)
+        report.errors += errors
+    if options.narrowing and options.probe is None:  # else it was done before the scripts were run
+        report.narrow(options.narrowing)
+        report.findings.sort(key=order)
     return report
 
 

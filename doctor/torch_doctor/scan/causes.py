@@ -48,7 +48,7 @@ class Causes:
         for findings in groups.values():
             first, *others = sorted(findings, key=order)
             self._told.add(_key(first))
-            yield _for_all(first, others) if others else first
+            yield for_all([first, *others])
 
     def taken(self) -> list[Finding]:
         """All findings since this was last asked."""
@@ -67,10 +67,14 @@ class Causes:
         return new
 
 
-def _for_all(first: Finding, others: Sequence[Finding]) -> Finding:
-    """The first of several findings, which says how many there are, and mends them all."""
-    edits = dict.fromkeys(edit for finding in (first, *others) for edit in finding.edits)
-    return replace(first, message=_counting(first.message, len(others)), edits=tuple(edits))
+def for_all(findings: Sequence[Finding]) -> Finding:
+    """The first of findings with one cause, which says how many there are, and mends them all."""
+    first, *others = findings
+    if not others:
+        return first
+    edits = dict.fromkeys(edit for finding in findings for edit in finding.edits)
+    message = _counting(first.message, len(others))
+    return replace(first, message=message, edits=tuple(edits), members=tuple(findings))
 
 
 def order(finding: Finding) -> tuple[str, int, int, int, str]:

@@ -63,8 +63,9 @@ def scanned(options: Options, follower: Follower) -> Report:
 def over(executor: Executor, options: Options, workers: int, follower: Follower) -> Report:
     """Scan over an executor; what comes back is in the order in which one process would tell it."""
     shards = -(-PARTS * workers // len(options.paths))
+    alone = replace(options, executor="", jobs=1, narrowing=())
     parts = [
-        replace(options, paths=(path,), executor="", jobs=1, shard=Shard(number, shards) if shards > 1 else None)
+        replace(alone, paths=(path,), shard=Shard(number, shards) if shards > 1 else None)
         for path in options.paths
         for number in range(1, shards + 1)
     ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from torch_doctor.probing import Probing
     from torch_doctor.rule import Finding, Rule
@@ -27,9 +27,18 @@ class FileIgnore(Struct, frozen=True):
     negated: bool = False
 
 
+class Narrowing(Protocol):
+    """Leaves findings out of a report: those that were there before, say."""
+
+    def reported(self, findings: Sequence[Finding], sources: Mapping[str, SourceFile]) -> list[tuple[Finding, bool]]:
+        """The findings, each with whether it is reported; one that stands for several may be taken apart."""
+
+
 class Options(Struct, frozen=True, kw_only=True):
     """What to scan and what to report. Paths are absolute; `overlay` holds files that are not read from the disk.
 
+    `named_only`: findings elsewhere than in files under the paths are reported only where their trail runs through one.
+    `narrowing` decides what else of the findings is not reported.
     `expected`: what was found before the source was changed; the probe says of it whether it is still so.
     """
 
@@ -42,6 +51,8 @@ class Options(Struct, frozen=True, kw_only=True):
     respect_gitignore: bool = True
     force_exclude: bool = False  # exclude patterns hold for files that are named, too
     file_ignores: tuple[FileIgnore, ...] = ()
+    named_only: bool = False
+    narrowing: tuple[Narrowing, ...] = ()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)
     names: Mapping[Path, str] = field(default_factory=dict)
     torch: Versions | None = None  # as the user says; else the project's pins are read
@@ -82,7 +93,7 @@ class Report(Told, kw_only=True):
     """The findings in order, and what else there is to say.
 
     `remarks` are what the probe has to say of its runs, and `outputs` what each script printed, by its name. `interrupted`:
-    somebody ended the runs with Ctrl-C.
+    somebody ended the runs with Ctrl-C. `left_out`: what was found and, as the options want it, is not reported.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -91,6 +102,17 @@ class Report(Told, kw_only=True):
     files: int = 0
     interrupted: bool = False
     sources: dict[str, SourceFile] = field(default_factory=dict)
+    left_out: list[Finding] = field(default_factory=list)
+
+    def narrow(self, by: Iterable[Narrowing], witness: str = "") -> None:
+        """Leave out what is not to be reported of the findings, or of those of one witness."""
+        kept = [finding for finding in self.findings if witness in ("", finding.witness)]
+        rest = [finding for finding in self.findings if witness not in ("", finding.witness)]
+        for each in by:
+            told = each.reported(kept, self.sources)
+            kept = [finding for finding, reported in told if reported]
+            self.left_out += [finding for finding, reported in told if not reported]
+        self.findings[:] = [*rest, *kept]
 
     def take_errors(self, errors: Iterable[str]) -> None:
         """Take in what was found to be wrong elsewhere; what comes up in many places is said once."""

@@ -7,6 +7,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from torch_doctor.probing import Runnable
 from torch_doctor.processes import jobs_for
 from torch_doctor.scan.causes import Causes, order
@@ -32,6 +34,10 @@ if TYPE_CHECKING:
     from torch_doctor.scan.gathering import Turn
     from torch_doctor.scan.remembering import Memory
     from torch_doctor.trace import Site, Trace
+
+
+PROBE = "probe"
+"""The witness of what only a run shows."""
 
 
 def traced(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:
@@ -90,9 +96,11 @@ class Scan:
             runnable.append(Runnable(project, self.scripts[project], traces))
         self.report.findings.sort(key=order)
         if self.options.probe is not None:
+            self.report.narrow(self.options.narrowing)
             self.follower.found(self.report)
             with self._guarding("what scripts do"):
                 give_verdicts(self, runnable)
+            self.report.narrow(self.options.narrowing, PROBE)
             self.report.findings.sort(key=order)
         if self._memory is not None:
             self._memory.keep(self.report, self._discovered, self._shown)
@@ -173,7 +181,8 @@ class Scan:
             if remembered is not None:
                 remembered.add(turn, found)
 
-        context = Context(self.options, project.root, project.ignores, given, self._wanted, project.worked_out)
+        options = replace(self.options, narrowing=())  # of all processes only this one decides
+        context = Context(options, project.root, project.ignores, given, self._wanted, project.worked_out)
         jobs = 1 if hear is not None else jobs_for(len(own), self.options.jobs)
         if jobs > 1:
             from torch_doctor.scan.spreading import Together  # noqa: PLC0415 - slow to import
@@ -249,14 +258,20 @@ class Scan:
         path = project.displayed(finding.site.path)
         if path not in self._given and not project.visible(path):
             return
+        if self.options.named_only and not self._concerns_given(finding, project):
+            return
         with self._guarding(finding.site.path):
             if self._is_silenced(finding, project):
                 return
             if project.read(path) is not None:
-                for site in (finding.site, *(step.site for step in finding.trail)):
+                for site in finding.places():
                     self.show(site, project)
         self._found[key] = finding
         self.report.findings.append(finding)
+
+    def _concerns_given(self, finding: Finding, project: Project) -> bool:
+        """Whether a finding lies in a file of the scan, or its trail runs through one."""
+        return any(project.displayed(site.path) in self._given for site in finding.places())
 
     def _is_silenced(self, finding: Finding, project: Project) -> bool:
         path = project.displayed(finding.site.path)

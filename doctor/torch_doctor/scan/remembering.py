@@ -137,6 +137,7 @@ def _key(options: Options) -> str:
     parts = (
         of_packages(packages), rules, sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
         options.exclude, options.extend_exclude, options.respect_gitignore, options.force_exclude, ignores,
+        options.named_only,
         options.torch, libraries, options.shard,
     )  # fmt: skip
     return digest(repr(parts).encode("utf-8", "surrogatepass")).hex()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -11,15 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.repositories import clean_environment, git
+
 ROOT = Path(__file__).parents[1]
 SHIPPED = ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml", "doctor", "rules")
 BROKEN = "import torch\nfor x in y:\n    print 'loss'\n"
-
-
-def git(where: Path, *arguments: str) -> str:
-    identity = ["-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false"]
-    command = ["git", *identity, *arguments]
-    return subprocess.run(command, cwd=where, capture_output=True, text=True, check=True).stdout.strip()
 
 
 @pytest.fixture
@@ -63,8 +58,7 @@ def test_the_hook_stops_a_commit_with_findings(tmp_path: Path, hook: tuple[Path,
     (project / ".pre-commit-config.yaml").write_text(json.dumps({"repos": [hooks]}), encoding="utf-8")
     git(project, "add", ".")
 
-    environment = {**os.environ, "PRE_COMMIT_HOME": str(tmp_path / "cache"), "PRE_COMMIT_COLOR": "never"}
-    environment = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
+    environment = clean_environment(PRE_COMMIT_HOME=str(tmp_path / "cache"), PRE_COMMIT_COLOR="never")
     run = [sys.executable, "-m", "pre_commit", "run", "--verbose"]
     stopped = subprocess.run(run, cwd=project, capture_output=True, text=True, check=False, env=environment)
     assert stopped.returncode == 1, stopped.stdout + stopped.stderr

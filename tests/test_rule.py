@@ -85,7 +85,8 @@ def plugin(folder: Path, write: Callable[..., Path]) -> Callable[[str], Callable
         write("site/our_rules.py", source)
         write("site/our_rules-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: our-rules\nVersion: 1.0\n")
         write("site/our_rules-1.0.dist-info/entry_points.txt", "[torch_doctor.rules]\nours = our_rules:rules\n")
-        environment = {**os.environ, "PYTHONPATH": str(folder / "site")}
+        path = os.pathsep.join(filter(None, [str(folder / "site"), os.environ.get("PYTHONPATH")]))
+        environment = {**os.environ, "PYTHONPATH": path}
 
         def run(*arguments: str) -> subprocess.CompletedProcess[str]:
             command = [*COMMAND, *arguments]
@@ -105,19 +106,58 @@ def test_another_package_can_offer_rules(plugin: Callable[[str], Any], write: Ca
     assert "The team likes no" in run("rule", "no-backward").stdout
 
 
-@pytest.mark.parametrize("arguments", [("scan",), ("rules",), ("rule", "TDR101")])
+CLASS = PLUGIN.format(code="OUR001", name="no-backward")
+
+
+@pytest.mark.parametrize("arguments", [("scan", "."), ("rules",), ("rule", "TDR101")])
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        (PLUGIN.format(code="TDR101", name="x"), r"two rules are called TDR101 or \S+; the second comes from \S+"),
-        (PLUGIN.format(code="OUR1", name="missing-step"), r"two rules are called \S+ or missing-step; the second .*"),
-        ("import nowhere\n", "a package that offers rules cannot be loaded: ModuleNotFoundError: .* 'nowhere'"),
+        (
+            PLUGIN.format(code="TDR101", name="x"),
+            r"a rule of `our-rules` .*: TDR101 x clashes with TDR101 .*; rename it",
+        ),
+        (PLUGIN.format(code="OUR1", name="missing-step"), r"a rule .*: OUR1 missing-step clashes with TDR104 .*"),
+        (CLASS.replace("[Ours]", "[Ours, Ours]"), r"a rule .* OUR001 no-backward clashes .* of `our-rules`; .*"),
+        ("import nowhere\n", r"the rules of `our-rules` are left out: `our_rules:rules` .* \(Module.* 'nowhere'\)"),
+        ("raise SystemExit(3)\n", r"the rules of `our-rules` are left out: .* \(SystemExit: 3\)"),
+        ("rules = 3\n", r"the rules of `our-rules` are left out: .* \(TypeError: 'int' object is not callable\)"),
+        ("def rules():\n    return ['OUR1']\n", r"a rule .*: `'OUR1'` is no class of rules; offer .*"),
+        (CLASS.replace('"OUR001"', '"our 1"'), r"a rule .*: `Ours.code` is 'our 1'; write .* \[A-Z\]\+\[0-9\]\+"),
+        (CLASS.replace("    level = Level.ERROR\n", ""), r"a rule .*: `Ours.level` is None; write .*"),
+        (CLASS.replace('"S"', '"X"'), r"a rule .*: `Ours.witness` is 'X'; write .*"),
+        (CLASS.replace("def check", "def ckeck"), r"a rule .*: `Ours` has no method `check`"),
+        (CLASS.replace("    code =", "    def __init__(self):\n        1 / 0\n\n    code ="), r".*ZeroDivision.*"),
     ],
-    ids=["code", "name", "broken"],
+    ids=[
+        "code",
+        "name",
+        "twice",
+        "import",
+        "exit",
+        "no callable",
+        "no rule",
+        "form",
+        "level",
+        "witness",
+        "abstract",
+        "raises",
+    ],
 )
-def test_a_package_that_clashes_or_is_broken_is_one_clear_line(
-    plugin: Callable[[str], Any], source: str, said: str, arguments: tuple[str, ...]
+def test_a_package_that_clashes_or_is_broken_is_one_clear_line_and_the_others_go_on(
+    plugin: Callable[[str], Any], write: Callable[..., Path], source: str, said: str, arguments: tuple[str, ...]
 ) -> None:
+    write("train.py", "import torch\nmodel = torch.nn.Linear(2, 2)\ntorch.save(model, 'model.pt')\n")
     done = plugin(source)(*arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert re.fullmatch(f"error: {said}\n", done.stderr)
+    warning, *rest = done.stderr.splitlines()
+    assert re.fullmatch(f"warning: {said}", warning)
+    assert done.returncode == int(arguments[0] == "scan"), rest
+    assert {"scan": "TDR601", "rules": "TDR601", "rule": "TDR101"}[arguments[0]] in done.stdout
+
+
+def test_where_there_is_no_rule_at_all_that_is_an_error(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch_doctor.cli.installed.all_rules", tuple)
+    monkeypatch.setattr("torch_doctor.cli.installed.left_out", lambda: ("the rules of `x` are left out",))
+    assert run("rules") == (2, "", "error: the rules of `x` are left out\n")

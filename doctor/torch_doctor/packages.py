@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from importlib import import_module
 from importlib.machinery import PathFinder, all_suffixes
 from typing import TYPE_CHECKING, Any
@@ -24,12 +25,33 @@ class Offer(Struct, frozen=True):
     """What a package offers as an entry point: `package.module:name`."""
 
     value: str
+    package: str = ""  # the name under which it is installed
+
+    @property
+    def module(self) -> str:
+        """The module that has it."""
+        return self.value.partition("[")[0].partition(":")[0].strip()
+
+    def file(self) -> str | None:
+        """The file of that module, found without importing anything; None where there is none."""
+        first, *rest = self.module.split(".")
+        found = (finder.find_spec(first, None) for finder in sys.meta_path if hasattr(finder, "find_spec"))
+        spec = next((each for each in found if each is not None), None)
+        if spec is None:
+            return None
+        if not rest and spec.submodule_search_locations is None:
+            return spec.origin
+        for folder in spec.submodule_search_locations or ():
+            place = os.path.join(folder, *rest)  # noqa: PTH118 - as cheap as it gets
+            for path in (f"{place}.py", os.path.join(place, "__init__.py")):  # noqa: PTH118
+                if os.path.isfile(path):  # noqa: PTH113
+                    return path
+        return None
 
     def load(self) -> Any:  # noqa: ANN401 - it can be anything
         """The thing itself, its module imported."""
-        module, _, names = self.value.partition("[")[0].strip().partition(":")
-        thing: Any = import_module(module.strip())
-        for name in filter(None, names.strip().split(".")):
+        thing: Any = import_module(self.module)
+        for name in filter(None, self.value.partition("[")[0].partition(":")[2].strip().split(".")):
             thing = getattr(thing, name)
         return thing
 
@@ -56,15 +78,18 @@ def offers(group: str) -> list[Offer]:
     if _elsewhere():
         from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import
 
-        return [Offer(entry.value) for entry in entry_points(group=group)]
-    found: list[Offer] = []
-    seen: set[str] = set()
-    for folder in sys.path:
+        return [Offer(each.value, each.dist.name if each.dist else "") for each in entry_points(group=group)]
+    return [Offer(value, package) for package, text in _offering(tuple(sys.path)) for value in _values(text, group)]
+
+
+@cache
+def _offering(path: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The packages in these folders that offer anything, each with the text of its entry points."""
+    found: dict[str, str] = {}
+    for folder in path:
         for name, text in _installed(folder or "."):
-            if name not in seen:
-                seen.add(name)
-                found += [Offer(value) for value in _values(text, group)]
-    return found
+            found.setdefault(name, text)
+    return [(name.replace("_", "-"), text) for name, text in found.items() if text]
 
 
 def _elsewhere() -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import abc
 import enum
 import inspect
-import sys
+import re
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
@@ -16,12 +15,13 @@ from msgspec.structs import replace
 
 from torch_doctor.edits import Edit, Proposal  # noqa: TC001 - msgspec reads the annotations
 from torch_doctor.packages import modules, offers
-from torch_doctor.trace import EVENTS, Broken, Event, Site
+from torch_doctor.reading import events_named_in
+from torch_doctor.trace import Broken, Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from torch_doctor.trace import Meant, Trace
+    from torch_doctor.trace import Event, Meant, Trace
 
 ENTRY_POINT = "torch_doctor.rules"
 
@@ -189,7 +189,7 @@ class Rule(abc.ABC):
     @classmethod
     def reads(cls) -> frozenset[type[Event]]:
         """The events that this rule may look at: those that its module names, or one of its package that it uses."""
-        return _events_named_in(cls.__module__)
+        return events_named_in(cls.__module__)
 
     @classmethod
     def page(cls) -> str:
@@ -200,42 +200,6 @@ class Rule(abc.ABC):
     def summary(cls) -> str:
         """The page's first line, without its full stop."""
         return cls.page().partition("\n")[0].rstrip(".")
-
-
-@cache
-def _events_named_in(module: str) -> frozenset[type[Event]]:
-    """The events that a module names, or one that it uses of its package, or one that these use."""
-    found: set[type[Event]] = set()
-    seen, waiting = {module}, [module]
-    while waiting:
-        events, homes = _names_in(waiting.pop())
-        found |= events
-        waiting += homes - seen
-        seen |= homes
-    return frozenset(found)
-
-
-@cache
-def _names_in(module: str) -> tuple[frozenset[type[Event]], frozenset[str]]:
-    """The events that a module names, and the modules of its package of which it names something."""
-    package = module.partition(".")[0]
-    events: set[type[Event]] = set()
-    homes: set[str] = set()
-    for value in list(vars(sys.modules[module]).values()):
-        if isinstance(value, type) and issubclass(value, Event):
-            if value is not Event:
-                events |= _kinds_of(value)
-            continue
-        home = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
-        if isinstance(home, str) and home.partition(".")[0] == package and home in sys.modules:
-            homes.add(home)
-    return frozenset(events), frozenset(homes)
-
-
-@cache
-def _kinds_of(event: type[Event]) -> frozenset[type[Event]]:
-    """The classes of events that are of this one."""
-    return frozenset((event,)).union(*map(_kinds_of, event.__subclasses__())) & frozenset(EVENTS.values())
 
 
 def same_cause(finding: Finding, other: Finding) -> bool:
@@ -267,18 +231,63 @@ def rules_in(package: str) -> Iterator[type[Rule]]:
 def all_rules() -> tuple[Rule, ...]:
     """Every installed rule, by code; packages offer theirs through the entry point group `torch_doctor.rules`.
 
-    An entry point names a callable that returns rule classes.
-
-    Raises:
-        ValueError: two rules share a code or a name.
+    An entry point names a callable that returns rule classes. What cannot be had of it is left out.
     """
-    rules: dict[str, Rule] = {}
-    names: set[str] = set()
-    for offer in offers(ENTRY_POINT):
-        for rule in offer.load()():
-            if rule.code in rules or rule.name in names:
-                message = f"two rules are called {rule.code} or {rule.name}; the second comes from {offer.value}"
-                raise ValueError(message)
-            rules[rule.code] = rule()
-            names.add(rule.name)
-    return tuple(rules[code] for code in sorted(rules))
+    return _installed()[0]
+
+
+def left_out() -> tuple[str, ...]:
+    """What installed packages offer as rules and is none, or is broken: a line each, with the reason."""
+    return _installed()[1]
+
+
+@cache
+def _installed() -> tuple[tuple[Rule, ...], tuple[str, ...]]:
+    found: dict[str, tuple[Rule, str]] = {}
+    problems: list[str] = []
+    own = __name__.partition(".")[0]
+    for offer in sorted(offers(ENTRY_POINT), key=lambda offer: not offer.module.startswith(own)):
+        package = offer.package or offer.module
+        try:
+            for each in offer.load()():
+                wrong = unusable(each) or _taken(each, found)
+                if wrong:
+                    problems.append(f"a rule of `{package}` is left out: {wrong}")
+                else:
+                    found[each.code] = each(), package
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody else's code
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            problems.append(f"the rules of `{package}` are left out: `{offer.value}` cannot be loaded ({reason})")
+    return tuple(found[code][0] for code in sorted(found)), tuple(problems)
+
+
+def _taken(rule: type[Rule], found: Mapping[str, tuple[Rule, str]]) -> str:
+    """Which rule has the code or the name of this one."""
+    for other, package in found.values():
+        if rule.code == other.code or rule.name == other.name:
+            return f"{rule.code} {rule.name} clashes with {other.code} {other.name} of `{package}`; rename it"
+    return ""
+
+
+def unusable(thing: object) -> str:
+    """Why something that is offered as a rule is none that could be used; "" where it is one."""
+    if not (isinstance(thing, type) and issubclass(thing, Rule)):
+        return f"`{thing!r}` is no class of rules; offer classes that derive from `torch_doctor.rule.Rule`"
+    for name, (kind, form) in _DECLARED.items():
+        value = getattr(thing, name, None)
+        if not isinstance(value, kind) or (isinstance(value, str) and not re.fullmatch(form, value)):
+            return (
+                f"`{thing.__name__}.{name}` is {value!r}; write {form if kind is Level else f'text of the form {form}'}"
+            )
+    if inspect.isabstract(thing):
+        return f"`{thing.__name__}` has no method `check`"
+    return ""
+
+
+_DECLARED: dict[str, tuple[type, str]] = {
+    "code": (str, "[A-Z]+[0-9]+"),
+    "name": (str, "[a-z][a-z0-9-]*"),
+    "witness": (str, "S|P|SP"),
+    "level": (Level, "one of `torch_doctor.rule.Level`"),
+}
+"""What a rule has to say of itself: the type of each attribute, and its form."""

@@ -1,4 +1,4 @@
-"""The installed rules, or one clear line that says why they cannot be had."""
+"""The installed rules, and a line for each that cannot be had."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from torch_doctor.rule import all_rules
+from torch_doctor.rule import all_rules, left_out
 
 if TYPE_CHECKING:
     from torch_doctor.rule import Rule
 
 
 def installed_rules() -> tuple[Rule, ...]:
-    """Every installed rule, by code.
+    """Every installed rule, by code; what packages offer and is broken is left out, and said in a line each.
 
     Raises:
-        UsageError: two rules share a code or a name, or a package that offers rules is broken.
+        UsageError: there is no rule at all.
     """
-    try:
-        return all_rules()
-    except ValueError as error:
-        raise click.UsageError(str(error)) from None
-    except Exception as error:
-        message = f"a package that offers rules cannot be loaded: {type(error).__name__}: {error}"
-        raise click.UsageError(message) from error
+    rules, problems = all_rules(), left_out()
+    if not rules:
+        message = problems[0] if problems else "no package that is installed offers rules; install torch-doctor again"
+        raise click.UsageError(message)
+    for problem in problems:
+        click.echo(f"warning: {problem}", err=True)
+    return rules

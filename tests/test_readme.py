@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from torch_doctor.cache import FOLDER
 from torch_doctor.config import Config, load
@@ -25,10 +26,14 @@ PROBE = "Ask the doctor: `--probe`"
 MARK = re.compile(r" *# TDR\d{3}$", re.MULTILINE)
 
 
+def section(heading: str) -> str:
+    """What stands below a heading."""
+    return README.split(f"## {heading}\n")[1].split("\n## ")[0]
+
+
 def block(heading: str, language: str) -> str:
     """The first block of code in a language below a heading."""
-    below = README.split(f"## {heading}\n")[1].split("\n## ")[0]
-    return below.split(f"```{language}\n")[1].split("```")[0]
+    return section(heading).split(f"```{language}\n")[1].split("```")[0]
 
 
 def commands() -> list[str]:
@@ -98,16 +103,27 @@ def test_the_hook_exists() -> None:
     assert f"- id: {hook}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
 
 
-def test_the_ci_job_annotates_and_writes_what_it_uploads(run: Run, folder: Path) -> None:
-    job = block("CI", "yaml")
-    (command,) = re.findall(r"run: torch-doctor (.*)", job)
-    (uploaded,) = re.findall(r"sarif_file: (\S+)", job)
+def test_the_ci_job_gives_the_action_what_it_takes_and_uploads_what_it_writes() -> None:
+    (action,) = [step for step in ci_steps() if step["uses"].startswith("torch-doctor/torch-doctor@")]
+    (upload,) = [step for step in ci_steps() if "upload-sarif" in step["uses"]]
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    assert action["with"].keys() <= inputs.keys()
+    assert action["with"]["sarif-file"] == upload["with"]["sarif_file"]
+    assert upload["if"] == "always()"
+    assert re.findall(r"^\| `([\w-]+)` \|.*\|.*\|$", section("CI"), flags=re.MULTILINE) == list(inputs)
+
+
+def ci_steps() -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = yaml.safe_load(block("CI", "yaml"))["jobs"]["torch-doctor"]["steps"]
+    return steps
+
+
+def test_the_commands_for_other_services_write_what_these_read(run: Run, folder: Path) -> None:
     shutil.copy(ROOT / "fixtures/whole/six_bugs.py", folder)
-    outcome = run(*command.split())
-    results = json.loads((folder / uploaded).read_text(encoding="utf-8"))["runs"][0]["results"]
-    assert outcome.status == 1
-    assert len(outcome.out.splitlines()) == len(results) > 5
-    assert outcome.out.startswith("::error file=six_bugs.py,line=")
+    for_gitlab, for_reviewdog = re.findall(r"^torch-doctor ([^|\n]*)", block("CI", "console"), flags=re.MULTILINE)
+    assert run(*for_gitlab.split()).status == 1
+    issues = json.loads((folder / "gl-code-quality-report.json").read_text(encoding="utf-8"))
+    assert len(issues) == len(run(*for_reviewdog.split()).json["diagnostics"]) > 5
 
 
 def test_all_formats_are_named() -> None:

@@ -253,11 +253,13 @@ def test_a_file_is_replaced_as_a_whole_or_not_at_all(run: Run, write: Callable[.
 
 def test_a_broken_notebook_is_told(run: Run, write: Callable[..., Path]) -> None:
     write("cut.ipynb", '{"cells": [{"cell_type": "code", "source": ["import torch"')
+    write("early.ipynb", '{"cells": [{"cell_type": "code", "source": ["import num')
     write("merged.ipynb", '<<<<<<< HEAD\n{"cells": [{"source": "import torch"}]}\n')
     outcome = run("scan", "--output-format", "concise")
     assert outcome.status == 1
     assert re.findall(r"^(\w+\.ipynb:\d+:\d+: TDR000)", outcome.out, flags=re.MULTILINE) == [
         "cut.ipynb:1:59: TDR000",
+        "early.ipynb:1:45: TDR000",
         "merged.ipynb:1:1: TDR000",
     ]
 

@@ -14,7 +14,7 @@ from torch_doctor.sources.discovery import display, walk
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.mentions import Mentions, identifiers
 from torch_doctor.sources.python import Failure, Unsupported, decode, parse
-from torch_doctor.sources.relevance import matters
+from torch_doctor.sources.relevance import matters, no_json
 from torch_doctor.sources.source import Problem, SourceFile
 from torch_doctor.trace.site import Site
 
@@ -105,9 +105,9 @@ class Project:
         return _code_of(raw) if _is_notebook(path) else raw
 
     def matters(self, path: Path) -> bool:
-        """Whether the file mentions a library that we know training of."""
+        """Whether the file mentions a library that we know training of, or is a notebook that may have, and is broken."""
         try:
-            return matters(self.raw(path))
+            return matters(self.raw(path)) or (_is_notebook(path) and no_json(self.raw(path)))
         except OSError:
             return False
 

@@ -43,8 +43,9 @@ class UnreadableSource(Rule):
     It does not: a file that Python cannot read cannot be run.
 
     ## When it stays silent
-    For IPython's magics and shell commands in notebooks, for files that do not mention torch, for templates
-    (`{{ cookiecutter.name }}/train.py`), and at all cells of a notebook but the first that is not valid.
+    For IPython's magics and shell commands in notebooks, for files that do not mention torch (a notebook that was cut
+    short may have mentioned it), for templates (`{{ cookiecutter.name }}/train.py`), and at all cells of a notebook but
+    the first that is not valid.
 
     ## References
     - https://docs.python.org/3/reference/grammar.html

@@ -44,10 +44,11 @@ ARROWS = {
     "config": {"selection"},
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
-    "scan": {"cache", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
+    "scan": {"cache", "packages", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
     "narrowing": {"environments", "rule", "scan", "sources", "trace"},
     "report": {"edits", "rule", "trace"},
     "testing": {"rule", "scan"},
+    "knowledge": {"static", "trace"},
     "server": {"edits", "fixes", "pattern", "report", "rule", "scan", "sources", "trace"},
     "cli": {
         "cache",
@@ -247,7 +248,16 @@ def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, writ
     ours = {name for name in names if name.partition(".")[0] in OURS}
     assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
     parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
-    assert parts == ARROWS.keys() - {"fixes", "narrowing", "probe", "server", "testing", "__main__", "__init__"}
+    assert parts == ARROWS.keys() - {
+        "fixes",
+        "narrowing",
+        "probe",
+        "server",
+        "testing",
+        "knowledge",
+        "__main__",
+        "__init__",
+    }
     assert ours & {f"torch_doctor.sources.{name}" for name in FOR_SOME} == set()
     assert {name for name in ours if name.startswith("torch_doctor.cli.")} == {
         f"torch_doctor.cli.{name}" for name in COMMAND_LINE

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,33 +19,13 @@ EXAMPLE = ROOT / "examples/torch-doctor-example"
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip has installed the example."""
-    target = tmp_path_factory.mktemp("site")
-    options = (
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-        "--disable-pip-version-check",
-        "--target",
-        str(target),
-    )
-    command = [sys.executable, "-m", "pip", "install", "--quiet", *options, str(EXAMPLE)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
-    return target
+def site(install: Callable[[Path], Path]) -> Path:
+    return install(EXAMPLE)
 
 
 @pytest.fixture
-def installed(site: Path, folder: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """The command line in an environment that has the example."""
-    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH")]))
-
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", *arguments]
-        environment = {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=environment)
-
-    return run
+def installed(site: Path, command: Callable[..., Any]) -> Callable[..., Any]:
+    return partial(command, site)
 
 
 def test_its_rule_is_listed_explained_and_takes_part_in_a_scan(installed: Callable[..., Any]) -> None:

@@ -24,7 +24,7 @@ from torch_doctor.scan.unfollowed import Unfollowed
 from torch_doctor.sources.discovery import Discovered, discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
-from torch_doctor.static import Imports, Order
+from torch_doctor.static import Imports, Order, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Sequence
@@ -75,6 +75,7 @@ class Scan:
             None if everything else frozenset(event for rule in asked for event in rule.reads()).union(needed)
         )
         self.report = Report(seconds=dict.fromkeys(("discover", "read", "parse", "execute", "judge", "probe"), 0.0))
+        self.report.warnings += shipped()[1]
         self._memory = memory
         self._sharing = None if options.shard is None else Sharing(options.shard)
         self._discovered = Discovered()

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from torch_doctor.cache import Storage, Tree, digest, look, now, of_packages, unchanged
+from torch_doctor.packages import stamps
 from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
 from torch_doctor.scan.options import Report
 from torch_doctor.sources.project import read
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from torch_doctor.sources.discovery import Discovered
     from torch_doctor.sources.project import Project
 
+_KNOWLEDGE = "torch_doctor.libraries"  # the entry point of libraries that describe themselves
 _VARIABLES = ("VIRTUAL_ENV", "CONDA_PREFIX", "PATH")
 """Environment variables that tell whose libraries are read."""
 
@@ -138,6 +140,6 @@ def _key(options: Options) -> str:
         of_packages(packages), rules, sorted(options.known), str(Path.cwd()), list(map(str, options.paths)),
         options.exclude, options.extend_exclude, options.respect_gitignore, options.force_exclude, ignores,
         options.named_only,
-        options.torch, libraries, options.shard,
+        options.torch, libraries, options.shard, stamps(_KNOWLEDGE),
     )  # fmt: skip
     return digest(repr(parts).encode("utf-8", "surrogatepass")).hex()

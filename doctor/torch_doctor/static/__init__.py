@@ -9,6 +9,7 @@ from torch_doctor.static.installed.keeping import usual_folder
 from torch_doctor.static.order import Order
 from torch_doctor.static.runs import Witness
 from torch_doctor.static.searching import is_there
+from torch_doctor.static.shipped import shipped
 from torch_doctor.static.spending import Spending
 
 __all__ = [
@@ -22,5 +23,6 @@ __all__ = [
     "Spending",
     "Witness",
     "is_there",
+    "shipped",
     "usual_folder",
 ]

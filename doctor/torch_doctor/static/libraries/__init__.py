@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from torch_doctor.packages import modules
+from torch_doctor.static.shipped import shipped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,9 +22,9 @@ T = TypeVar("T")
 
 @cache
 def known() -> tuple[Library, ...]:
-    """All libraries, found by walking this package."""
+    """All libraries: those of this package, found by walking it, then those that describe themselves."""
     found = map(import_module, modules(__name__))
-    return tuple(module.LIBRARY for module in found if hasattr(module, "LIBRARY"))
+    return (*(module.LIBRARY for module in found if hasattr(module, "LIBRARY")), *shipped()[0])
 
 
 def every(of: Callable[[Library], Iterable[T]]) -> tuple[T, ...]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.repositories import commit, git, init
+from torch_doctor.narrowing import Since
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -277,6 +278,53 @@ def test_what_is_remembered_serves_scans_with_and_without(project: Path, since: 
         assert len(run("scan", "--output-format", "json").json) == 2
     assert since("--jobs", "2") == [("train.py", 12, "TDR101")]
     assert since("--no-cache") == [("train.py", 12, "TDR101")]
+
+
+def test_how_files_were_is_looked_at_once_and_remembered(
+    project: Path, since: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    edit(project / "train.py", "    optimizer.zero_grad()\n", "")
+    asked = []
+    before = Since._found_before  # noqa: SLF001 - it is the slow part
+
+    def found(self: Since) -> Any:
+        asked.append(1)
+        return before(self)
+
+    monkeypatch.setattr(Since, "_found_before", found)
+    for _ in range(2):
+        assert since() == [("train.py", 12, "TDR101")]
+    assert len(asked) == 1
+    assert since("--select", "TDR1") == [("train.py", 12, "TDR101")]
+    git(project, "commit", "--quiet", "--all", "--message", "gone")
+    edit(project / "train.py", "lr=0.1", "lr=0.2")
+    assert since() == []
+    assert len(asked) == 3
+
+
+def test_another_repository_within_answers_for_itself(project: Path, since: Callable[..., Any], tmp_path: Path) -> None:
+    init(tmp_path / "theirs")
+    commit(tmp_path / "theirs", {"wrong.py": OLD, "nets.py": NETS})
+    add = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "theirs"), "library")
+    git(project, *add)
+    edit(project / "old.py", "model.eval\n", "from library.nets import Net\nmodel = Net()\nmodel.eval\n")
+    commit(project)
+    edit(project / "train.py", "    optimizer.zero_grad()\n", "")
+    (project / "library/nets.py").write_text(OLD, encoding="utf-8")
+    assert since() == [("train.py", 12, "TDR101")]
+
+
+def test_a_hook_of_a_linked_worktree_asks_its_own_repository(
+    project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(project, "worktree", "add", "--quiet", "linked")
+    monkeypatch.chdir(project / "linked")
+    (project / "linked/sub").mkdir()
+    (project / "linked/old.py").rename(project / "linked/sub/old.py")
+    monkeypatch.setenv("GIT_DIR", str(project / ".git/worktrees/linked"))
+    monkeypatch.setenv("GIT_INDEX_FILE", "no such index")
+    outcome = run("scan", "--since", "main", "sub", "--output-format", "json")
+    assert (outcome.status, outcome.out) == (0, "[]\n"), outcome.err
 
 
 def test_the_repository_is_left_as_it_is(project: Path, since: Callable[..., Any]) -> None:

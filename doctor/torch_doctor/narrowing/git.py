@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SUBMODULE = "160000"
 NO_REPOSITORY = "not a git repository"
 NOT_SHALLOW = "false"
+OF_HOOKS = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
+"""What git sets for its hooks: a repository is found by its folder."""
 
 
 class GitError(Exception):
@@ -39,9 +41,12 @@ class Repository(Struct, frozen=True):
     revision: str
 
     def name(self, path: Path) -> str | None:
-        """The name of a file or a folder; None where it lies outside."""
+        """The name of a file or a folder; None where it lies outside, or in another repository within this one."""
         real = Path(os.path.realpath(path))
-        return real.relative_to(self.top).as_posix() if real.is_relative_to(self.top) else None
+        if not real.is_relative_to(self.top):
+            return None
+        above = real.parents[: len(real.relative_to(self.top).parts) - 1]
+        return None if any((each / ".git").exists() for each in above) else real.relative_to(self.top).as_posix()
 
     def changes(self) -> Changes:
         """What has changed.
@@ -167,7 +172,8 @@ def git(
     Raises:
         GitError: it is not there, or fails.
     """
-    environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    environment = {name: value for name, value in os.environ.items() if name not in OF_HOOKS}
+    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
     if index is not None:
         environment["GIT_INDEX_FILE"] = str(index)
     try:

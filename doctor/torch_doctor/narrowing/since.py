@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
+from torch_doctor.cache import Storage, digest
 from torch_doctor.narrowing.git import repository
 from torch_doctor.narrowing.lines import Lines
 from torch_doctor.scan.causes import for_all
+from torch_doctor.scan.remembering import key_of
 from torch_doctor.sources.project import read
 
 if TYPE_CHECKING:
@@ -75,9 +79,9 @@ class Since:
         if witness == PROBE or not (self._changes.concern_scans() or self._differ(sources)):
             return False
         if self._found is None:
-            self._found = frozenset(self._found_before())
+            self._found = self._remembered()
         source = sources.get(finding.site.path)
-        if source is None:
+        if source is None or self._repository.name(source.path) is None:
             return False
         row = self._lines_of(source).before(source.row_of(finding.site)) or 0
         return (finding.code, self._name(source.path), row, finding.site.column) not in self._found
@@ -119,6 +123,22 @@ class Since:
             for name in missing:
                 path = Path(scratch, name)
                 self._before[name] = read(path, name) if path.is_file() else None
+
+    def _remembered(self) -> frozenset[Place]:
+        """What a scan finds in the files as they were, kept from the last time where there is a cache."""
+        if self._options.cache is None:
+            return frozenset(self._found_before())
+        storage = Storage(self._options.cache)
+        renamed = digest("\0".join(sorted(self._changes.before.values())).encode("utf-8", "surrogateescape")).hex()
+        key = f"since {self._repository.base} {renamed} {key_of(self._options)}"
+        raw = storage.get(key)
+        if raw is not None:
+            with contextlib.suppress(msgspec.MsgspecError):
+                return frozenset(msgspec.msgpack.decode(raw, type=list[tuple[str, str, int, int]]))
+        found = frozenset(self._found_before())
+        with contextlib.suppress(UnicodeEncodeError):
+            storage.put({key: msgspec.msgpack.encode(sorted(found))})
+        return found
 
     def _found_before(self) -> Iterator[Place]:
         """What a scan finds in the files as they were."""

@@ -50,7 +50,7 @@ class Memory:
     def __init__(self, options: Options, storage: Storage) -> None:
         self._options = options
         self._storage = storage
-        self._key = _key(options)
+        self._key = key_of(options)
         self._since = now()
         self._projects: list[Recollection] = []
 
@@ -129,7 +129,7 @@ class Memory:
         return look(files, folders, self._since)
 
 
-def _key(options: Options) -> str:
+def key_of(options: Options) -> str:
     """What stands for the options, the code and everything else that is no file."""
     rules = [rule.code for rule in options.rules], [rule.code for rule in options.hiding]
     packages = {rule.__module__.partition(".")[0] for rule in (*options.rules, *options.hiding)}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from torch_doctor.config import LoadedConfig
     from torch_doctor.narrowing import Baseline, Since
-    from torch_doctor.rule import Finding
+    from torch_doctor.rule import Finding, Rule
     from torch_doctor.scan import Options, Report
     from torch_doctor.scan.options import Narrowing
     from torch_doctor.sources.source import SourceFile
@@ -81,7 +81,7 @@ class Narrowed:
         from torch_doctor.rule import Verdict  # noqa: PLC0415
 
         kept = [finding for finding in report.findings if finding.verdict is not Verdict.REFUTED]
-        written = baseline.written(baseline.counted(kept, report.sources), options.paths, options.rules)
+        written = baseline.written(baseline.counted(kept, report.sources), options.paths, _asked(options))
         write_file(Path(self._shown), written.text())
         report.findings[:] = [finding for finding in report.findings if finding not in kept]
         report.left_out += kept
@@ -162,10 +162,15 @@ def _check_writing(given: dict[str, Any], options: Options, path: Path | None) -
         raise click.UsageError(message)
 
 
+def _asked(options: Options) -> list[Rule]:
+    """The rules that could find something: some only where scripts are run."""
+    return [rule for rule in options.rules if options.probe is not None or "S" in rule.witness]
+
+
 def _gone(baseline: Baseline, report: Report, options: Options) -> Iterator[str]:
     """What there is to say about entries that no longer occur."""
     found = baseline.counted([*report.findings, *report.left_out], report.sources)
-    gone = baseline.gone(found, options.paths, options.rules)
+    gone = baseline.gone(found, options.paths, _asked(options))
     if not gone:
         return
     from torch_doctor.sources.discovery import display  # noqa: PLC0415 - as the option is rare

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from torch_doctor.report.reported import Look, Reported
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
@@ -33,7 +35,7 @@ def test_a_finding_is_one_line_with_its_trail(backward: Finding, folder: Path) -
 
 def test_a_finding_in_a_notebook_says_its_cell_and_line(saved: Finding, folder: Path) -> None:  # noqa: ARG001
     assert github.render(Reported([saved]), PLAIN) == (
-        "::warning file=train.ipynb,line=1,title=TDR601 whole-model-saved (cell 3%2C line 1)::"
+        "::warning file=train.ipynb,line=1,endLine=1,title=TDR601 whole-model-saved (cell 3%2C line 1)::"
         "train.ipynb:cell 3:1:1: `torch.save` pickles, 100%25 of `model`\n"
     )
 
@@ -59,3 +61,14 @@ def test_paths_begin_at_the_checkout(backward: Finding, folder: Path, monkeypatc
     monkeypatch.chdir(folder / "sub")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(folder))
     assert "file=sub/train.py," in github.render(Reported([backward]), PLAIN)
+
+
+def test_a_finding_in_a_notebook_points_at_the_line_of_the_file_that_the_cell_has_there(
+    run: Any, write: Callable[..., Path], notebook: Callable[[list[str]], str]
+) -> None:
+    content = json.loads(notebook(["md:about", "import torch\n\nmodel = torch.nn.Linear(2, 2)\nmodel.eval\nmodel(x)"]))
+    written = write("train.ipynb", json.dumps(content, indent=1))
+    told = run("scan", "--isolated", "--output-format", "github").out
+    line = written.read_text(encoding="utf-8").splitlines().index('    "model.eval\\n",') + 1
+    assert told.startswith(f"::error file=train.ipynb,line={line},endLine={line},title=TDR")
+    assert "(cell 2%2C line 4)::train.ipynb:cell 2:4:1: " in told

@@ -72,7 +72,7 @@ def test_a_finding_has_its_place_and_its_severity(reported: Reported) -> None:
         "positions": {"begin": {"line": 5, "column": 5}, "end": {"line": 5, "column": 20}},
     }
     assert in_notebook["severity"] == "minor"
-    assert in_notebook["location"]["positions"]["begin"] == {"line": 1, "column": 1}
+    assert in_notebook["location"]["positions"] == {"begin": {"line": 1}, "end": {"line": 1}}
     assert "cell 3, line 1: `torch.save` pickles" in in_notebook["description"]
 
 

@@ -65,7 +65,7 @@ def test_a_finding_has_its_range_and_its_explanation(reported: Reported) -> None
     }
     assert (in_file["severity"], in_file["code"]) == ("ERROR", {"value": "TDR101"})
     assert "\n2. model.py:3:24: the output of `model` is made here\nhelp: call" in in_file["message"]
-    assert in_notebook["location"] == {"path": "train.ipynb"}
+    assert in_notebook["location"] == {"path": "train.ipynb", "range": {"start": {"line": 1}, "end": {"line": 1}}}
     assert in_notebook["message"].startswith("cell 3, line 1: ")
 
 

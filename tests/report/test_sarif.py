@@ -45,10 +45,11 @@ BAG = {"type": "object"}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
 MESSAGE = an_object({"text": TEXT})
 REGION = an_object(dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), NUMBER))
+ROWS = an_object(dict.fromkeys(("startLine", "endLine"), NUMBER))  # of what lies in a notebook
 PLACE = an_object(
     {
         "artifactLocation": an_object({"uri": {"type": "string", "format": "uri-reference"}}, {"uriBaseId": TEXT}),
-        "region": REGION,
+        "region": {"anyOf": [REGION, ROWS]},
     }
 )
 LOCATION = an_object(
@@ -196,9 +197,22 @@ def test_the_trail_is_a_code_flow_that_begins_at_the_finding(reported: Reported)
 
 def test_a_cell_is_a_logical_location(reported: Reported) -> None:
     result = rendered(reported)["runs"][0]["results"][0]
-    assert result["properties"] == {"cell": 3}
+    assert result["properties"] == {"cell": 3, "row": 1, "column": 1}
     assert result["locations"][0]["logicalLocations"] == [{"name": "cell 3", "kind": "member"}]
     assert "(cell 3)" in result["message"]["text"]
+
+
+def test_regions_of_a_notebook_are_rows_of_its_file(run: Any, write: Any) -> None:
+    text = (WHOLE / "six_bugs.ipynb").read_text(encoding="utf-8")
+    write("six_bugs.ipynb", text)
+    results = run("scan", "--no-cache", "--output-format", "sarif").json["runs"][0]["results"]
+    cells = json.loads(text)["cells"]
+    assert len(results) >= 6
+    for result in results:
+        place = result["properties"]
+        region = result["locations"][0]["physicalLocation"]["region"]
+        row = text.splitlines()[region["startLine"] - 1]
+        assert json.loads(row.strip().removesuffix(",")) == cells[place["cell"] - 1]["source"][place["row"] - 1]
 
 
 def test_uris_are_quoted(backward: Finding, folder: Path) -> None:

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torch_doctor.fixes.notebooks import sources_in
+from torch_doctor.sources.cell_places import sources_in
 from torch_doctor.sources.notebook import read_notebook
 from torch_doctor.sources.python import Failure, declared_encoding, decode, parse
 from torch_doctor.sources.source import NEWLINE

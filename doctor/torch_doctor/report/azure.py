@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from torch_doctor.report.details import line_in_file, message
+from torch_doctor.report.details import message
 from torch_doctor.report.reported import from_checkout
 from torch_doctor.report.verdict_words import sentence
 from torch_doctor.rule import Level, Verdict
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One logging command per finding."""
-    return "".join(f"{_command(finding)}\n" for finding in reported.findings)
+    return "".join(f"{_command(finding, reported)}\n" for finding in reported.findings)
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: Finding, reported: Reported) -> str:
     site = finding.site
     fails = finding.level is Level.ERROR and finding.verdict is not Verdict.REFUTED
     properties = {
         "type": "error" if fails else "warning",  # there is nothing below a warning
         "sourcepath": from_checkout(site.path),
-        "linenumber": f"{line_in_file(site)}",
+        "linenumber": f"{reported.row_in_file(site)}",
         "columnnumber": f"{site.column if site.cell is None else 1}",
         "code": finding.code,
     }

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
 LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "advice"}
 
 
-def line_in_file(site: Site) -> int:
-    """The line of the file: of a notebook the first one, because rows of a cell are no rows of the file."""
-    return site.row if site.cell is None else 1
-
-
 def cell_and_line(site: Site) -> str:
     """Where in a notebook: `cell 3, line 1`; empty for a plain file."""
     return "" if site.cell is None else f"cell {site.cell}, line {site.row}"

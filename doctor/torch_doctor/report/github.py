@@ -17,19 +17,17 @@ COMMANDS = {Level.ERROR: "error", Level.WARNING: "warning", Level.ADVICE: "notic
 
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One workflow command per finding."""
-    return "".join(f"{_command(finding)}\n" for finding in reported.findings)
+    return "".join(f"{_command(finding, reported)}\n" for finding in reported.findings)
 
 
-def _command(finding: Finding) -> str:
+def _command(finding: Finding, reported: Reported) -> str:
     site = finding.site
-    properties = {"file": from_checkout(site.path)}
-    if site.cell is not None:
-        properties["line"] = "1"  # rows of a cell are no rows of the file
-    elif site.row == site.end_row:
-        properties |= {"line": f"{site.row}", "col": f"{site.column}"}
-        properties |= {"endLine": f"{site.end_row}", "endColumn": f"{site.end_column}"}
+    row, end_row = reported.row_in_file(site), reported.last_row_in_file(site)
+    properties = {"file": from_checkout(site.path), "line": f"{row}"}
+    if row != end_row or site.cell is not None:
+        properties["endLine"] = f"{end_row}"  # columns are refused over several lines, and a cell has none in the file
     else:
-        properties |= {"line": f"{site.row}", "endLine": f"{site.end_row}"}  # columns are refused over several lines
+        properties |= {"col": f"{site.column}", "endLine": f"{end_row}", "endColumn": f"{site.end_column}"}
     where = cell_and_line(site)
     properties["title"] = f"{finding.code} {finding.name}{f' ({where})' if where else ''}"
     shown = ",".join(f"{key}={_property(value)}" for key, value in properties.items())

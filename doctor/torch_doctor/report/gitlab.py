@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from torch_doctor.report.details import cell_and_line, message
+from torch_doctor.report.details import message
 from torch_doctor.report.fingerprints import Fingerprints
 from torch_doctor.report.reported import from_checkout
 from torch_doctor.rule import Level, Verdict
@@ -20,15 +20,15 @@ SEVERITIES = {Level.ERROR: "major", Level.WARNING: "minor", Level.ADVICE: "info"
 def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every format is called alike
     """One JSON list."""
     fingerprints = Fingerprints(reported)
-    issues = [_issue(finding, fingerprints) for finding in reported.findings]
+    issues = [_issue(finding, reported, fingerprints) for finding in reported.findings]
     return json.dumps(issues, indent=2, ensure_ascii=False) + "\n"
 
 
-def _issue(finding: Finding, fingerprints: Fingerprints) -> dict[str, Any]:
+def _issue(finding: Finding, reported: Reported, fingerprints: Fingerprints) -> dict[str, Any]:
     site = finding.site
-    begin, end = ((site.row, site.column), (site.end_row, site.end_column))
-    if cell_and_line(site):
-        begin = end = (1, 1)
+    begin, end = {"line": reported.row_in_file(site)}, {"line": reported.last_row_in_file(site)}
+    if site.cell is None:
+        begin["column"], end["column"] = site.column, site.end_column
     refuted = finding.verdict is Verdict.REFUTED
     return {
         "check_name": finding.code,
@@ -37,9 +37,6 @@ def _issue(finding: Finding, fingerprints: Fingerprints) -> dict[str, Any]:
         "fingerprint": fingerprints.of(finding),
         "location": {
             "path": from_checkout(site.path),
-            "positions": {
-                "begin": {"line": begin[0], "column": begin[1]},
-                "end": {"line": end[0], "column": end[1]},
-            },
+            "positions": {"begin": begin, "end": end},
         },
     }

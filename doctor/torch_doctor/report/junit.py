@@ -32,7 +32,7 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
     files: dict[str, list[Finding]] = defaultdict(list)
     for finding in reported.findings:
         files[finding.site.path].append(finding)
-    suites = [_suite(from_checkout(path), findings) for path, findings in files.items()]
+    suites = [_suite(from_checkout(path), findings, reported) for path, findings in files.items()]
     if reported.errors or not suites:
         suites.append(_of_the_scan(reported.errors))
     return _document(suites)
@@ -49,23 +49,22 @@ def _document(suites: Sequence[ET.Element]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(path: str, findings: Sequence[Finding]) -> ET.Element:
+def _suite(path: str, findings: Sequence[Finding], reported: Reported) -> ET.Element:
     suite = ET.Element("testsuite", name=_text(path))
     seen: Counter[str] = Counter()
     for finding in findings:
         seen[finding.code] += 1
-        suite.append(_test(finding, path, seen[finding.code]))
+        suite.append(_test(finding, path, seen[finding.code], reported))
     return suite
 
 
-def _test(finding: Finding, path: str, number: int) -> ET.Element:
+def _test(finding: Finding, path: str, number: int, reported: Reported) -> ET.Element:
     """A test with a name of its own that has no line number in it, so that its history goes on when lines move."""
     site = finding.site
     name = f"{finding.code} {finding.name}{f' ({number})' if number > 1 else ''}"
     test = ET.Element("testcase", name=name, classname=_text(PurePath(path).with_suffix("").as_posix()))
     test.set("file", _text(path))
-    if site.cell is None:
-        test.set("line", f"{site.row}")
+    test.set("line", f"{reported.row_in_file(site)}")
     if finding.verdict is Verdict.REFUTED:
         ET.SubElement(test, "system-out").text = _text(f"{finding.message}\n{sentence(finding)}")
         return test

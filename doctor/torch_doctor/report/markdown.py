@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from torch_doctor.report.details import LEVELS, line_in_file
+from torch_doctor.report.details import LEVELS
 from torch_doctor.report.reported import from_checkout
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
         probed = any(finding.verdict is not None for finding in findings)
         titles = ["Level", "Place", "Rule", "Finding", *(["Probe"] if probed else [])]
         lines += [_row(titles), _row(["---"] * len(titles))]
-        lines += [_row(_cells(finding, probed=probed)) for finding in findings[:MOST_ROWS]]
+        lines += [_row(_cells(finding, reported, probed=probed)) for finding in findings[:MOST_ROWS]]
         lines.append("")
     if len(findings) > MOST_ROWS:
         lines += [f"{len(findings) - MOST_ROWS} more are not shown.", ""]
@@ -47,10 +47,10 @@ def _counts(reported: Reported) -> str:
     return ", ".join(shown) or "no findings"
 
 
-def _cells(finding: Finding, *, probed: bool) -> list[str]:
+def _cells(finding: Finding, reported: Reported, *, probed: bool) -> list[str]:
     verdict = finding.verdict.value if finding.verdict is not None else ""
     rule = f"{finding.code} {finding.name}"
-    cells = [LEVELS[finding.level], _link(finding.site), rule, _message(finding.message)]
+    cells = [LEVELS[finding.level], _link(finding.site, reported), rule, _message(finding.message)]
     return [*cells, verdict] if probed else cells
 
 
@@ -58,13 +58,13 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _link(site: Site) -> str:
+def _link(site: Site, reported: Reported) -> str:
     """The place; on GitHub a link to the line in the commit that was scanned."""
     shown, path = _plain(f"{site}"), from_checkout(site.path)
     server, repository, commit = (os.environ.get(f"GITHUB_{what}") for what in ("SERVER_URL", "REPOSITORY", "SHA"))
     if not (server and repository and commit) or os.path.isabs(path):  # noqa: PTH117 - it is a text
         return shown
-    line = "" if site.cell is not None else f"#L{line_in_file(site)}"
+    line = "" if site.cell is not None else f"#L{reported.row_in_file(site)}"
     return f"[{shown}]({server}/{repository}/blob/{commit}/{quote(path)}{line})"
 
 

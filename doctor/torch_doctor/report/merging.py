@@ -90,5 +90,9 @@ def _place(record: dict[str, Any]) -> tuple[str, int, int, int, str]:
 
 def _location(result: dict[str, Any]) -> tuple[str, int, int, int, str]:
     where = result["locations"][0]["physicalLocation"]
-    region, cell = where["region"], result.get("properties", {}).get("cell", 0)
-    return where["artifactLocation"]["uri"], cell, region["startLine"], region["startColumn"], result["ruleId"]
+    properties = result.get("properties", {})
+    if "cell" in properties:  # the region has no columns, and may be the same for several rows of a cell
+        place = properties["cell"], properties["row"], properties["column"]
+    else:
+        place = 0, where["region"]["startLine"], where["region"]["startColumn"]
+    return where["artifactLocation"]["uri"], *place, result["ruleId"]

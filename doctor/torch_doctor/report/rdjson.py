@@ -34,7 +34,10 @@ def _diagnostic(finding: Finding, reported: Reported) -> dict[str, Any]:
         "severity": SEVERITIES[Level.ADVICE if finding.verdict is Verdict.REFUTED else finding.level],
         "code": {"value": finding.code},
     }
-    if site.cell is None:  # the places of a cell are none of the file
+    if site.cell is not None:
+        start, end = reported.row_in_file(site), reported.last_row_in_file(site)
+        location["range"] = {"start": {"line": start}, "end": {"line": end}}
+    else:
         rows = _rows(reported.sources.get(site.path))
         location["range"] = _range(rows, (site.row, site.column), (site.end_row, site.end_column))
         if suggestion := _suggestion(finding, rows):

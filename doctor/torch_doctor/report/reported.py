@@ -33,6 +33,9 @@ class Source(Protocol):
     def row_range(self, site: Site) -> range:
         """The rows that may be shown with a site: those of its cell."""
 
+    def row_in_file(self, site: Site) -> int:
+        """The row of the file itself, from 1, where a site begins: of a notebook, in its JSON."""
+
 
 class Reported(Struct, frozen=True):
     """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong."""
@@ -41,6 +44,17 @@ class Reported(Struct, frozen=True):
     sources: Mapping[str, Source] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
     errors: Sequence[str] = ()
+
+    def row_in_file(self, site: Site) -> int:
+        """The row of the file itself, from 1, where a site begins; 1 where that of a cell cannot be told."""
+        source = self.sources.get(site.path)
+        if site.cell is None or source is None:
+            return site.row if site.cell is None else 1
+        return source.row_in_file(site)
+
+    def last_row_in_file(self, site: Site) -> int:
+        """The row of the file itself where a site ends."""
+        return max(self.row_in_file(site), self.row_in_file(site._replace(row=site.end_row)))
 
 
 class Look(Struct, frozen=True):

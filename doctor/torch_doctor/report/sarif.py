@@ -41,7 +41,7 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
                 ],
             }
         ],
-        "results": [_result(finding, positions, fingerprints) for finding in reported.findings],
+        "results": [_result(finding, positions, fingerprints, reported) for finding in reported.findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
@@ -57,7 +57,9 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _result(finding: Finding, positions: dict[str, int], fingerprints: Fingerprints) -> dict[str, Any]:
+def _result(
+    finding: Finding, positions: dict[str, int], fingerprints: Fingerprints, reported: Reported
+) -> dict[str, Any]:
     cell = "" if finding.site.cell is None else f" (cell {finding.site.cell})"
     remedy = f"\n{finding.help}" if finding.help else ""
     verdict = f"\n{said}" if (said := sentence(finding)) else ""
@@ -65,15 +67,15 @@ def _result(finding: Finding, positions: dict[str, int], fingerprints: Fingerpri
         "ruleId": finding.code,
         "level": LEVELS[finding.level],
         "message": {"text": f"{finding.message}{cell}{remedy}{verdict}"},
-        "locations": [_location(finding.site)],
+        "locations": [_location(finding.site, reported)],
         "partialFingerprints": {"torchDoctor/v1": fingerprints.of(finding)},
     }
     if finding.code in positions:
         result["ruleIndex"] = positions[finding.code]
     if finding.trail:
-        flow = [_location(step.site, step.note) for step in finding.trail]
+        flow = [_location(step.site, reported, step.note) for step in finding.trail]
         if all(step.site != finding.site for step in finding.trail):
-            flow.insert(0, _location(finding.site, finding.message))
+            flow.insert(0, _location(finding.site, reported, finding.message))
         result["codeFlows"] = [{"threadFlows": [{"locations": [{"location": location} for location in flow]}]}]
     if finding.fix is not None and all(change.site.cell is None for change in finding.fix.changes):
         result["fixes"] = [_fix(finding, finding.fix)]
@@ -108,7 +110,7 @@ def _fix(finding: Finding, fix: Proposal) -> dict[str, Any]:
 def _properties(finding: Finding) -> dict[str, Any]:
     properties: dict[str, Any] = {}
     if finding.site.cell is not None:
-        properties["cell"] = finding.site.cell
+        properties |= _in_cell(finding.site)
     if finding.verdict is not None:
         properties |= {"verdict": finding.verdict.value, "witness": finding.witness}
         properties["evidence"] = [
@@ -123,19 +125,28 @@ def _properties(finding: Finding) -> dict[str, Any]:
     return properties
 
 
-def _location(site: Site, note: str | None = None) -> dict[str, Any]:
+def _location(site: Site, reported: Reported, note: str | None = None) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
             "artifactLocation": _artifact(site.path),
-            "region": _region(site),
+            "region": _region(site) if site.cell is None else _rows(site, reported),
         }
     }
     if site.cell is not None:
         location["logicalLocations"] = [{"name": f"cell {site.cell}", "kind": "member"}]
-        location["properties"] = {"cell": site.cell}
+        location["properties"] = _in_cell(site)
     if note is not None:
         location["message"] = {"text": note}
     return location
+
+
+def _in_cell(site: Site) -> dict[str, int | None]:
+    return {"cell": site.cell, "row": site.row, "column": site.column}
+
+
+def _rows(site: Site, reported: Reported) -> dict[str, int]:
+    """Where a place in a cell stands in the file: on whole lines, because JSON writes characters in its own way."""
+    return {"startLine": reported.row_in_file(site), "endLine": reported.last_row_in_file(site)}
 
 
 def _region(site: Site) -> dict[str, int]:

@@ -63,6 +63,23 @@ class SourceFile(Struct, frozen=True, dict=True):
         """The row of `text` that a site in this file lies on: the inverse of `place`."""
         return site.row + self._offset(site.cell)
 
+    def row_in_file(self, site: Site) -> int:
+        """The row of the file itself that a site begins on: of a notebook, in its JSON; 1 where that cannot be told."""
+        if site.cell is None:
+            return site.row
+        rows = self._rows_in_file.get(site.cell, ())
+        return rows[site.row - 1] if site.row <= len(rows) else 1
+
+    @cached_property
+    def _rows_in_file(self) -> dict[int, list[int]]:
+        """Where the cells of the notebook stand in the file, which is read again, as few are asked for that."""
+        from torch_doctor.sources.cell_places import rows_in  # noqa: PLC0415 - only where a finding lies in a notebook
+
+        try:
+            return rows_in(self.path.read_text(encoding="utf-8-sig"), NEWLINE.split)
+        except (OSError, ValueError, TypeError, RecursionError):
+            return {}
+
     def row_range(self, site: Site) -> range:
         """The rows of `text` that are shown with a site: those of its cell, or of the whole file."""
         for cell in self.cells or ():

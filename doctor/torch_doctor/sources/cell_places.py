@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from json import JSONDecodeError, JSONDecoder
 from typing import TYPE_CHECKING
 
 from torch_doctor.pattern import pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 SPACE = pattern(r"[ \t\n\r]*")
 Span = tuple[int, int]
@@ -30,6 +32,33 @@ def sources_in(text: str) -> dict[int, Span]:
     except (JSONDecodeError, StopIteration, IndexError) as error:
         message = "it is no notebook"
         raise ValueError(message) from error
+    return found
+
+
+def rows_in(text: str, split: Callable[[str], list[str]]) -> dict[int, list[int]]:
+    """The row of the notebook's text, from 1, that each row of a cell stands on, by the cell's number from 1.
+
+    `split` tells the rows of a source.
+
+    Raises:
+        ValueError: it is no notebook.
+    """
+    ends = list(accumulate(len(line) + 1 for line in text.split("\n")))
+    return {number: _rows(text, span, ends, split) for number, span in sources_in(text).items()}
+
+
+def _rows(text: str, span: Span, ends: list[int], split: Callable[[str], list[str]]) -> list[int]:
+    """The rows of the text that those of one source stand on; `ends`: where the rows of the text end."""
+    pieces = list(_items(text, span[0])) if text[span[0]] == "[" else [span]
+    found: list[int] = []
+    begins = True
+    for start, _ in pieces:
+        row = bisect_right(ends, start) + 1
+        lines = split(DECODER.raw_decode(text, start)[0])
+        if begins:  # else the piece goes on with the row that the one before it has begun
+            found[-1:] = [row]
+        found += [row] * (len(lines) - 1)
+        begins = len(lines) > 1 and not lines[-1]
     return found
 
 

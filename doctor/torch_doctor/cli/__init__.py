@@ -22,6 +22,7 @@ COMMANDS = {
     "rules": "List all rules.",
     "trace": "Show what a script does: the events that rules judge.",
     "server": "Serve an editor: diagnostics as one types.",
+    "new": "Begin a rule of your own: its module, fixtures and test.",
     "merge": "Join what the parts of a scan have told.",
     "clean": "Remove what scans have kept.",
     "version": "Say which version this is.",

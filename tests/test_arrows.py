@@ -45,7 +45,7 @@ ARROWS = {
     "probe": {"environments", "rule", "trace"},
     "probing": {"probe", "processes", "rule", "sources", "trace"},
     "scan": {"cache", "packages", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
-    "narrowing": {"cache", "environments", "rule", "scan", "sources", "trace"},
+    "narrowing": {"cache", "environments", "rule", "scan", "selection", "sources", "trace"},
     "report": {"edits", "rule", "trace"},
     "testing": {"rule", "scan"},
     "knowledge": {"static", "trace"},

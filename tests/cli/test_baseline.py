@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +176,15 @@ def test_a_notebooks_cells_may_move(folder: Path, run: Run, notebook: Callable[[
     assert '"function":"f","line":"model.eval"' in (folder / "known.json").read_text(encoding="utf-8")
     path.write_text(notebook(["md:# Title", "import os\n", *cells]), encoding="utf-8")
     assert run("scan", "--baseline", "known.json", "-q").status == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are text there")
+def test_names_of_files_and_lines_that_are_no_text_are_known_as_well(folder: Path, run: Run, write: Write) -> None:
+    write(os.fsdecode(b"w\xff.py"), "import torch\nmodel = torch.nn.Linear(2, 2)\nmodel.eval\n")
+    write("odd.ipynb", ["import torch\nmodel = torch.nn.Linear(2, 2)\nmodel.eval; x = '\ud800'\n"])
+    assert run("scan", "--no-cache", "--baseline", "known.json", "--write-baseline").status == 0
+    assert (folder / "known.json").read_text(encoding="utf-8").count('"code"') == 2
+    assert run("scan", "--no-cache", "--baseline", "known.json", "-q").status == 0
 
 
 @pytest.mark.usefixtures("baseline")

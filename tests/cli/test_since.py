@@ -371,6 +371,11 @@ def test_a_revision_that_git_does_not_know_is_an_error(run: Run, revision: str) 
     assert failed(run("scan", f"--since={revision}")) == f"error: --since: git knows no revision `{revision}`"
 
 
+@pytest.mark.usefixtures("project")
+def test_the_nearest_branch_is_named_where_a_revision_is_misspelt(run: Run) -> None:
+    assert failed(run("scan", "--since=mian")) == "error: --since: git knows no revision `mian`; did you mean `main`?"
+
+
 def test_a_folder_in_no_repository_is_an_error(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder.parent))
     (folder / "train.py").write_text("import torch\n", encoding="utf-8")

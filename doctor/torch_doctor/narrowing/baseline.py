@@ -116,7 +116,7 @@ class Baseline:
         known = self._functions.get(source.display)
         if known is None or known[0] is not source:
             known = self._functions[source.display] = source, Functions(source)
-        return Entry(self._name(source.path), finding.code, known[1].around(row), " ".join(line.split()))
+        return Entry(self._name(source.path), finding.code, known[1].around(row), _text(" ".join(line.split())))
 
     def counted(self, findings: Iterable[Finding], sources: Sources) -> Counter[Entry]:
         """What stands for findings, and for all that they stand for."""
@@ -156,6 +156,11 @@ class Baseline:
     def _name(self, path: Path) -> str:
         real = os.path.realpath(path)
         try:
-            return Path(os.path.relpath(real, self._folder)).as_posix()
+            return _text(Path(os.path.relpath(real, self._folder)).as_posix())
         except ValueError:  # another drive
-            return Path(real).as_posix()
+            return _text(Path(real).as_posix())
+
+
+def _text(text: str) -> str:
+    """What can be written as UTF-8: names of files, and notebooks, may hold halves of characters."""
+    return text.encode("utf-8", "replace").decode()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from torch_doctor.selection import did_you_mean
 from torch_doctor.sources.discovery import SUFFIXES, display
 from torch_doctor.sources.relevance import may_pin
 
@@ -213,7 +214,8 @@ def _commit(top: Path, revision: str) -> str:
         commit = git(top, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", fails=True).strip()
         if commit:
             return commit
-    message = f"git knows no revision `{revision}`{_shallow(top)}"
+    known = git(top, "for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/remotes", "refs/tags", fails=True)
+    message = f"git knows no revision `{revision}`{_shallow(top) or did_you_mean(revision, known.split())}"
     raise GitError(message)
 
 

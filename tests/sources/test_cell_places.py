@@ -16,7 +16,8 @@ NOTEBOOK = r"""{
   {"source": [
     "x = 1\n",
     "y = (\n2\n",
-    ")", "  # on\n",
+    ")",
+    "  # on\n",
     "z"
    ], "cell_type": "code"},
   {
@@ -31,7 +32,7 @@ NOTEBOOK = r"""{
 
 def test_each_row_of_a_cell_has_one_of_the_file() -> None:
     found = rows_in(NOTEBOOK, NEWLINE.split)
-    assert found == {1: [4, 4], 2: [6, 7, 7, 8, 9], 3: [12, 12, 12], 4: [], 5: [15]}
+    assert found == {1: [4, 4], 2: [6, 7, 7, 8, 10], 3: [13, 13, 13], 4: [], 5: [16]}
     texts = NOTEBOOK.splitlines()
     assert [texts[row - 1].strip()[:3] for row in found[2]] == ['"x ', '"y ', '"y ', '")"', '"z"']
 

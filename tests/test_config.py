@@ -97,3 +97,71 @@ def test_a_folder_is_no_configuration(folder: Path) -> None:
     with pytest.raises(ConfigError) as error:
         load(folder)
     assert str(error.value) == f"{folder}: Is a directory"
+
+
+def test_a_configuration_extends_another_and_paths_start_where_they_are_said(
+    folder: Path, write: Callable[..., Path]
+) -> None:
+    write(
+        "shared/base.toml", "ignore = ['TDR6']\nextend-exclude = ['gen']\ncache-dir = 'kept'\noutput-format = 'json'\n"
+    )
+    path = write("torch-doctor.toml", "extend = 'shared/base.toml'\noutput-format = 'concise'\n")
+    loaded = load(path)
+    assert [(part.path, part.base) for part in loaded.parts] == [
+        (folder / "shared/base.toml", folder / "shared"),
+        (path, folder),
+    ]
+    assert (loaded.config.ignore, loaded.config.output_format) == (("TDR6",), "concise")
+    assert loaded.saying("cache-dir").base == folder / "shared"
+    assert loaded.saying("output-format").path == path
+
+
+def test_what_is_extended_may_lie_in_the_home_folder(
+    folder: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(folder / "home"))
+    write("home/team.toml", "select = ['TDR2']\n")
+    assert load(write("torch-doctor.toml", "extend = '~/team.toml'\n")).config.select == ("TDR2",)
+
+
+def test_what_is_extended_has_to_be_there(folder: Path, write: Callable[..., Path]) -> None:
+    path = write("torch-doctor.toml", "extend = 'base.toml'\n")
+    with pytest.raises(ConfigError) as error:
+        load(path)
+    assert str(error.value) == f"{path}: `extend`: {folder / 'base.toml'} does not exist"
+    write("pyproject.toml", "[project]\nname = 'a'\n")
+    write("torch-doctor.toml", "extend = 'pyproject.toml'\n")
+    with pytest.raises(ConfigError, match=r"has no \[tool.torch-doctor\]"):
+        load(path)
+
+
+def test_configurations_do_not_extend_each_other(folder: Path, write: Callable[..., Path]) -> None:
+    path = write("torch-doctor.toml", "extend = 'b.toml'\n")
+    other = write("b.toml", "extend = './torch-doctor.toml'\n")
+    with pytest.raises(ConfigError) as error:
+        find(folder)
+    assert str(error.value) == (f"{other}: `extend` leads in a circle: {path} extends {other} extends {path}")
+
+
+@pytest.mark.parametrize("table", ["tool.torch_doctor", "tool.torchdoctor", "tool.Torch-Doctor", "torch-doctor"])
+def test_a_table_that_is_nearly_ours_is_named(folder: Path, write: Callable[..., Path], table: str) -> None:
+    path = write("pyproject.toml", f"[{table}]\nselect = ['TDR1']\n")
+    assert find(folder).warnings == (f"{path}: [{table}] is not read: the table is called [tool.torch-doctor]",)
+
+
+def test_a_file_that_is_nearly_ours_is_named(folder: Path, write: Callable[..., Path]) -> None:
+    path = write("torch_doctor.toml", "select = ['TDR1']\n")
+    write("torch-doctor.toml", "select = ['TDR2']\n")
+    loaded = find(folder)
+    assert loaded.config.select == ("TDR2",)
+    assert loaded.warnings == (f"{path} is not read: a configuration is called `torch-doctor.toml`",)
+
+
+def test_a_project_that_only_names_us_is_no_near_miss(folder: Path, write: Callable[..., Path]) -> None:
+    write("pyproject.toml", "[project]\nname = 'a'\ndependencies = ['torch-doctor', 'torch_doctor']\n")
+    assert find(folder).warnings == ()
+
+
+def test_a_table_within_our_own_file_is_explained(write: Callable[..., Path]) -> None:
+    with pytest.raises(ConfigError, match=r"write the keys of \[tool.torch-doctor\] without its name"):
+        load(write("torch-doctor.toml", "[tool.torch-doctor]\nselect = ['TDR1']\n"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ def cache_folder(asked: str | None, loaded: LoadedConfig, paths: Sequence[Path])
     if asked:
         return Path(asked).absolute()
     if loaded.config.cache_dir:
-        return loaded.base / loaded.config.cache_dir
+        return loaded.saying("cache-dir").base / os.path.expanduser(loaded.config.cache_dir)  # noqa: PTH111 - never raises
     common = common_directory(paths)
     around = (folder for folder in (common, *common.parents) if any((folder / name).exists() for name in _ROOTS))
     return next(around, Path.cwd()) / FOLDER

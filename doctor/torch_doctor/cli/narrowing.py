@@ -145,7 +145,7 @@ def _path(given: dict[str, Any], loaded: LoadedConfig) -> Path | None:
     """The file of the baseline."""
     if given["baseline"]:
         return Path(given["baseline"]).absolute()
-    return loaded.base / loaded.config.baseline if loaded.config.baseline else None
+    return loaded.saying("baseline").base / loaded.config.baseline if loaded.config.baseline else None
 
 
 def _check_writing(given: dict[str, Any], options: Options, path: Path | None) -> None:

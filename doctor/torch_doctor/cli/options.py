@@ -26,8 +26,17 @@ _OPTIONS = (
     _list_option("--exclude", "Files and folders to leave out, instead of the usual ones."),
     _list_option("--extend-exclude", "Files and folders to leave out besides."),
     click.option("--force-exclude", is_flag=True, help="Leave out excluded files even where they are named."),
+    click.option("--ignore-noqa", is_flag=True, help="Report also what comments suppress."),
     _list_option("--per-file-ignores", "Rules that do not speak in some files: `tests/*.py:TDR101,...`."),
-    click.option("--config", metavar="PATH", help="The configuration to use: a pyproject.toml or torch-doctor.toml."),
+    click.option(
+        "--config",
+        multiple=True,
+        metavar="PATH|KEY=VALUE",
+        help="The configuration to use: a pyproject.toml or torch-doctor.toml; or one setting as TOML, which counts more "
+        "than any file: `--config 'torch-version = \"2.4\"'`. Repeatable.",
+    ),
+    click.option("--show-settings", is_flag=True, help="Show the settings as they are in effect, and scan nothing."),
+    click.option("--show-files", is_flag=True, help="List the files that would be scanned, and scan nothing."),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),
     click.option(
         "--cache-dir", metavar="PATH", help="Where results are kept. [default: .torch_doctor_cache in the project]"

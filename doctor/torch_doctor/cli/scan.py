@@ -45,6 +45,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
     wanted = fixing(given)
     run = probing(given, paths, ctx)
     options, loaded = settings(_flags(paths, given))
+    if given["show_settings"] or given["show_files"]:
+        from torch_doctor.cli.showing import show  # noqa: PLC0415 - few ask for it
+
+        return show(options, loaded, files=given["show_files"])
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
     cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
     options = replace(
@@ -69,6 +73,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
         narrowed.finish(report, options, quiet=given["quiet"])
     if mended is not None and wanted is not None and (wanted.diff or wanted.only):
         return _mended_only(report, mended, wanted, given)
+    report.warnings[:0] = loaded.warnings
     start = time.perf_counter()
     printing.last(report)
     report.seconds["report"] = time.perf_counter() - start
@@ -110,6 +115,7 @@ def _flags(paths: tuple[str, ...], given: dict[str, Any]) -> Flags:
         isolated=given["isolated"],
         respect_gitignore=given["gitignore"],
         force_exclude=given["force_exclude"],
+        ignore_noqa=given["ignore_noqa"],
         stdin_filename=given["stdin_filename"],
     )
 

@@ -36,7 +36,12 @@ class Finder(Struct, frozen=True):
         Raises:
             SettingsError: the configuration cannot be used.
         """
-        flags = Flags(paths=(str(path),), config=self.config, isolated=self.isolated, force_exclude=True)
+        flags = Flags(
+            paths=(str(path),),
+            config=() if self.config is None else (self.config,),
+            isolated=self.isolated,
+            force_exclude=True,
+        )
         try:
             options, loaded = settings(flags)
             libraries = environment(self.python, loaded.config)

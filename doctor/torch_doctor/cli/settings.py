@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from torch_doctor import selection
 from torch_doctor.cli.installed import installed_rules
-from torch_doctor.config import Config, ConfigError, LoadedConfig, find, load
+from torch_doctor.config import Config, ConfigError, LoadedConfig, Part, find, load, overridden
 from torch_doctor.report.formats import FORMATS
 from torch_doctor.scan import FileIgnore, Options
 from torch_doctor.selection import Layer, UnknownSelectorError, did_you_mean
@@ -39,10 +39,11 @@ class Flags(Struct, frozen=True, kw_only=True):
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
     per_file_ignores: tuple[str, ...] = ()
-    config: str | None = None
+    config: tuple[str, ...] = ()
     isolated: bool = False
     respect_gitignore: bool = True
     force_exclude: bool = False
+    ignore_noqa: bool = False
     stdin_filename: str | None = None
 
 
@@ -55,17 +56,17 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
     cwd = _working_directory()
     overlay, names, paths = _paths(flags)
     loaded = _config(flags, paths)
-    config, rules = loaded.config, installed_rules()
-    source = str(loaded.path or "the configuration")
-    file_ignores = _file_ignores(config.per_file_ignores.items(), loaded.base, rules, f"{source}: per-file-ignores")
-    file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
+    config, rules, parts = loaded.config, installed_rules(), loaded.parts
+    excluding = loaded.saying("exclude")
     if flags.exclude is not None:
         exclude: tuple[Patterns, ...] | None = (_patterns(cwd, flags.exclude, "--exclude"),)
     elif config.exclude is not None:
-        exclude = (_patterns(loaded.base, config.exclude, f"{source}: exclude"),)
+        exclude = (_patterns(excluding.base, config.exclude, f"{excluding.source}: exclude"),)
     else:
         exclude = None
-    chosen, hiding = _selected(flags, config, rules, source)
+    chosen, hiding = _selected(flags, parts, rules)
+    file_ignores = [ignore for part in parts for ignore in _of_part(part, loaded, rules)]
+    file_ignores += _file_ignores(_pairs(flags.per_file_ignores), cwd, rules, "--per-file-ignores")
     options = Options(
         paths=paths,
         rules=chosen,
@@ -73,15 +74,16 @@ def settings(flags: Flags) -> tuple[Options, LoadedConfig]:
         known=frozenset(selection.names_of(rules)),
         exclude=exclude,
         extend_exclude=(
-            _patterns(loaded.base, config.extend_exclude, f"{source}: extend-exclude"),
+            *(_patterns(part.base, part.config.extend_exclude, f"{part.source}: extend-exclude") for part in parts),
             _patterns(cwd, flags.extend_exclude, "--extend-exclude"),
         ),
         respect_gitignore=flags.respect_gitignore and config.respect_gitignore,
         force_exclude=flags.force_exclude,
         file_ignores=tuple(file_ignores),
+        heeds_comments=not flags.ignore_noqa,
         overlay=overlay,
         names=names,
-        torch=_torch(config.torch_version, source),
+        torch=_torch(config.torch_version, loaded.saying("torch-version").source),
     )
     return options, loaded
 
@@ -106,7 +108,7 @@ def formats(asked: Sequence[str], loaded: LoadedConfig, instead: str | None = No
         UsageError: a format is not known, two want stdout, or none does although there is a file for it.
     """
     chosen: list[tuple[str, Path | None]] = []
-    where = "" if asked else f"{loaded.path}: output-format: "
+    where = "" if asked else f"{loaded.saying('output-format').source}: output-format: "
     for text in asked or (loaded.config.output_format or "full",):
         name, _, file = text.partition(":")
         if name not in FORMATS:
@@ -179,20 +181,35 @@ def _stdin() -> bytes:
 
 
 def _config(flags: Flags, paths: Sequence[Path]) -> LoadedConfig:
-    if flags.isolated:
-        return LoadedConfig(Config(), Path.cwd())
+    files = [text for text in flags.config if _is_file(text)]
+    if len(files) > 1:
+        message = f"--config names two files, {files[0]} and {files[1]}: let one `extend` the other"
+        raise click.UsageError(message)
+    if flags.isolated and files:
+        message = f"--isolated uses no configuration file, and --config names {files[0]}"
+        raise click.UsageError(message)
     try:
-        return load(Path(flags.config)) if flags.config else find(common_directory(paths))
+        if flags.isolated:
+            loaded = LoadedConfig(Config(), Path.cwd())
+        else:
+            loaded = load(Path(files[0])) if files else find(common_directory(paths))
+        return overridden(loaded, [text for text in flags.config if text not in files], Path.cwd())
     except ConfigError as error:
         raise click.UsageError(str(error)) from None
 
 
+def _is_file(text: str) -> bool:
+    """Whether `--config` is given a file, and not a `key = value`."""
+    return "=" not in text or os.path.exists(text)  # noqa: PTH110 - never raises
+
+
 def _selected(
-    flags: Flags, config: Config, rules: tuple[Rule, ...], source: str
+    flags: Flags, parts: Sequence[Part], rules: tuple[Rule, ...]
 ) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
     """The rules that speak, and those that only say what others hide behind."""
-    layers = (config.layer, Layer(flags.select, flags.ignore, flags.extend_select))
-    for layer, where in zip(layers, (f"{source}: ", "--"), strict=True):
+    sources = [f"{part.source}: " for part in parts]
+    layers = (*(part.config.layer for part in parts), Layer(flags.select, flags.ignore, flags.extend_select))
+    for layer, where in zip(layers, (*sources, "--"), strict=True):
         for key in ("select", "ignore", "extend_select"):
             _check(getattr(layer, key) or (), rules, f"{where}{key.replace('_', '-')}")
     chosen = selection.select(rules, layers)
@@ -223,6 +240,14 @@ def _patterns(base: Path, globs: tuple[str, ...], where: str) -> Patterns:
             message = f"{where}: `{glob}` is no pattern of paths, such as `tests/*.py`"
             raise click.UsageError(message)
     return Patterns(base, globs)
+
+
+def _of_part(part: Part, loaded: LoadedConfig, rules: Sequence[Rule]) -> Iterable[FileIgnore]:
+    """What a part of the configuration says of single files; of two lists that replace each other the last one counts."""
+    for key in ("per-file-ignores", "extend-per-file-ignores"):
+        if key.startswith("extend") or part is loaded.saying(key):
+            pairs = getattr(part.config, key.replace("-", "_")).items()
+            yield from _file_ignores(pairs, part.base, rules, f"{part.source}: {key}")
 
 
 def _file_ignores(

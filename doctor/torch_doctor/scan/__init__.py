@@ -16,7 +16,18 @@ from torch_doctor.static import Environment, usual_folder
 if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
-__all__ = ["Environment", "FileIgnore", "Follower", "Options", "Report", "Shard", "scan", "traces", "usual_folder"]
+__all__ = [
+    "Environment",
+    "FileIgnore",
+    "Follower",
+    "Options",
+    "Report",
+    "Shard",
+    "files",
+    "scan",
+    "traces",
+    "usual_folder",
+]
 
 
 def scan(options: Options, follower: Follower | None = None) -> Report:
@@ -62,6 +73,16 @@ def _scanned(options: Options, follower: Follower | None, memory: Memory | None)
     from torch_doctor.scan.pipeline import Scan  # noqa: PLC0415 - only where something is new
 
     return Scan(options, follower, memory=memory).run()
+
+
+def files(options: Options) -> tuple[list[str], Report]:
+    """The names of the files under the paths, in order; the report says which paths lead nowhere."""
+    from torch_doctor.scan.pipeline import Scan  # noqa: PLC0415 - as for a scan
+    from torch_doctor.sources.discovery import display  # noqa: PLC0415 - as above
+
+    found = Scan(options)
+    _, _, paths = found.files()
+    return sorted(options.names.get(path) or display(path) for path in paths), found.report
 
 
 def traces(options: Options, follower: Follower | None = None) -> tuple[list[Trace], Report]:

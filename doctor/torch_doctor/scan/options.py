@@ -51,6 +51,7 @@ class Options(Struct, frozen=True, kw_only=True):
     respect_gitignore: bool = True
     force_exclude: bool = False  # exclude patterns hold for files that are named, too
     file_ignores: tuple[FileIgnore, ...] = ()
+    heeds_comments: bool = True  # comments that suppress findings count
     named_only: bool = False
     narrowing: tuple[Narrowing, ...] = ()
     overlay: Mapping[Path, bytes] = field(default_factory=dict)

@@ -208,6 +208,20 @@ class Scan:
         """The files under the paths that can matter, by the project they belong to."""
         options, report = self.options, self.report
         start = time.perf_counter()
+        outer, ignores, paths = self.files()
+        roots = {folder: root_of(folder, outer) for folder in {path.parent for path in paths}}
+        groups: dict[Path, list[Path]] = {}
+        for path in paths:
+            groups.setdefault(roots[path.parent], []).append(path)
+        report.seconds["discover"] += time.perf_counter() - start
+        for root, members in groups.items():
+            project = Project(root, ignores, options.overlay, options.names, options.torch)
+            self.scripts[project] = members
+            yield project, self._relevant(project, members)
+
+    def files(self) -> tuple[Path, Ignores, list[Path]]:
+        """The folder around all paths, what is ignored below it, and the files under the paths."""
+        options, report = self.options, self.report
         outer = outer_root(options.paths)
         ignores = Ignores(frozenset({outer}), options.exclude, options.extend_exclude, options.respect_gitignore)
         found = self._discovered = discover([path for path in options.paths if path not in options.overlay], ignores)
@@ -219,15 +233,7 @@ class Scan:
             paths = [path for path in paths if not ignores.excludes_path(path, outer)]
         self._given = set(paths)
         report.files = len(paths)
-        roots = {folder: root_of(folder, outer) for folder in {path.parent for path in paths}}
-        groups: dict[Path, list[Path]] = {}
-        for path in paths:
-            groups.setdefault(roots[path.parent], []).append(path)
-        report.seconds["discover"] += time.perf_counter() - start
-        for root, members in groups.items():
-            project = Project(root, ignores, options.overlay, options.names, options.torch)
-            self.scripts[project] = members
-            yield project, self._relevant(project, members)
+        return outer, ignores, paths
 
     def _relevant(self, project: Project, paths: Sequence[Path]) -> list[Path]:
         files = []

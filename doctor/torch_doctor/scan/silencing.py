@@ -21,13 +21,14 @@ class Silencing:
     def __init__(self, options: Options) -> None:
         self._file_ignores = options.file_ignores
         self._known = options.known
+        self._heeds_comments = options.heeds_comments
         self._suppressions: dict[str, Suppressions] = {}
 
     def silences(self, finding: Finding, path: Path, file: SourceFile | None) -> bool:
         """Whether a finding in the file at `path` is not to be reported; `file` is its text, None where it cannot be read."""
         if any(_is_ignored(ignore, path, finding.code) for ignore in self._file_ignores):
             return True
-        return file is not None and self._comments_of(file).silences(finding, file)
+        return self._heeds_comments and file is not None and self._comments_of(file).silences(finding, file)
 
     def problems(self, file: SourceFile) -> Iterator[str]:
         """What is wrong with the suppressions in a file: they are misspelt, or name no rule."""

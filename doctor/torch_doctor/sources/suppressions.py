@@ -23,6 +23,13 @@ NOQA = pattern(
 )
 OURS = pattern(r"#\s*torch-doctor\s*:\s*(?P<verb>[\w-]+)\s*(?:\[(?P<names>[^\]]*)\])?", re.IGNORECASE)
 SEPARATOR = pattern(r"[\s,]+")
+NO_VERBS = {
+    "skip-file": "`# torch-doctor: ignore-file` silences a whole file",
+    "noqa": "`# torch-doctor: ignore-file` silences a whole file, `# noqa: TDR101` a line",
+    "disable": "`# torch-doctor: ignore[...]` silences a line",
+    "skip": "`# torch-doctor: ignore[...]` silences a line, `# torch-doctor: ignore-file` a whole file",
+}
+"""What other tools say, and how it is said here."""
 EVERYTHING = frozenset({"ALL"})
 NO_CODE = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE, tokenize.ENDMARKER)
 
@@ -114,7 +121,8 @@ def _read_ours(found: Suppressions, comment: re.Match[str], row: int) -> None:
             (row, "`torch-doctor: ignore` names no rule; write `ignore[TDR101]` or `ignore[rule-name]`")
         )
     else:
-        found.misspelt.append((row, f"`torch-doctor: {verb}` means nothing; did you mean `ignore[...]`?"))
+        hint = NO_VERBS.get(verb, "did you mean `ignore[...]`?")
+        found.misspelt.append((row, f"`torch-doctor: {verb}` means nothing; {hint}"))
 
 
 def _comments(file: SourceFile, found: Suppressions) -> Iterator[tuple[int, int, str]]:

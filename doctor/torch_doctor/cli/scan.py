@@ -42,13 +42,18 @@ INTERRUPTED = 130  # as shells say of a process that Ctrl-C ended
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:  # noqa: ANN401 - as click hands them over
     """Scan files and folders (by default the current one) for bugs in training code."""
-    wanted = fixing(given)
-    run = probing(given, paths, ctx)
-    options, loaded = settings(_flags(paths, given))
     if given["show_settings"] or given["show_files"]:
         from torch_doctor.cli.showing import show  # noqa: PLC0415 - few ask for it
 
-        return show(options, loaded, files=given["show_files"])
+        return show(*settings(_flags(paths, given)), files=given["show_files"])
+    return _once(ctx, paths, given)
+
+
+def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> int:
+    """Scan, report and mend, as the options say; the status to leave with."""
+    wanted = fixing(given)
+    run = probing(given, paths, ctx)
+    options, loaded = settings(_flags(paths, given))
     libraries = environment(given["python"], loaded.config, cache=not given["no_cache"])
     cache = None if given["no_cache"] else cache_folder(given["cache_dir"], loaded, options.paths)
     options = replace(

@@ -40,7 +40,7 @@ def test_a_finding_is_a_row_below_the_counts(reported: Reported) -> None:
     assert in_file == [
         "error",
         "train.py:5:5",
-        "TDR101 missing-zero-grad",
+        "[TDR101](https://torch-doctor.github.io/torch-doctor/rules/TDR101/) missing-zero-grad",
         "nothing clears the gradients of `model` before `loss.backward()`",
     ]
     assert in_notebook[1] == "train.ipynb:cell 3:1:1"

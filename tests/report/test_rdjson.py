@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from torch_doctor.edits import Change, Proposal
 from torch_doctor.report import rdjson
+from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import Paint
 from torch_doctor.report.reported import Look, Reported
 from torch_doctor.trace import Site
@@ -63,7 +64,7 @@ def test_a_finding_has_its_range_and_its_explanation(reported: Reported) -> None
         "path": "train.py",
         "range": {"start": {"line": 5, "column": 5}, "end": {"line": 5, "column": 20}},
     }
-    assert (in_file["severity"], in_file["code"]) == ("ERROR", {"value": "TDR101"})
+    assert (in_file["severity"], in_file["code"]) == ("ERROR", {"value": "TDR101", "url": url_of("TDR101")})
     assert "\n2. model.py:3:24: the output of `model` is made here\nhelp: call" in in_file["message"]
     assert in_notebook["location"] == {"path": "train.ipynb", "range": {"start": {"line": 1}, "end": {"line": 1}}}
     assert in_notebook["message"].startswith("cell 3, line 1: ")

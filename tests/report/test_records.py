@@ -42,7 +42,8 @@ def test_a_finding_has_ruffs_keys_and_ours(reported: Reported) -> None:
     assert in_file["location"] == {"row": 5, "column": 5}
     assert in_file["end_location"] == {"row": 5, "column": 20}
     assert (in_file["severity"], in_file["level"], in_file["witness"]) == ("error", "E", "static")
-    assert (in_file["fix"], in_file["url"], in_file["verdict"], in_file["evidence"]) == (None, None, None, [])
+    assert (in_file["fix"], in_file["verdict"], in_file["evidence"]) == (None, None, [])
+    assert in_file["url"] == "https://torch-doctor.github.io/torch-doctor/rules/TDR101/"
     assert in_file["trail"][1] == {
         "filename": "model.py",
         "cell": None,

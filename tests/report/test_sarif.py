@@ -43,6 +43,7 @@ TEXT = {"type": "string", "minLength": 1}
 NUMBER = {"type": "integer", "minimum": 1}
 BAG = {"type": "object"}
 LEVEL = {"enum": ["none", "note", "warning", "error"]}
+URI = {"type": "string", "format": "uri"}
 MESSAGE = an_object({"text": TEXT})
 REGION = an_object(dict.fromkeys(("startLine", "startColumn", "endLine", "endColumn"), NUMBER))
 ROWS = an_object(dict.fromkeys(("startLine", "endLine"), NUMBER))  # of what lies in a notebook
@@ -65,6 +66,7 @@ RULE = an_object(
         "help": an_object({"text": TEXT, "markdown": TEXT}),
         "defaultConfiguration": an_object({"level": LEVEL, "enabled": {"type": "boolean"}}),
         "properties": an_object({"tags": a_list(TEXT)}),
+        "helpUri": URI,
     }
 )
 CHANGE = an_object(
@@ -98,7 +100,9 @@ INVOCATION = an_object(
 )
 RUN = an_object(
     {
-        "tool": an_object({"driver": an_object({"name": TEXT, "version": TEXT, "rules": a_list(RULE)})}),
+        "tool": an_object(
+            {"driver": an_object({"name": TEXT, "version": TEXT, "informationUri": URI, "rules": a_list(RULE)})}
+        ),
         "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
         "originalUriBaseIds": {"type": "object", "additionalProperties": an_object({"description": MESSAGE})},
         "invocations": a_list(INVOCATION),

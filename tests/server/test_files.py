@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from lsprotocol import types
 
+from torch_doctor.report.links import url_of
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -70,7 +72,7 @@ async def test_what_is_open_is_told_and_what_is_typed_mends_it(
 ) -> None:
     uri = opened(client, folder / "train.py", SCRIPT)
     (finding,) = await sent(client, uri)
-    assert finding.code == "TDR101"
+    assert (finding.code, finding.code_description.href) == ("TDR101", url_of("TDR101"))
     assert finding.severity is types.DiagnosticSeverity.Error
     assert finding.source == "torch-doctor"
     assert "`loss`" in finding.message

@@ -16,24 +16,37 @@ from torch_doctor.selection import did_you_mean, names_of
 if TYPE_CHECKING:
     from torch_doctor.rule import Rule
 
+MARKDOWN = ("markdown", "md")
+FORMATS = ("text", "json", *MARKDOWN)
+
 
 @click.command("rule", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("rule", metavar="CODE|NAME")
-@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="A page to read, or JSON.")
+@click.argument("rule", metavar="CODE|NAME", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every rule, one page after the other.")
+@click.option(
+    "--output-format", type=click.Choice(FORMATS), default="text", help="A page to read, JSON, or the page's Markdown."
+)
 @click.option("--color", type=click.Choice(COLOURS), default="auto", help="Whether to use colours.")
-def command(rule: str, output_format: str, color: str) -> None:
+def command(rule: str | None, everything: bool, output_format: str, color: str) -> None:  # noqa: FBT001 - click's
     """Explain a rule: why it is a bug, an example, what to do instead."""
-    found = named(rule)
+    if everything == (rule is not None):
+        message = "name one rule, by its code or name, or say --all"
+        raise click.UsageError(message)
+    found = installed_rules() if rule is None else (named(rule),)
+    text = "\n".join(map(page, found))
     if output_format == "json":
-        write(json.dumps(record(found), indent=2, ensure_ascii=False) + "\n")
+        records = [record(each) for each in found]
+        write(json.dumps(records if everything else records[0], indent=2, ensure_ascii=False) + "\n")
+    elif output_format in MARKDOWN:
+        write(text)
     elif is_terminal(sys.stdout) or color == "always":
         from rich.console import Console  # noqa: PLC0415 - slow to import
         from rich.markdown import Markdown  # noqa: PLC0415
 
         colours = wants_colours(color, sys.stdout)
-        Console(force_terminal=colours, no_color=not colours, highlight=False).print(Markdown(page(found)))
+        Console(force_terminal=colours, no_color=not colours, highlight=False).print(Markdown(text))
     else:
-        write(page(found))
+        write(text)
 
 
 def named(name: str) -> Rule:

@@ -40,7 +40,8 @@ def look_of(choice: str, stream: TextIO | None) -> Look:
         import shutil  # noqa: PLC0415 - only for a terminal
 
         width = shutil.get_terminal_size().columns
-    return Look(Paint(wants_colours(choice, stream)), width)
+    colours = wants_colours(choice, stream)
+    return Look(Paint(colours, links=colours and is_terminal(stream) and "CI" not in os.environ), width)
 
 
 def write(text: str, *, colours: bool = False) -> None:

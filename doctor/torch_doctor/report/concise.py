@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS
 
@@ -37,5 +38,5 @@ def which(finding: Finding, look: Look) -> str:
     paint, site = look.paint, finding.site
     cell = "" if site.cell is None else f"cell {site.cell}:"
     where = f"{paint(site.path, 'bold')}{paint(f':{cell}{site.row}:{site.column}:', 'dim')}"
-    code = paint(finding.code, "bold", LEVEL_COLOURS[finding.level])
+    code = paint.linked(finding.code, url_of(finding.code), "bold", LEVEL_COLOURS[finding.level])
     return f"{where} {code} {finding.name}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.report.concise import which
 from torch_doctor.report.differences import differences
 from torch_doctor.report.frame import Mark, frame
+from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS, claims
 from torch_doctor.rule import Level
@@ -68,7 +69,8 @@ def _head(finding: Finding, look: Look) -> list[str]:
     if look.width is not None:
         text = textwrap.fill(text, look.width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
     colour = LEVEL_COLOURS[finding.level]
-    painted = f"{look.paint(level, 'bold', colour)}[{look.paint(finding.code, 'bold', colour)}]"
+    code = look.paint.linked(finding.code, url_of(finding.code), "bold", colour)
+    painted = f"{look.paint(level, 'bold', colour)}[{code}]"
     return text.replace(opening, painted, 1).split("\n")
 
 

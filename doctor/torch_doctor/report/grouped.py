@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.report.verdict_words import COLOURS
 
@@ -30,7 +31,7 @@ def _file(findings: list[Finding], look: Look) -> str:
 def _line(finding: Finding, width: int, look: Look) -> str:
     paint, verdict = look.paint, finding.verdict
     where = paint(_place(finding.site).ljust(width), "dim")
-    code = paint(finding.code, "bold", LEVEL_COLOURS[finding.level])
+    code = paint.linked(finding.code, url_of(finding.code), "bold", LEVEL_COLOURS[finding.level])
     said = "" if verdict is None else paint(f" [{verdict.value}]", "bold", COLOURS[verdict])
     return f"{where} {code} {finding.name}: {finding.message}{said}"
 

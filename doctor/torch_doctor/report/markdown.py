@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from torch_doctor.report.details import LEVELS
+from torch_doctor.report.links import url_of
 from torch_doctor.report.reported import from_checkout
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def _counts(reported: Reported) -> str:
 
 def _cells(finding: Finding, reported: Reported, *, probed: bool) -> list[str]:
     verdict = finding.verdict.value if finding.verdict is not None else ""
-    rule = f"{finding.code} {finding.name}"
+    url = url_of(finding.code)
+    rule = f"{finding.code if url is None else f'[{finding.code}]({url})'} {finding.name}"
     cells = [LEVELS[finding.level], _link(finding.site, reported), rule, _message(finding.message)]
     return [*cells, verdict] if probed else cells
 

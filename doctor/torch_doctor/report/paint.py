@@ -23,9 +23,15 @@ class Paint(Struct, frozen=True):
     """Puts text into colours, where colours are wanted."""
 
     colours: bool = False
+    links: bool = False  # the terminal may know links
 
     def __call__(self, text: str, *styles: str) -> str:
         """The text in the styles."""
         if not self.colours or not text:
             return text
         return f"\x1b[{';'.join(CODES[style] for style in styles)}m{text}\x1b[0m"
+
+    def linked(self, text: str, url: str | None, *styles: str) -> str:
+        """The text in the styles, which leads to an address where the terminal knows links."""
+        painted = self(text, *styles)
+        return f"\x1b]8;;{url}\x1b\\{painted}\x1b]8;;\x1b\\" if self.links and url else painted

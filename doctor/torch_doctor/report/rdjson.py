@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from torch_doctor.report.details import explanation, message
+from torch_doctor.report.links import url_of
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def _diagnostic(finding: Finding, reported: Reported) -> dict[str, Any]:
         "message": "\n".join([message(finding), *explanation(finding)]),
         "location": location,
         "severity": SEVERITIES[Level.ADVICE if finding.verdict is Verdict.REFUTED else finding.level],
-        "code": {"value": finding.code},
+        "code": {"value": finding.code, **({"url": url} if (url := url_of(finding.code)) else {})},
     }
     if site.cell is not None:
         start, end = reported.row_in_file(site), reported.last_row_in_file(site)

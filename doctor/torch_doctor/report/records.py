@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.report.links import url_of
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def record(finding: Finding) -> dict[str, Any]:
         "message": finding.message,
         **_place(finding.site),
         "fix": _fix(finding),
-        "url": None,
+        "url": url_of(finding.code),
         "severity": SEVERITIES[finding.level],
         "level": finding.level.value,
         "witness": finding.witness,

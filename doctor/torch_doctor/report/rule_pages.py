@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from torch_doctor.report.links import url_of
 from torch_doctor.report.paint import LEVEL_COLOURS
 from torch_doctor.rule import Level
 
@@ -41,16 +42,17 @@ def record(rule: Rule) -> dict[str, Any]:
         "level": rule.level.value,
         "witness": rule.witness,
         "explanation": rule.page(),
-        "url": None,
+        "url": url_of(rule.code),
     }
 
 
-def markdown_table(rules: Sequence[Rule]) -> str:
-    """The table that stands in the README."""
+def markdown_table(rules: Sequence[Rule], *, linked: bool = False) -> str:
+    """The table that stands in the README; `linked`: beside the pages, to which codes lead."""
     rows = ["| code | name | what goes wrong | level | witness |", "|---|---|---|---|---|"]
     for rule in rules:
         summary = rule.summary().replace("|", "\\|")
-        rows.append(f"| {rule.code} | {rule.name} | {summary} | {rule.level.value} | {rule.witness} |")
+        code = f"[{rule.code}]({rule.code}.md)" if linked else rule.code
+        rows.append(f"| {code} | {rule.name} | {summary} | {rule.level.value} | {rule.witness} |")
     return "\n".join(rows) + "\n"
 
 
@@ -65,6 +67,6 @@ def text_table(rules: Sequence[Rule], look: Look) -> str:
         room = None if look.width is None else max(look.width - len(before), LEAST_SUMMARY)
         if room is not None and len(summary) > room:
             summary = summary[: room - 1].rstrip() + "…"
-        code = paint(rule.code, "bold", LEVEL_COLOURS[rule.level])
+        code = paint.linked(rule.code, url_of(rule.code), "bold", LEVEL_COLOURS[rule.level])
         lines.append(f"{code}{before.removeprefix(rule.code)}{summary}\n")
     return "".join(lines)

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from torch_doctor import __version__
 from torch_doctor.report.fingerprints import Fingerprints
+from torch_doctor.report.links import SITE, url_of
 from torch_doctor.report.reported import from_checkout
 from torch_doctor.report.verdict_words import sentence
 from torch_doctor.rule import Level, Verdict
@@ -30,7 +31,14 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
     positions = {rule.code: position for position, rule in enumerate(rules)}
     fingerprints = Fingerprints(reported)
     run = {
-        "tool": {"driver": {"name": "torch-doctor", "version": __version__, "rules": [_rule(rule) for rule in rules]}},
+        "tool": {
+            "driver": {
+                "name": "torch-doctor",
+                "version": __version__,
+                "informationUri": SITE,
+                "rules": [_rule(rule) for rule in rules],
+            }
+        },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"%SRCROOT%": {"description": {"text": "The folder that holds the project."}}},
         "invocations": [
@@ -47,9 +55,11 @@ def render(reported: Reported, look: Look) -> str:  # noqa: ARG001 - every forma
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
+    url = url_of(rule.code)
     return {
         "id": rule.code,
         "name": rule.name,
+        **({} if url is None else {"helpUri": url}),
         "shortDescription": {"text": rule.summary() or rule.name},
         "help": {"text": rule.page() or rule.name, "markdown": rule.page() or rule.name},
         "defaultConfiguration": {"level": LEVELS[rule.level], "enabled": rule.level is not Level.ADVICE},

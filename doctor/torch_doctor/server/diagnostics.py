@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lsprotocol.types import Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity
+from lsprotocol.types import CodeDescription, Diagnostic, DiagnosticRelatedInformation, DiagnosticSeverity
 
+from torch_doctor.report.links import url_of
 from torch_doctor.rule import Level
 
 if TYPE_CHECKING:
@@ -23,11 +24,13 @@ SEVERITIES = {
 def diagnostic(finding: Finding, places: Places, *, related: bool) -> Diagnostic:
     """A finding; `related`: the editor shows what belongs to it, which is its trail."""
     message = f"{finding.message}\nhelp: {finding.help}" if finding.help else finding.message
+    url = url_of(finding.code)
     return Diagnostic(
         range=places.range(finding.site),
         message=message,
         severity=SEVERITIES[finding.level],
         code=finding.code,
+        code_description=None if url is None else CodeDescription(url),
         source=SOURCE,
         related_information=_trail(finding, places) if related else None,
     )

@@ -1,0 +1,116 @@
+"""The site: mkdocs finds nothing wrong with it, and where a code leads there is a page."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.cli import COMMANDS, streams
+from torch_doctor.config import Config
+from torch_doctor.report.links import SITE, url_of
+from torch_doctor.report.paint import Paint
+from torch_doctor.report.rule_pages import page
+from torch_doctor.rule import all_rules
+
+if TYPE_CHECKING:
+    from torch_doctor.rule import Rule
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Run = Any  # arguments to outcome
+ROOT = Path(__file__).parents[1]
+CONFIGURATION = ROOT / "docs/mkdocs.yml"
+CODES = [rule.code for rule in all_rules() if rule.code.startswith("TDR")]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = ("mkdocs", "build", "--strict", "--config-file", str(CONFIGURATION), "--site-dir", str(folder))
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], capture_output=True, text=True, check=False, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def shown(path: Path) -> str:
+    """The text of a page."""
+    return html.unescape(re.sub(r"<[^>]*>", "", path.read_text(encoding="utf-8")))
+
+
+def test_every_code_leads_to_its_page(site: Path) -> None:
+    for rule in all_rules():
+        url = url_of(rule.code)
+        assert url is not None
+        text = shown(site / url.removeprefix(SITE) / "index.html")
+        assert f"{rule.name} ({rule.code})" in text
+        assert "Why is this bad?" in text
+
+
+def test_the_table_of_rules_leads_to_all_of_them(site: Path) -> None:
+    table = (site / "rules/index.html").read_text(encoding="utf-8")
+    assert [code for code in CODES if f'href="{code}/"' not in table] == []
+
+
+def test_every_setting_and_every_command_is_told(site: Path) -> None:
+    settings, commands = shown(site / "settings/index.html"), shown(site / "commands/index.html")
+    assert [name for name in Config.__struct_fields__ if name.replace("_", "-") not in settings] == []
+    assert [name for name in COMMANDS if f"Usage: torch-doctor {name}" not in commands] == []
+
+
+def test_the_address_of_the_site_is_told_once() -> None:
+    assert f"site_url: {SITE}\n" in CONFIGURATION.read_text(encoding="utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"]["Documentation"] == SITE
+
+
+def test_a_rule_of_another_package_has_no_page_there() -> None:
+    assert url_of("TDX101") is None
+
+
+def test_a_code_is_a_link_where_the_terminal_knows_links() -> None:
+    linked = Paint(links=True).linked("TDR101", url_of("TDR101"))
+    assert linked == f"\x1b]8;;{SITE}rules/TDR101/\x1b\\TDR101\x1b]8;;\x1b\\"
+    assert Paint(links=True).linked("TDX101", url_of("TDX101")) == "TDX101"
+    assert Paint().linked("TDR101", url_of("TDR101")) == "TDR101"
+
+
+@pytest.mark.parametrize(
+    ("terminal", "choice", "ci", "links"),
+    [(True, "auto", False, True), (False, "always", False, False), (True, "never", False, False), (True, "auto", True, False)],
+)  # fmt: skip
+def test_only_a_terminal_in_colours_gets_links(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool, choice: str, ci: bool, links: bool
+) -> None:
+    for variable in ("NO_COLOR", "FORCE_COLOR", "CI"):
+        monkeypatch.delenv(variable, raising=False)
+    if ci:
+        monkeypatch.setenv("CI", "true")
+    monkeypatch.setattr(streams, "is_terminal", lambda _: terminal)
+    assert streams.look_of(choice, sys.stdout).paint.links is links
+
+
+@pytest.mark.parametrize("name", ["md", "markdown"])
+@pytest.mark.usefixtures("stand_ins")
+def test_all_pages_are_printed_one_after_the_other(run: Run, rules: tuple[Rule, ...], name: str) -> None:
+    assert run("rule", "--all", "--output-format", name) == (0, "\n".join(map(page, rules)), "")
+    assert run("rule", "TDR101", "--output-format", name).out == page(rules[1])
+    records = run("rule", "--all", "--output-format", "json").json
+    assert [record["url"] for record in records] == [url_of(rule.code) for rule in rules]
+
+
+@pytest.mark.parametrize("arguments", [(), ("TDR101", "--all")])
+def test_one_rule_or_all_has_to_be_asked_for(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run("rule", *arguments) == (2, "", "error: name one rule, by its code or name, or say --all\n")

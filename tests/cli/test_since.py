@@ -132,6 +132,29 @@ def test_a_finding_whose_trail_runs_through_a_changed_line_is_reported(
     assert ("nets.py", 11, "TDR201") in since()
 
 
+def test_a_finding_that_was_there_is_reported_where_a_line_of_its_trail_has_changed(
+    project: Path, since: Callable[..., Any]
+) -> None:
+    edit(project / "nets.py", "return self.fc(x)", "return torch.softmax(self.fc(x), dim=1)")
+    commit(project)
+    edit(project / "train.py", "lr=0.1", "lr=0.2")
+    assert since() == []
+    edit(project / "train.py", "nn.CrossEntropyLoss()", "nn.CrossEntropyLoss(label_smoothing=0.1)")
+    edit(project / "train.py", "criterion(model(x), y)", "criterion(model(x), y)  # soft")
+    assert since() == [("nets.py", 11, "TDR201")]
+
+
+def test_a_file_that_git_does_not_know_may_cause_a_finding_in_one_that_it_knows(
+    project: Path, since: Callable[..., Any]
+) -> None:
+    edit(project / "train.py", "from nets", "from steps import prepare\nfrom nets")
+    edit(project / "train.py", "optimizer.zero_grad()", "prepare(optimizer)")
+    commit(project)
+    assert since() == []
+    (project / "steps.py").write_text("import torch\n\n\ndef prepare(optimizer):\n    pass\n", encoding="utf-8")
+    assert ("train.py", 14, "TDR101") in since()
+
+
 def test_a_finding_that_a_deleted_line_causes_is_reported(project: Path, since: Callable[..., Any]) -> None:
     edit(project / "train.py", "    optimizer.zero_grad()\n", "")
     assert since() == [("train.py", 12, "TDR101")]
@@ -292,6 +315,13 @@ def test_how_files_were_is_looked_at_once_and_remembered(
         return before(self)
 
     monkeypatch.setattr(Since, "_found_before", found)
+    assert since(revision="HEAD~0") == [("train.py", 12, "TDR101")]
+    git(project, "stash", "--quiet")
+    (project / "README.md").write_text("# Nothing that a scan reads", encoding="utf-8")
+    run_once = len(asked)
+    assert since("--select", "TDR11") == []
+    assert len(asked) == run_once == 1
+    git(project, "stash", "pop", "--quiet")
     for _ in range(2):
         assert since() == [("train.py", 12, "TDR101")]
     assert len(asked) == 1
@@ -302,13 +332,18 @@ def test_how_files_were_is_looked_at_once_and_remembered(
     assert len(asked) == 3
 
 
-def test_another_repository_within_answers_for_itself(project: Path, since: Callable[..., Any], tmp_path: Path) -> None:
+def test_another_repository_within_answers_for_itself(
+    project: Path, since: Callable[..., Any], run: Run, tmp_path: Path
+) -> None:
     init(tmp_path / "theirs")
     commit(tmp_path / "theirs", {"wrong.py": OLD, "nets.py": NETS})
+    commit(tmp_path / "theirs", {"steps.py": "import torch\n\n\ndef prepare(optimizer):\n    pass\n"})
     add = ("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(tmp_path / "theirs"), "library")
     git(project, *add)
-    edit(project / "old.py", "model.eval\n", "from library.nets import Net\nmodel = Net()\nmodel.eval\n")
-    commit(project)
+    text = TRAIN.replace("from nets", "from library.steps import prepare\nfrom nets")
+    text = text.replace("optimizer.zero_grad()", "prepare(optimizer)")
+    commit(project, {"other.py": text})
+    assert ("other.py", 14, "TDR101") in places(run("scan", "--output-format", "json"))
     edit(project / "train.py", "    optimizer.zero_grad()\n", "")
     (project / "library/nets.py").write_text(OLD, encoding="utf-8")
     assert since() == [("train.py", 12, "TDR101")]
@@ -317,10 +352,9 @@ def test_another_repository_within_answers_for_itself(project: Path, since: Call
 def test_a_hook_of_a_linked_worktree_asks_its_own_repository(
     project: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    commit(project, {"sub/another.py": OLD})
     git(project, "worktree", "add", "--quiet", "linked")
     monkeypatch.chdir(project / "linked")
-    (project / "linked/sub").mkdir()
-    (project / "linked/old.py").rename(project / "linked/sub/old.py")
     monkeypatch.setenv("GIT_DIR", str(project / ".git/worktrees/linked"))
     monkeypatch.setenv("GIT_INDEX_FILE", "no such index")
     outcome = run("scan", "--since", "main", "sub", "--output-format", "json")
@@ -344,6 +378,10 @@ def test_settings_hold_for_the_files_as_they_were_too(project: Path, since: Call
     edit(project / "nets.py", "x)", "x )")
     assert since() == []
     assert since("--isolated") == [("train.py", 12, "TDR101")]
+    (project / "torch-doctor.toml").write_text('per-file-ignores = {"!sub/*.py" = ["TDR111"]}\n', encoding="utf-8")
+    commit(project, {"sub/old.py": OLD})
+    edit(project / "train.py", "lr=0.1", "lr=0.2")
+    assert since() == []
 
 
 def test_a_subfolder_is_scanned_as_the_whole(

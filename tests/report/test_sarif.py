@@ -235,7 +235,7 @@ def test_fingerprints_survive_moved_lines_and_tell_equal_lines_apart(reported: R
         return [result["partialFingerprints"]["torchDoctor/v1"] for result in results]
 
     once = fingerprints(backward)
-    twice = fingerprints(backward, backward)
+    twice = fingerprints(backward, replace(backward))
     elsewhere = fingerprints(replace(backward, site=backward.site._replace(row=6, end_row=6)))
     assert twice[0] == once[0] != twice[1]
     assert elsewhere != once
@@ -263,6 +263,17 @@ def test_fingerprints_of_a_file_stay_when_its_lines_move(run: Any, write: Any) -
     assert [row for row, _ in after] == [3, 9]
     assert [fingerprint for _, fingerprint in before] == [fingerprint for _, fingerprint in after]
     assert len({fingerprint for _, fingerprint in before}) == 2
+
+
+@pytest.mark.usefixtures("stand_ins")
+def test_a_finding_keeps_its_fingerprint_where_those_that_were_known_are_left_out(run: Any, write: Any) -> None:
+    options = ("scan", "--isolated", "--no-cache", "--baseline", "known.json", "--output-format", "sarif")
+    write("train.py", "import torch\nx = 1\nloss.backward()\n")
+    run(*options, "--write-baseline")
+    write("train.py", "import torch\nx = 1\nloss.backward()\nloss.backward()\n")
+    (new,) = run(*options).json["runs"][0]["results"]
+    known, same = run("scan", "--isolated", "--no-cache", "--output-format", "sarif").json["runs"][0]["results"]
+    assert new["partialFingerprints"] == same["partialFingerprints"] != known["partialFingerprints"]
 
 
 def test_a_fix_names_what_is_replaced_in_each_file(reported: Reported, mended: Finding, official: Any) -> None:

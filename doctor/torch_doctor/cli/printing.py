@@ -101,4 +101,4 @@ class Printing:
         return None
 
     def _reported(self, report: Report) -> Reported:
-        return Reported(report.findings, report.sources, self._options.rules, report.errors)
+        return Reported(report.findings, report.sources, self._options.rules, report.errors, report.left_out)

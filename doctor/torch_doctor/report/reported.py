@@ -38,12 +38,16 @@ class Source(Protocol):
 
 
 class Reported(Struct, frozen=True):
-    """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong."""
+    """The findings in order, the files they lie in, and the rules that spoke; `errors` says what went wrong.
+
+    `left_out`: findings that are not to be reported, as they were known before.
+    """
 
     findings: Sequence[Finding]
     sources: Mapping[str, Source] = field(default_factory=dict)
     rules: Sequence[Rule] = ()
     errors: Sequence[str] = ()
+    left_out: Sequence[Finding] = ()
 
     def row_in_file(self, site: Site) -> int:
         """The row of the file itself, from 1, where a site begins; 1 where that of a cell cannot be told."""

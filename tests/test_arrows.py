@@ -225,6 +225,7 @@ LITTLE = {"_bisect", "_heapq", "_locale", "bisect", "copy", "encodings", "gc", "
 LITTLE |= {"_blake2", "_hashlib", "_sqlite3", "array", "hashlib", "sqlite3"}  # for what is remembered
 COMMAND_LINE = [
     "caching",
+    "completing",
     "fixing",
     "installed",
     "libraries",

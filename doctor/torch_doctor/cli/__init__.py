@@ -20,6 +20,7 @@ COMMANDS = {
     "scan": "Find the bugs in files and folders.",
     "rule": "Explain a rule: why it is a bug, an example, what to do instead.",
     "rules": "List all rules.",
+    "config": "Explain the keys of the configuration.",
     "trace": "Show what a script does: the events that rules judge.",
     "server": "Serve an editor: diagnostics as one types.",
     "new": "Begin a rule of your own: its module, fixtures and test.",

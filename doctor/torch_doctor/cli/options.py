@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from torch_doctor.cli.completing import Completed, selectors
 from torch_doctor.cli.streams import COLOURS
 from torch_doctor.rule import Level
 
@@ -19,10 +20,14 @@ def _list_option(name: str, help_text: str) -> Callable[[Function], Function]:
     return click.option(name, multiple=True, metavar="LIST", help=help_text)
 
 
+def _selectors(name: str, help_text: str) -> Callable[[Function], Function]:
+    return click.option(name, multiple=True, type=Completed(selectors, several=True), metavar="LIST", help=help_text)
+
+
 _OPTIONS = (
-    _list_option("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between."),
-    _list_option("--ignore", "Rules that do not speak."),
-    _list_option("--extend-select", "Rules that speak besides those that do anyway."),
+    _selectors("--select", "Rules that speak: codes, their beginnings, names or ALL, with commas between."),
+    _selectors("--ignore", "Rules that do not speak."),
+    _selectors("--extend-select", "Rules that speak besides those that do anyway."),
     _list_option("--exclude", "Files and folders to leave out, instead of the usual ones."),
     _list_option("--extend-exclude", "Files and folders to leave out besides."),
     click.option("--force-exclude", is_flag=True, help="Leave out excluded files even where they are named."),

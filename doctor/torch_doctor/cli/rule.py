@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from torch_doctor.cli.completing import Completed, rules
 from torch_doctor.cli.installed import installed_rules
 from torch_doctor.cli.streams import COLOURS, is_terminal, wants_colours, write
 from torch_doctor.report.rule_pages import page, record
@@ -21,7 +22,7 @@ FORMATS = ("text", "json", *MARKDOWN)
 
 
 @click.command("rule", context_settings={"help_option_names": ["-h", "--help"]})
-@click.argument("rule", metavar="CODE|NAME", required=False)
+@click.argument("rule", metavar="CODE|NAME", type=Completed(rules), required=False)
 @click.option("--all", "everything", is_flag=True, help="Every rule, one page after the other.")
 @click.option(
     "--output-format", type=click.Choice(FORMATS), default="text", help="A page to read, JSON, or the page's Markdown."

@@ -1,0 +1,68 @@
+"""`torch-doctor config`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from torch_doctor.cli.completing import Completed, keys
+from torch_doctor.cli.showing import in_toml
+from torch_doctor.cli.streams import write
+from torch_doctor.config.schema import schema
+from torch_doctor.selection import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@click.command("config", context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("key", required=False, type=Completed(keys))
+@click.option("--output-format", type=click.Choice(("text", "json")), default="text", help="Text to read, or JSON.")
+@click.option("--schema", "as_schema", is_flag=True, help="Print the JSON schema of the configuration.")
+def command(key: str | None, output_format: str, *, as_schema: bool) -> None:
+    """List the keys of the configuration, or explain one: what it does, its type, its default, an example."""
+    if as_schema:
+        write(json.dumps(schema(), indent=2, ensure_ascii=False) + "\n")
+        return
+    properties = schema()["properties"]
+    if key is not None and key not in properties:
+        message = f"the configuration has no key `{key}`{did_you_mean(key, properties)}"
+        raise click.UsageError(message)
+    if output_format == "json":
+        shown = {name: _record(each) for name, each in properties.items()}
+        write(json.dumps(shown if key is None else shown[key], indent=2, ensure_ascii=False) + "\n")
+    elif key is None:
+        write("".join(f"{name}\n" for name in properties))
+    else:
+        write("".join(f"{line}\n" for line in _page(key, _record(properties[key]))))
+
+
+def _record(described: dict[str, Any]) -> dict[str, Any]:
+    """What there is to know of a key; a default of None: there is none."""
+    return {
+        "doc": described["description"],
+        "default": described.get("default"),
+        "type": _kind(described),
+        "example": described["examples"][0],
+    }
+
+
+def _kind(described: dict[str, Any]) -> str:
+    if described["type"] == "array":
+        return f"list of {_kind(described['items'])}s"
+    if described["type"] == "object":
+        return f"table of {_kind(described['additionalProperties'])}"
+    return {"boolean": "bool", "string": "string"}[described["type"]]
+
+
+def _page(key: str, record: dict[str, Any]) -> Iterator[str]:
+    yield record["doc"]
+    yield ""
+    yield f"Type: {record['type']}"
+    yield f"Default: {'none' if record['default'] is None else in_toml(record['default'])}"
+    yield "Example:"
+    yield ""
+    yield "[tool.torch-doctor]"
+    yield f"{key} = {in_toml(record['example'])}"

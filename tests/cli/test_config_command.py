@@ -1,0 +1,90 @@
+"""`torch-doctor config`, and what shells complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from torch_doctor.config import KEYS
+from torch_doctor.config.schema import schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+Run = Any
+COMPLETE = "_TORCH_DOCTOR_COMPLETE"
+
+
+def test_all_keys_are_listed(run: Run) -> None:
+    outcome = run("config")
+    assert (outcome.status, outcome.out.split()) == (0, list(KEYS))
+    assert list(run("config", "--output-format", "json").json) == list(KEYS)
+
+
+def test_a_key_is_explained_with_type_default_and_example(run: Run) -> None:
+    outcome = run("config", "per-file-ignores")
+    assert outcome.out.splitlines()[2:] == [
+        "Type: table of list of strings",
+        "Default: {}",
+        "Example:",
+        "",
+        "[tool.torch-doctor]",
+        'per-file-ignores = { "notebooks/*" = ["TDR402"] }',
+    ]
+    shown = run("config", "respect-gitignore", "--output-format", "json").json
+    assert (shown["type"], shown["default"], shown["example"]) == ("bool", True, False)
+    assert run("config", "torch-version").out.splitlines()[2:4] == ["Type: string", "Default: none"]
+
+
+def test_a_key_that_is_not_there_gets_the_nearest(run: Run) -> None:
+    outcome = run("config", "slect")
+    assert (outcome.status, outcome.err) == (2, "error: the configuration has no key `slect`; did you mean `select`?\n")
+
+
+def test_the_schema_is_printed(run: Run) -> None:
+    assert json.loads(run("config", "--schema").out) == schema()
+
+
+def completed(*words: str) -> list[str]:
+    """What click's own protocol for bash completes the last word to."""
+    environment = {**os.environ, COMPLETE: "bash_complete", "COMP_WORDS": " ".join(("torch-doctor", *words))}
+    environment["COMP_CWORD"] = str(len(words))
+    done = subprocess.run(
+        [sys.executable, "-m", "torch_doctor"], env=environment, capture_output=True, text=True, check=True
+    )
+    return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore", "--extend-select"])
+def test_codes_and_names_are_completed_after_the_options_that_take_them(option: str) -> None:
+    assert completed("scan", option, "tdr10")[:2] == ["TDR101", "TDR102"]
+    assert completed("scan", option, "missing-z") == ["missing-zero-grad"]
+    assert completed("scan", option, "TDR6,missing-z") == ["TDR6,missing-zero-grad"]
+    assert {"ALL", "TDR1", "TDR101", "missing-zero-grad"} <= {*completed("scan", option, "")}
+
+
+def test_a_rule_and_a_key_and_a_command_are_completed() -> None:
+    assert completed("rule", "softmax-b") == ["softmax-before-cross-entropy"]
+    assert completed("config", "extend-p") == ["extend-per-file-ignores"]
+    assert completed("conf") == ["config"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_completes_with_the_function_that_it_is_given(folder: Path) -> None:
+    command = folder / "torch-doctor"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m torch_doctor "$@"\n', encoding="utf-8")
+    command.chmod(0o755)
+    script = (
+        f'eval "$({COMPLETE}=bash_source torch-doctor)"\n'
+        "COMP_WORDS=(torch-doctor scan --select missing-z)\nCOMP_CWORD=3\n"
+        '_torch_doctor_completion torch-doctor\necho "${COMPREPLY[@]}"\n'
+    )
+    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "--norc", "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "missing-zero-grad"

@@ -11,6 +11,7 @@ import pytest
 
 from tests.repositories import commit, git, init
 from torch_doctor.narrowing import Since
+from torch_doctor.narrowing.git import repository
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -357,8 +358,10 @@ def test_a_hook_of_a_linked_worktree_asks_its_own_repository(
     monkeypatch.chdir(project / "linked")
     monkeypatch.setenv("GIT_DIR", str(project / ".git/worktrees/linked"))
     monkeypatch.setenv("GIT_INDEX_FILE", "no such index")
+    assert places(run("scan", "sub", "--output-format", "json")) == [("sub/another.py", 4, "TDR111")]
     outcome = run("scan", "--since", "main", "sub", "--output-format", "json")
     assert (outcome.status, outcome.out) == (0, "[]\n"), outcome.err
+    assert repository([project / "linked/sub"], "main").top == (project / "linked").resolve()
 
 
 def test_the_repository_is_left_as_it_is(project: Path, since: Callable[..., Any]) -> None:

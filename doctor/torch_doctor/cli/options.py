@@ -40,6 +40,12 @@ _OPTIONS = (
         help="The configuration to use: a pyproject.toml or torch-doctor.toml; or one setting as TOML, which counts more "
         "than any file: `--config 'torch-version = \"2.4\"'`. Repeatable.",
     ),
+    click.option(
+        "--add-noqa",
+        metavar="[=REASON]",
+        help="Suppress what is found by `# noqa` comments, with the reason where one is given, and report nothing.",
+    ),
+    click.option("--watch", is_flag=True, help="Scan again whenever a file changes, until Ctrl-C."),
     click.option("--show-settings", is_flag=True, help="Show the settings as they are in effect, and scan nothing."),
     click.option("--show-files", is_flag=True, help="List the files that would be scanned, and scan nothing."),
     click.option("--isolated", is_flag=True, help="Use no configuration file."),

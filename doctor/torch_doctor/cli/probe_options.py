@@ -75,12 +75,18 @@ _OPTIONS = (
 # fmt: on
 
 
+ADD_NOQA = "--add-noqa"
+"""As `--probe`, it may stand without a value."""
+
+
 class ProbeCommand(click.Command):
     """A command in which `--probe` may stand without a value, and `--` ends what is ours where it does."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Set the script's own arguments aside, and parse the others."""
-        own = args[: args.index(END)] if END in args else args
+        given = args.index(END) if END in args else len(args)
+        args = [f"{arg}=" if arg == ADD_NOQA and number < given else arg for number, arg in enumerate(args)]
+        own = args[:given]
         if any(arg == FLAG or arg.startswith(f"{FLAG}=") for arg in own):
             ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[len(own) + 1 :])
             args = [f"{FLAG}={ON}" if arg == FLAG else arg for arg in own]

@@ -46,6 +46,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], **given: Any) -> int:
         from torch_doctor.cli.showing import show  # noqa: PLC0415 - few ask for it
 
         return show(*settings(_flags(paths, given)), files=given["show_files"])
+    if given["watch"]:
+        from torch_doctor.cli.watching import watch  # noqa: PLC0415 - few ask for it
+
+        return watch(lambda: _once(ctx, paths, given), paths or (".",), quiet=given["quiet"])
     return _once(ctx, paths, given)
 
 
@@ -76,8 +80,9 @@ def _once(ctx: click.Context, paths: tuple[str, ...], given: dict[str, Any]) -> 
             report, mended = mend(report, options, wanted)
     if narrowed is not None:
         narrowed.finish(report, options, quiet=given["quiet"])
-    if mended is not None and wanted is not None and (wanted.diff or wanted.only):
-        return _mended_only(report, mended, wanted, given)
+    instead = _instead(report, options, mended, wanted, given)
+    if instead is not None:
+        return instead
     report.warnings[:0] = loaded.warnings
     start = time.perf_counter()
     printing.last(report)
@@ -136,6 +141,23 @@ def _status(report: Report, mended: Mended | None, *, fails: bool, exit_zero: bo
     failing = list(Level)[: list(Level).index(least) + 1]
     counted = [each for each in report.findings if each.level in failing and each.verdict is not Verdict.REFUTED]
     return int(bool(counted) and not exit_zero)
+
+
+def _instead(
+    report: Report, options: scanning.Options, mended: Mended | None, wanted: Fixing | None, given: dict[str, Any]
+) -> int | None:
+    """The status where findings are not reported: they are only mended, or suppressed; else None."""
+    if given["add_noqa"] is not None:
+        for what, there in (("--fix", wanted), ("stdin", options.overlay)):
+            if there:
+                message = f"--add-noqa does not go with {what}"
+                raise click.UsageError(message)
+        from torch_doctor.cli.noting import add_noqa  # noqa: PLC0415 - libcst is slow to import
+
+        return add_noqa(report, options, given["add_noqa"].strip(), quiet=given["quiet"])
+    if mended is not None and wanted is not None and (wanted.diff or wanted.only):
+        return _mended_only(report, mended, wanted, given)
+    return None
 
 
 def _mended_only(report: Report, mended: Mended, wanted: Fixing, given: dict[str, Any]) -> int:

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from torch_doctor.fixes.joining import joined, moved
 from torch_doctor.fixes.proposing import propose
-from torch_doctor.fixes.writing import changed, readable, rewrite
+from torch_doctor.fixes.writing import changed, readable, relined, rewrite
 
-__all__ = ["changed", "joined", "moved", "propose", "readable", "rewrite"]
+__all__ = ["changed", "joined", "moved", "propose", "readable", "relined", "rewrite"]

@@ -11,15 +11,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Change
 from torch_doctor.sources.cell_places import sources_in
 from torch_doctor.sources.notebook import read_notebook
 from torch_doctor.sources.python import Failure, declared_encoding, decode, parse
 from torch_doctor.sources.source import NEWLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from torch_doctor.edits import Change
+    from torch_doctor.sources.source import SourceFile
 
 
 def changed(raw: bytes, changes: Sequence[Change]) -> bytes:
@@ -35,6 +36,26 @@ def changed(raw: bytes, changes: Sequence[Change]) -> bytes:
     if failure is not None:
         raise ValueError(failure.reason)
     return mark + _changed_text(text, changes).encode("utf-8" if mark else declared_encoding(raw))
+
+
+def relined(raw: bytes, file: SourceFile, lines: Sequence[str]) -> bytes:
+    """What a file holds when its rows are `lines`, of which there are as many as before.
+
+    Raises:
+        ValueError: as `changed`.
+    """
+    return changed(raw, list(_relined(file, lines)))
+
+
+def _relined(file: SourceFile, lines: Sequence[str]) -> Iterator[Change]:
+    """How the rows of a file come to be these."""
+    for row, (before, after) in enumerate(zip(file.lines, lines, strict=True), start=1):
+        if before != after:
+            same = next(
+                (at for at, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+                min(len(before), len(after)),
+            )
+            yield Change(file.site(row, same + 1, row, len(before) + 1), after[same:])
 
 
 def _changed_text(text: str, changes: Iterable[Change]) -> str:

@@ -15,7 +15,7 @@ from lsprotocol.types import (
 
 from torch_doctor.server.diagnostics import diagnostic
 from torch_doctor.server.places import touches
-from torch_doctor.server.suppressing import on_file, on_line
+from torch_doctor.sources.suppressing import on_file, on_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from torch_doctor.rule import Finding
     from torch_doctor.server.documents import Part
     from torch_doctor.server.places import Places
-    from torch_doctor.server.suppressing import Insertion
     from torch_doctor.sources.source import SourceFile
+    from torch_doctor.sources.suppressing import Insertion
 
 UNREADABLE = "TDR000"  # no comment makes a file readable
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from torch_doctor.rule import Finding, Level
-from torch_doctor.server.suppressing import Insertion, on_file, on_line
 from torch_doctor.sources.source import SourceFile
+from torch_doctor.sources.suppressing import Insertion, on_file, on_line
 from torch_doctor.trace import Site
 
 PATH = "train.py"

@@ -1,0 +1,78 @@
+"""`scan --watch`: scans again whenever something changes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import click
+
+from torch_doctor.cli.streams import is_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from watchfiles import Change
+
+WATCHED = (".py", ".ipynb", ".toml", ".txt", ".lock", ".gitignore")
+INTERRUPTED = 130
+WAITING = 100  # milliseconds until somebody looks whether Ctrl-C was pressed
+
+
+def watch(scan: Callable[[], int], paths: Sequence[str], *, quiet: bool) -> int:
+    """Scan now and after each change below the paths, until Ctrl-C; the exit status.
+
+    What is wrong with the command ends it at once; what comes to be wrong later, such as a configuration that is being
+    written, is said, and the next change tries again.
+
+    Raises:
+        UsageError: watchfiles is not installed, a path is not there, or source is read from stdin.
+    """
+    if find_spec("watchfiles") is None:
+        message = "watchfiles is not installed: `pip install 'torch-doctor[watch]'` brings what --watch needs"
+        raise click.UsageError(message)
+    for path in paths:
+        if not os.path.exists(path):  # noqa: PTH110 - never raises
+            message = "--watch does not go with stdin" if path == "-" else f"--watch {path}: it does not exist"
+            raise click.UsageError(message)
+    try:
+        for first in _changes(paths):
+            if is_terminal(sys.stdout):
+                click.clear()
+            if not _scanned(scan, first=first):
+                break
+            if not quiet:
+                click.echo("Watching for changes; Ctrl-C ends.", err=True)
+    except KeyboardInterrupt:
+        pass
+    return INTERRUPTED
+
+
+def _changes(paths: Sequence[str]) -> Iterator[bool]:
+    """Something once at first (True), and for each group of changes (False); what changes meanwhile is one of the next."""
+    from watchfiles import DefaultFilter, watch  # noqa: PLC0415 - only where it is installed
+
+    class Filter(DefaultFilter):
+        """Source and settings, outside of the folders of git, caches and environments."""
+
+        def __call__(self, change: Change, path: str) -> bool:
+            return path.endswith(WATCHED) and super().__call__(change, path)
+
+    first = True
+    for changes in watch(*paths, watch_filter=Filter(), rust_timeout=WAITING, yield_on_timeout=True):
+        if first or changes:
+            yield first
+        first = False
+
+
+def _scanned(scan: Callable[[], int], *, first: bool) -> bool:
+    """Scan once; whether to go on."""
+    try:
+        return scan() != INTERRUPTED
+    except click.ClickException as error:
+        if first:
+            raise
+        click.echo(f"error: {error.format_message()}", err=True)
+        return True

@@ -59,3 +59,11 @@ def test_a_finder_of_somebody_else_is_asked_too(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
     assert any("torch_doctor_rules" in offer.value for offer in offers("torch_doctor.rules"))
     assert asked
+
+
+def test_a_package_without_metadata_offers_what_it_has_to_whoever_asks(
+    folder: Path, write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("site/half_removed-1.0.dist-info/entry_points.txt", "[of.ours]\nours = rules_one:rules\n")
+    monkeypatch.setattr(sys, "path", [str(folder / "site"), __file__])
+    assert [offer.value for offer in offers("of.ours")] == ["rules_one:rules"]

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from importlib.metadata import Distribution
 
 _SUFFIXES = tuple(all_suffixes())
 _INSTALLED = (".dist-info", ".egg-info")
@@ -78,7 +79,7 @@ def offers(group: str) -> list[Offer]:
     if _elsewhere():
         from importlib.metadata import entry_points  # noqa: PLC0415 - slow to import
 
-        return [Offer(each.value, each.dist.name if each.dist else "") for each in entry_points(group=group)]
+        return [Offer(each.value, _named(each.dist)) for each in entry_points(group=group)]
     return [Offer(value, package) for package, text in _offering(tuple(sys.path)) for value in _values(text, group)]
 
 
@@ -100,6 +101,14 @@ def _offering(path: tuple[str, ...]) -> list[tuple[str, str]]:
         for name, text in _installed(folder or "."):
             found.setdefault(name, text)
     return [(name.replace("_", "-"), text) for name, text in found.items() if text]
+
+
+def _named(package: Distribution | None) -> str:
+    """The name of an installed package, empty where a half-removed one has no metadata any more."""
+    try:
+        return package.name if package else ""
+    except (OSError, TypeError, KeyError):  # what a missing METADATA raises depends on the version and on who reads it
+        return ""
 
 
 def _elsewhere() -> bool:

@@ -378,7 +378,7 @@ def step(self, closure=None):
 torch.optim.SGD.step = step
 """
     outcome = misbehaves(scripted(by_hand))
-    assert "TDR101 missing-zero-grad" in outcome.out
+    assert "[TDR101] missing-zero-grad" in outcome.out
     assert "an instrument failed" not in outcome.err
 
 

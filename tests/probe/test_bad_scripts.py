@@ -135,7 +135,7 @@ def test_scripts_without_end_are_ended(misbehaves: Callable[..., Any]) -> None:
         Path(name).write_text(BUG + script, encoding="utf-8")
     outcome = misbehaves(BUG, *ENDLESS, "--probe-timeout", "4", "--jobs", "4")
     assert outcome.status == 1
-    assert outcome.out.count("TDR101 missing-zero-grad") == 1 + len(ENDLESS)
+    assert outcome.out.count("[TDR101] missing-zero-grad") == 1 + len(ENDLESS)
     for name in ENDLESS:
         assert f"{name} did not come to its end in 4 s and was stopped" in outcome.err
     assert "train.py did not" not in outcome.err

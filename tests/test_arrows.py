@@ -47,11 +47,13 @@ ARROWS = {
     "scan": {"cache", "packages", "probe", "probing", "processes", "rule", "sources", "static", "trace"},
     "narrowing": {"cache", "environments", "rule", "scan", "selection", "sources", "trace"},
     "report": {"edits", "rule", "trace"},
+    "checkup": {"edits", "environments", "probe", "probing", "report", "rule", "scan", "sources", "trace"},
     "testing": {"rule", "scan"},
     "knowledge": {"static", "trace"},
     "server": {"edits", "fixes", "pattern", "report", "rule", "scan", "sources", "trace"},
     "cli": {
         "cache",
+        "checkup",
         "config",
         "environments",
         "fixes",

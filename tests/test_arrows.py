@@ -252,6 +252,7 @@ def test_a_scan_of_a_script_imports_what_it_needs_and_no_more(folder: Path, writ
     assert {name.partition(".")[0] for name in set(names) - ours} <= LITTLE
     parts = {name.split(".")[1] for name in ours if name.startswith("torch_doctor.")}
     assert parts == ARROWS.keys() - {
+        "checkup",
         "fixes",
         "narrowing",
         "probe",

@@ -124,6 +124,13 @@ class Swap(Struct, frozen=True, tag=True):
     site: Site
 
 
+class Comment(Struct, frozen=True, tag=True):
+    """The comment, or the part of one, at `site`, written as `content`; where that is empty, its row goes if it is alone."""
+
+    site: Site
+    content: str = ""
+
+
 Edit = (
     Insert
     | Move
@@ -138,6 +145,7 @@ Edit = (
     | Discard
     | Construct
     | Swap
+    | Comment
 )
 
 

@@ -110,7 +110,9 @@ def probe(fixture: Path) -> Probed:
             patch.setattr(probing, "launched", listened)
             patch.setattr(probing, "probe", heard)
             patch.setattr(probing, "judge", told)
-            options = Options(paths=tuple(scripts_of(copy)), rules=rules, probe=Probing(seconds=SECONDS))
+            known = frozenset(name for rule in all_rules() for name in (rule.code, rule.name))
+            how = Probing(seconds=SECONDS)
+            options = Options(paths=tuple(scripts_of(copy)), rules=rules, known=known, probe=how)
             report = scan(options, Scanned(fixture))
         placed = asked[-1].placed if asked else _as_it_is
         ways = judged[-1] if judged else Ways()

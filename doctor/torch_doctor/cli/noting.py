@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from torch_doctor.scan import Options, Report
 
 MOST_ROUNDS = 10  # what is suppressed may have hidden something else
-UNREADABLE = "TDR000"  # no comment makes a file readable
+NOT_SUPPRESSED = frozenset(("TDR000", "TDR001"))
+"""No comment makes a file readable, and one that suppresses nothing is rather taken out."""
 
 
 class Noted(Struct):
@@ -82,7 +83,7 @@ def _note(file: SourceFile | None, findings: Sequence[Finding], reason: str, not
     silent = []
     for finding in findings:
         now = SourceFile(file.path, file.display, "\n".join(lines), file.cells)
-        found = None if finding.code == UNREADABLE else on_line(finding, now)
+        found = None if finding.code in NOT_SUPPRESSED else on_line(finding, now)
         if found is None:
             noted.left.append(finding)
             continue

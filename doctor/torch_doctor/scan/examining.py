@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from torch_doctor.rule import Finding  # noqa: TC001 - msgspec reads it
 from torch_doctor.scan.options import Told
-from torch_doctor.scan.silencing import Silencing
+from torch_doctor.scan.silencing import UNREADABLE_CODE, Silencing
 from torch_doctor.scan.unfollowed import Heard
 from torch_doctor.sources.project import Project
 from torch_doctor.static import Failure, Followed, OutOfTime, Spending, Witness
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 Recall: TypeAlias = "Callable[[Turn], Examined | None]"
 Learn: TypeAlias = "Callable[[Turn, Examined], None]"
 
-UNREADABLE_CODE = "TDR000"
 MOST_CHARACTERS = 5_000_000
 """Source that one witness lowers before another takes over, so that memory stays flat: each takes some sixty bytes."""
 

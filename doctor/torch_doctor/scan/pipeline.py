@@ -21,6 +21,7 @@ from torch_doctor.scan.sharding import Sharing
 from torch_doctor.scan.silencing import Silencing
 from torch_doctor.scan.starting import TRAINING, of_a_folder
 from torch_doctor.scan.unfollowed import Unfollowed
+from torch_doctor.scan.unused import Unused
 from torch_doctor.sources.discovery import Discovered, discover, display, outer_root, root_of
 from torch_doctor.sources.ignores import Ignores
 from torch_doctor.sources.project import Project
@@ -85,6 +86,7 @@ class Scan:
         self._found: dict[tuple[object, ...], Finding] = {}
         self.causes = Causes(options.rules)
         self._silencing = Silencing(options)
+        self._unused = Unused(options, self._silencing)
         self._done = 0
         self._total = 0
 
@@ -95,14 +97,16 @@ class Scan:
             traces: list[Trace] = []
             self._examine(project, files, traces.append if self.options.probe is not None else None)
             runnable.append(Runnable(project, self.scripts[project], traces))
-        self.report.findings.sort(key=order)
         if self.options.probe is not None:
+            self.report.findings.sort(key=order)
             self.report.narrow(self.options.narrowing)
             self.follower.found(self.report)
             with self._guarding("what scripts do"):
                 give_verdicts(self, runnable)
             self.report.narrow(self.options.narrowing, PROBE)
-            self.report.findings.sort(key=order)
+        with self._guarding("comments that suppress nothing"):
+            self._unused.tell(self)
+        self.report.findings.sort(key=order)
         if self._memory is not None:
             self._memory.keep(self.report, self._discovered, self._shown)
         return self.report
@@ -126,6 +130,7 @@ class Scan:
                 self._take_in(caller, asked)
                 unfollowed.add(caller.heard)
         looked_at = [path for path, _ in examined]
+        self._unused.take(project, looked_at, [found for _, found in examined])
         for path in files if self._sharing is None else looked_at:
             self.report.warnings += unfollowed.remarks(project.shown_as(path))
         for finding in self._told():
@@ -267,6 +272,7 @@ class Scan:
             return
         if self.options.named_only and not self._concerns_given(finding, project):
             return
+        self._unused.hear([finding])
         with self._guarding(finding.site.path):
             if self._is_silenced(finding, project):
                 return

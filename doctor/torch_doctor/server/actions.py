@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.sources.suppressing import Insertion
 
-UNREADABLE = "TDR000"  # no comment makes a file readable
+NOT_SUPPRESSED = frozenset(("TDR000", "TDR001"))
+"""No comment makes a file readable, and one that suppresses nothing is rather taken out."""
 
 
 def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iterator[CodeAction]:
@@ -70,7 +71,7 @@ def _mending(fix: Proposal, places: Places) -> dict[str, list[TextEdit]]:
 
 
 def _silencing(finding: Finding, file: SourceFile, part: Part, places: Places) -> Iterator[tuple[str, TextEdit]]:
-    if finding.code == UNREADABLE:
+    if finding.code in NOT_SUPPRESSED:
         return
     named = f"{finding.code} {finding.name}"
     line = on_line(finding, file)

@@ -1,4 +1,4 @@
-"""Where the comment goes that silences a finding."""
+"""Where the comment goes that silences a finding, and what is left of one that silences nothing."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ from msgspec import Struct
 
 from torch_doctor.sources.python import parse
 from torch_doctor.sources.source import SourceFile
-from torch_doctor.sources.suppressions import NOQA, suppressions
+from torch_doctor.sources.suppressions import NOQA, OURS, SEPARATOR, suppressions
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from torch_doctor.rule import Finding
+    from torch_doctor.sources.suppressions import Suppression
 
 ABOVE_ALL = ("#!", "# -*-", "# vim:")  # what has to stand in the first two rows
 
@@ -55,6 +58,31 @@ def on_file(finding: Finding, file: SourceFile) -> Insertion:
     while row <= min(2, len(file.lines)) and file.lines[row - 1].startswith(ABOVE_ALL):
         row += 1
     return Insertion(row, 1, f"# torch-doctor: ignore-file[{finding.name}]\n")
+
+
+def without(comment: Suppression, names: Collection[str], file: SourceFile) -> tuple[str, str]:
+    """The part of a file's comment that changes when it no longer names some selectors, and what is left of that part.
+
+    Nothing is left where it names no others; a reason that follows the names goes with them.
+    """
+    line = file.lines[comment.row - 1][comment.column - 1 :]
+    found = (OURS if comment.ours else NOQA).match(line)
+    if found is None:  # it was found there by the same patterns
+        return "", ""
+    group = "names" if comment.ours else "codes"
+    written = found[group] or ""
+    kept = [name for name in SEPARATOR.split(written) if name and _spelled(name, comment) not in names]
+    if not kept:
+        end = line.find("#", found.end())
+        return (line.rstrip() if end < 0 else line[:end]), ""
+    start, end = found.span(group)
+    separator = ", " if "," in written else " "
+    return found[0], line[:start] + separator.join(kept) + line[end : found.end()]
+
+
+def _spelled(name: str, comment: Suppression) -> str:
+    """A name as the selectors of a comment spell it."""
+    return name if comment.ours else name.upper()
 
 
 def _silences(insertion: Insertion, finding: Finding, file: SourceFile) -> bool:

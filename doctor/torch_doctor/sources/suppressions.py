@@ -35,11 +35,20 @@ NO_CODE = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.NEWLINE, toke
 
 
 class Suppression(Struct, frozen=True):
-    """One comment: the selectors it names, `ALL` for a blanket one. `ours` may stand on a line of its own."""
+    """One comment: the selectors it names, `ALL` for a blanket one. `ours` may stand on a line of its own.
+
+    `column` is where it begins, from 1 in code points; `whole_file`: it speaks of all rows.
+    """
 
     row: int
     selectors: frozenset[str]
     ours: bool = False
+    column: int = 1
+    whole_file: bool = False
+
+    def covers(self, selector: str, finding: Finding) -> bool:
+        """Whether one of its selectors names the rule of a finding."""
+        return selector in ("ALL", finding.name) or finding.code.startswith(selector.upper())
 
 
 class Suppressions(Struct):
@@ -54,16 +63,20 @@ class Suppressions(Struct):
 
     def silences(self, finding: Finding, file: SourceFile) -> bool:
         """Whether a comment in the file speaks of the finding."""
-        if any(_covers(comment, finding) for comment in self.whole_file):
-            return True
+        return any(_covers(comment, finding) for comment in self.about(finding, file))
+
+    def about(self, finding: Finding, file: SourceFile) -> Iterator[Suppression]:
+        """The comments that stand where they speak of a finding, if they name its rule."""
+        yield from self.whole_file
         if not self.by_row:
-            return False
+            return
         row = file.row_of(finding.site)
         first, last = self.logical_lines.get(row, (row, row))
         beside = {row, first, last} - self.comment_rows
-        comments = [comment for line in beside for comment in self.by_row.get(line, ())]
-        comments += [comment for start in {row, first} for comment in self._above(start)]
-        return any(_covers(comment, finding) for comment in comments)
+        for line in beside:
+            yield from self.by_row.get(line, ())
+        for start in {row, first}:
+            yield from self._above(start)
 
     def all(self) -> Iterator[Suppression]:
         """Every comment that suppresses something."""
@@ -83,9 +96,7 @@ class Suppressions(Struct):
 
 
 def _covers(comment: Suppression, finding: Finding) -> bool:
-    return any(
-        selector in ("ALL", finding.name) or finding.code.startswith(selector.upper()) for selector in comment.selectors
-    )
+    return any(comment.covers(selector, finding) for selector in comment.selectors)
 
 
 def suppressions(file: SourceFile) -> Suppressions:
@@ -103,19 +114,21 @@ def suppressions(file: SourceFile) -> Suppressions:
                 continue  # "noqa:" and no code: other tools complain of it
             else:
                 selectors = EVERYTHING
-            found.by_row.setdefault(row, []).append(Suppression(row, selectors))
+            begins = column + noqa.start() + 1
+            found.by_row.setdefault(row, []).append(Suppression(row, selectors, column=begins))
         for ours in OURS.finditer(comment):
-            _read_ours(found, ours, row)
+            _read_ours(found, ours, row, column + ours.start() + 1)
     return found
 
 
-def _read_ours(found: Suppressions, comment: re.Match[str], row: int) -> None:
+def _read_ours(found: Suppressions, comment: re.Match[str], row: int, column: int) -> None:
     verb, names = comment["verb"].lower(), comment["names"]
     selectors = frozenset(name for name in SEPARATOR.split((names or "").strip()) if name)
     if verb == "ignore-file":
-        found.whole_file.append(Suppression(row, selectors or EVERYTHING, ours=True))
+        whole = Suppression(row, selectors or EVERYTHING, ours=True, column=column, whole_file=True)
+        found.whole_file.append(whole)
     elif verb == "ignore" and selectors:
-        found.by_row.setdefault(row, []).append(Suppression(row, selectors, ours=True))
+        found.by_row.setdefault(row, []).append(Suppression(row, selectors, ours=True, column=column))
     elif verb == "ignore":
         found.misspelt.append(
             (row, "`torch-doctor: ignore` names no rule; write `ignore[TDR101]` or `ignore[rule-name]`")

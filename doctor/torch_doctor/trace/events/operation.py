@@ -78,3 +78,21 @@ class Unreadable(Event, frozen=True, kw_only=True):
 
     def words(self, _: Names, /) -> str:
         return f"not valid Python: {self.reason}"
+
+
+class SuppressionUnused(Event, frozen=True, kw_only=True):
+    """A comment at `site` names rules and suppresses nothing of them.
+
+    `names` are those that nothing was found of where the comment counts, `whole_file` that it counts in the whole file.
+    `unknown` are what no rule is called, each with the name that is nearest ("": none is near). `instead` is what stays of
+    the comment at `site` without all that has no nearest name (None: there is nothing of the kind).
+    """
+
+    names: tuple[str, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()
+    whole_file: bool = False
+    instead: str | None = None
+
+    def words(self, _: Names, /) -> str:
+        names = [*self.names, *(name for name, _ in self.unknown)]
+        return f"suppress {', '.join(map(quoted, names))} where nothing is found of it"

@@ -290,6 +290,43 @@ def test_a_model_that_the_script_reads_whole_is_saved_whole(folder: Path, fix: F
     assert script.read_text() == source
 
 
+SAVED = """\
+import os
+import sys
+
+import torch
+from torch import nn
+
+path = sys.argv[1]
+model = nn.Linear(2, 2)
+{before}
+torch.save(model, {file})
+{after}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after", "stays"),
+    [
+        ('"model.pt"', "", 'other = torch.load("model.pt")', True),
+        ('"model.pt"', "", "other = torch.load(path)", True),
+        ("path", "", "other = torch.load(path)", True),
+        ('os.path.join(path, "model.pt")', "", "other = torch.load(f'{path}/model.pt')", True),
+        ('"model.pt"', "", 'with open("model.pt", "rb") as file:\n    other = torch.load(file)', True),
+        ('"model.pt"', "", 'other = torch.load("features.pt")', False),
+        ('"model.pt"', 'model.load_state_dict(torch.load("model.pt"))', "", False),
+        ('"model.pt"', "state = torch.load(path)\nmodel.load_state_dict(state['model'])", "", False),
+        ('"model.pt"', "def load(net):\n    net.load_state_dict(torch.load(path))\nload(model)", "", False),
+    ],
+)
+def test_a_model_is_saved_whole_where_what_is_read_may_be_that_file_and_is_no_state(
+    folder: Path, mended: Mended, file: str, before: str, after: str, *, stays: bool
+) -> None:
+    script = folder / "train.py"
+    script.write_text(SAVED.format(file=file, before=before, after=after))
+    assert (f"torch.save(model, {file})" in mended(script, "--select", "TDR601").decode()) is stays
+
+
 def test_a_broken_cell_does_not_keep_the_others_from_being_mended(mended: Mended, write: Callable[..., Path]) -> None:
     book = write("train.ipynb", ["print 'no'", TRAINING])
     assert b"optimizer.zero_grad()" in mended(book)

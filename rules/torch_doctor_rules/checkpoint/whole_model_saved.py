@@ -8,6 +8,7 @@ from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, ModuleBuilt, Saved, Trace
 from torch_doctor_rules.judging.causes import models
+from torch_doctor_rules.judging.checkpoint_files import may_read, read
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -50,6 +51,10 @@ class WholeModelSaved(Rule):
     torch.save(model.state_dict(), Path(tempfile.mkdtemp()) / "model.pt")
     ```
 
+    ## Fix safety
+    The fix saves the `state_dict()`. Where the same script reads the file and takes the model from it, nothing is changed;
+    another script that reads it has to build the model and load the state, as new readers do anyway.
+
     ## How the probe confirms it
     The argument of `torch.save` is, or contains, a module.
 
@@ -73,11 +78,12 @@ class WholeModelSaved(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of something that is or holds a module."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
-        read = any(loaded.whole for loaded in trace.of(Loaded))  # what reads it has to be changed with it
+        objects = [loaded for loaded in read(trace) if not loaded.state]  # what reads one has to be changed with it
         copied = {event.buffer for event in trace.of(Loaded) if event.buffer}
         whole = (event for event in trace.of(Saved) if event.modules and event.buffer not in copied)
         for saved in first_per_site(whole):
             key = next(iter(saved.names), "")
+            kept = bool(key) or any(may_read(loaded, saved) for loaded in objects)
             where = " under `{key}`" if key else ""
             yield self.finding(
                 saved.site,
@@ -93,7 +99,7 @@ class WholeModelSaved(Rule):
                     if module in built
                 ],
                 cause=models(trace, saved.modules, saved),
-                edits=[] if key or read else [Wrap(saved.site, "{}.state_dict()", argument=0)],
+                edits=[] if kept else [Wrap(saved.site, "{}.state_dict()", argument=0)],
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

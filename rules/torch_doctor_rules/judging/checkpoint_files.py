@@ -47,6 +47,14 @@ def may_be_written(trace: Trace, loaded: Loaded) -> bool:
     return somewhere or (bool(saves) and not loaded.file) or _given_away(trace, loaded)
 
 
+def may_read(loaded: Loaded, saved: Saved) -> bool:
+    """Whether a file that is read may be the one that was saved: nothing of their names tells them apart."""
+    files = [_UNKNOWN.sub("*", event.file) for event in (loaded, saved)]
+    if any(not file.strip("*") or file.isidentifier() for file in files) or all("*" in file for file in files):
+        return True  # an identifier is the name of a variable
+    return fnmatchcase(files[0], files[1]) or fnmatchcase(files[1], files[0])
+
+
 def _given_away(trace: Trace, loaded: Loaded) -> bool:
     """Whether a model, its state or an optimizer escapes before: whoever gets it may save it."""
     escaped = (event for event in trace.of(Escaped) if event.index < loaded.index)

@@ -63,7 +63,8 @@ class Loaded(Event, frozen=True, kw_only=True):
     For a file that is read: `weights_only` is what `torch.load` was told and None where it cannot be known, `by_default`
     that it was told nothing; `mapped` whether it was told where the tensors go; `file` is as in `Saved`, `told` whether the
     user says the whole path: an option, a setting, an argument. `states` are the `StateTaken` events whose tensors may be
-    what is loaded; `only` tells that it is nothing else. `whole`: what the file holds is used as a module or an optimizer.
+    what is loaded; `only` tells that it is nothing else. `whole`: what the file holds is used as a module or an optimizer;
+    `state`: it is loaded into one.
     `pretrained`: a library that builds the module loads the weights, which others have trained.
     """
 
@@ -78,6 +79,7 @@ class Loaded(Event, frozen=True, kw_only=True):
     states: frozenset[int] = NO_EVENTS
     only: bool = False
     whole: bool = False
+    state: bool = False
     pretrained: bool = False
 
     def words(self, names: Names, /) -> str:

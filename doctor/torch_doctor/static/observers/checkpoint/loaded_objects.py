@@ -49,14 +49,25 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
             if event is not None:
                 self._read[result.symbol] = event
 
-    def calling(self, run: Run, func: Value, _: Call) -> None:
-        """Something is called: what was read, or a method of it."""
+    def calling(self, run: Run, func: Value, call: Call) -> None:
+        """Something is called: what was read, a method of it, or `load_state_dict` with it."""
         if not self._read:
             return
+        if isinstance(func, (Method, UnknownAttribute)) and func.name == "load_state_dict":
+            self._loads(run, call.argument(0, "state_dict"))
         of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in _OF_OBJECTS else func
         found = self._read.get(of.symbol) if isinstance(of, Unknown) else None
         if found is not None:
             run.trace.replace(found, whole=True)
+
+    def _loads(self, run: Run, state: Value | None) -> None:
+        """What was read, or a part of it, is a state."""
+        symbol = state.symbol if isinstance(state, (Unknown, UnknownAttribute)) else None
+        while isinstance(symbol, tuple):
+            if symbol in self._read:
+                run.trace.replace(self._read[symbol], state=True)
+                return
+            symbol = next((part for part in symbol[1:] if isinstance(part, tuple)), None)
 
     def assigned(self, run: Run, node: p.Assign, value: Value) -> None:
         """What was read gets a name, whose uses tell what it is."""

@@ -63,7 +63,7 @@ class UnusedSuppression(Rule):
     that are not valid Python, and with `--ignore-noqa`, `--shard`, or where the scan could not look at everything.
 
     ## References
-    - https://docs.astral.sh/ruff/rules/unused-noqa/
+    - https://docs.python.org/3/reference/lexical_analysis.html#comments
     """
 
     code = "TDR001"

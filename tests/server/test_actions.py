@@ -71,6 +71,26 @@ async def test_each_action_ends_the_finding(
     assert await actions_for(pulling, uri, types.CodeActionKind.Refactor) == ()
 
 
+async def test_all_safe_fixes_are_one_action_that_is_given_when_it_is_asked_for(
+    pulling: LanguageClient, folder: Path, opened: Callable[..., str]
+) -> None:
+    text = SCRIPT.replace("optimizer.step()", "optimizer.step") + "x = 1  # noqa: TDR201\n"
+    uri = opened(pulling, folder / "train.py", text)
+    for kind in ("source.fixAll", "source.fixAll.torch-doctor", "source"):
+        [action] = await actions_for(pulling, uri, kind)
+        assert (action.kind, codes(action.diagnostics)) == ("source.fixAll.torch-doctor", ["TDR111", "TDR001"])
+        assert applied(text, action) == f"{SCRIPT}x = 1\n"
+    assert "source.fixAll.torch-doctor" not in {action.kind for action in await actions_for(pulling, uri)}
+    assert not await actions_for(pulling, uri, "source.fixAll.ruff")
+
+
+async def test_nothing_that_is_unsafe_is_fixed_on_saving(
+    pulling: LanguageClient, folder: Path, opened: Callable[..., str]
+) -> None:
+    uri = opened(pulling, folder / "train.py", SCRIPT)
+    assert not await actions_for(pulling, uri, "source.fixAll")
+
+
 async def test_the_page_of_a_rule_is_shown_over_a_finding_and_over_a_comment_that_names_it(
     pulling: LanguageClient, folder: Path, opened: Callable[..., str]
 ) -> None:

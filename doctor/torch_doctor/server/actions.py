@@ -13,7 +13,9 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
-from torch_doctor.server.diagnostics import diagnostic
+from torch_doctor.edits import Proposal
+from torch_doctor.fixes import joined
+from torch_doctor.server.diagnostics import SOURCE, diagnostic
 from torch_doctor.server.places import touches
 from torch_doctor.sources.suppressing import on_file, on_line
 
@@ -22,13 +24,14 @@ if TYPE_CHECKING:
 
     from lsprotocol.types import Range
 
-    from torch_doctor.edits import Proposal
     from torch_doctor.rule import Finding
     from torch_doctor.server.documents import Part
     from torch_doctor.server.places import Places
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.sources.suppressing import Insertion
 
+FIX_ALL = f"{CodeActionKind.SourceFixAll.value}.{SOURCE}"
+"""Of this kind is the action that fixes all; editors that ask for `source.fixAll` mean it, too."""
 NOT_SUPPRESSED = frozenset(("TDR000", "TDR001"))
 """No comment makes a file readable, and one that suppresses nothing is rather taken out."""
 
@@ -57,6 +60,23 @@ def actions(uri: str, stretch: Range, places: Places, *, versions: bool) -> Iter
                 diagnostics=told,
                 edit=_workspace_edit({part.uri: [edit]}, places, versions=versions),
             )
+
+
+def fix_all(uri: str, places: Places, *, versions: bool) -> Iterator[CodeAction]:
+    """One action that makes all safe fixes which touch one text alone, as an editor asks for it on saving."""
+    taken, changes = joined(
+        finding
+        for finding in places.looked.findings
+        if finding.fix is not None and finding.fix.safe and set(_mending(finding.fix, places)) == {uri}
+    )
+    together = Proposal(tuple(change for several in changes.values() for change in several), safe=True)
+    if taken:
+        yield CodeAction(
+            title="torch-doctor: Fix all that can be fixed safely",
+            kind=FIX_ALL,
+            diagnostics=[diagnostic(finding, places, related=False) for finding in taken],
+            edit=_workspace_edit(_mending(together, places), places, versions=versions),
+        )
 
 
 def _mending(fix: Proposal, places: Places) -> dict[str, list[TextEdit]]:

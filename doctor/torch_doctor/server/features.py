@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
-from torch_doctor.server.actions import actions
+from torch_doctor.server.actions import FIX_ALL, actions, fix_all
 from torch_doctor.server.diagnostics import SOURCE, diagnostics
 from torch_doctor.server.hovering import hover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torch_doctor.server.editor import Editor
 
@@ -104,11 +104,22 @@ async def _diagnostic(ls: Editor, params: types.DocumentDiagnosticParams) -> typ
 
 async def _code_action(ls: Editor, params: types.CodeActionParams) -> list[types.CodeAction]:
     wanted = params.context.only
-    if wanted is not None and not any(types.CodeActionKind.QuickFix.value.startswith(kind) for kind in wanted):
+    one = wanted is None or _is_wanted(types.CodeActionKind.QuickFix.value, wanted)
+    every = wanted is not None and _is_wanted(FIX_ALL, wanted)
+    if not one and not every:
         return []
     uri = params.text_document.uri
     places = await ls.places(uri, mends=True)
-    return [] if places is None else list(actions(uri, params.range, places, versions=ls.versions))
+    if places is None:
+        return []
+    found = list(actions(uri, params.range, places, versions=ls.versions)) if one else []
+    return found + list(fix_all(uri, places, versions=ls.versions)) if every else found
+
+
+def _is_wanted(kind: str, wanted: Sequence[types.CodeActionKind | str]) -> bool:
+    """Whether a kind is one of those that an editor asks for, or of a kind that it asks for."""
+    asked = [each.value if isinstance(each, types.CodeActionKind) else each for each in wanted]
+    return any(kind == each or kind.startswith(f"{each}.") or not each for each in asked)
 
 
 async def _hover(ls: Editor, params: types.HoverParams) -> types.Hover | None:
@@ -139,5 +150,5 @@ OPTIONS = {
     types.TEXT_DOCUMENT_DIAGNOSTIC: types.DiagnosticOptions(
         inter_file_dependencies=True, workspace_diagnostics=False, identifier=SOURCE
     ),
-    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix]),
+    types.TEXT_DOCUMENT_CODE_ACTION: types.CodeActionOptions([types.CodeActionKind.QuickFix, FIX_ALL]),
 }

@@ -327,6 +327,26 @@ def test_a_model_is_saved_whole_where_what_is_read_may_be_that_file_and_is_no_st
     assert (f"torch.save(model, {file})" in mended(script, "--select", "TDR601").decode()) is stays
 
 
+@pytest.mark.parametrize(
+    ("reader", "stays"),
+    [
+        ("model = torch.load(args.model)\nprint(model(x))", True),
+        ("model = torch.load(args.model).to('cpu')", True),
+        ("def load():\n    return torch.load('runs/model.pt')", True),
+        ("net = torch.load('model.pt', weights_only=False)\nnet.eval()", True),
+        ("net = torch.load('other.pt', weights_only=False)\nnet.eval()", False),
+        ("state = torch.load(args.model)\nnet.load_state_dict(state)", False),
+    ],
+)
+def test_a_model_that_another_script_reads_whole_is_saved_whole(
+    folder: Path, mended: Mended, reader: str, *, stays: bool
+) -> None:
+    script = folder / "train.py"
+    script.write_text(SAVED.format(file='"runs/model.pt"', before="", after=""))
+    (folder / "predict.py").write_text(f"import torch\n\n{reader}\n")
+    assert ("torch.save(model, " in mended(script, "--select", "TDR601").decode()) is stays
+
+
 def test_a_broken_cell_does_not_keep_the_others_from_being_mended(mended: Mended, write: Callable[..., Path]) -> None:
     book = write("train.ipynb", ["print 'no'", TRAINING])
     assert b"optimizer.zero_grad()" in mended(book)

@@ -183,6 +183,12 @@ class Program:
         """The name that a dotted name begins with; "" for what is none."""
         return (cst.helpers.get_full_name_for_node(node) or "").partition(".")[0]
 
+    def meant(self, value: cst.BaseExpression) -> str:
+        """The qualified name of a dotted name that begins with an import; "" for what is none."""
+        written = cst.helpers.get_full_name_for_node(value) or ""
+        alias, dot, rest = written.partition(".")
+        return f"{self.imported[alias]}{dot}{rest}" if alias in self.imported else ""
+
     def indent(self, row: int) -> str:
         """The white space that a row begins with."""
         text = self.rows[row - 1]

@@ -235,9 +235,13 @@ def _successor(edit: edits.Successor, program: Program) -> Iterator[Piece]:
         raise CannotEditError
     if edit.first and any(arg.keyword is None for arg in call.args):
         raise CannotEditError
-    name, imports = coded(program, f"${edit.name}")
-    yield from imports
-    yield program.start(func), program.end(func), name
+    parent, _, method = edit.name.rpartition(".")
+    if isinstance(func, cst.Attribute) and program.meant(func.value) == parent:
+        yield program.start(func.attr), program.end(func.attr), method
+    else:
+        name, imports = coded(program, f"${edit.name}")
+        yield from imports
+        yield program.start(func), program.end(func), name
     if edit.first:
         place = _after_bracket(program, call)
         yield place, place, f"{edit.first}, " if call.args else edit.first

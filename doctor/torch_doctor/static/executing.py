@@ -103,6 +103,7 @@ class Executing:
             first=self._last.next,
             torch=functools.partial(self.imports.torch, self._running.parent),
             saved=self.imports.saved,
+            read_whole=self.imports.read_whole,
         )
         return self._last
 

@@ -186,6 +186,10 @@ class Imports:
         """Patterns of the names of the files that the scripts of the project save."""
         return frozenset(self.ask("saved"))
 
+    def read_whole(self) -> frozenset[str]:
+        """Patterns of the paths of the files that the scripts of the project read a whole object from."""
+        return frozenset(self.ask("read whole"))
+
     def find(self, importer: Path, module: str, level: int = 0) -> Path | None:
         """The project file that `import module` means in the file `importer`; None when it is not the project's.
 

@@ -60,7 +60,7 @@ def _saved_in(project: Project, path: Path) -> Iterator[str]:
         elif isinstance(node, ast.Call):
             calls += _paths(node)
     for given in calls:
-        for text in islice(_texts(given, names), MOST):
+        for text in islice(texts(given, names), MOST):
             name = posixpath.basename(text)
             if name.partition(".")[0].strip(ANY):  # what is only an ending says nothing
                 yield name
@@ -68,39 +68,39 @@ def _saved_in(project: Project, path: Path) -> Iterator[str]:
 
 def _paths(call: ast.Call) -> list[ast.expr]:
     """What a call may save under: the path of `torch.save`, and whatever stands beside a state that a function gets."""
-    position = _SAVES.get(_last(call.func))
+    position = _SAVES.get(last(call.func))
     if position is not None:
         return call.args[position : position + 1] or [each.value for each in call.keywords if each.arg == "f"]
     given = [*call.args, *(each.value for each in call.keywords)]
     others = [each for each in given if not _holds_state(each)]
-    return others if len(others) < len(given) and _last(call.func) != f"load_{_STATE}" else []
+    return others if len(others) < len(given) and last(call.func) != f"load_{_STATE}" else []
 
 
 def _holds_state(node: ast.expr) -> bool:
-    return any(isinstance(each, ast.Call) and _last(each.func) == _STATE for each in ast.walk(node))
+    return any(isinstance(each, ast.Call) and last(each.func) == _STATE for each in ast.walk(node))
 
 
-def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> Iterator[str]:
+def texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> Iterator[str]:
     """What a path may be, with `*` for what is not known."""
     inner = node.value if isinstance(node, ast.FormattedValue) else node
     if isinstance(inner, ast.Constant):
         yield str(inner.value)
     elif isinstance(inner, ast.Name) and depth and inner.id in names:
         for value in names[inner.id][:MOST]:
-            yield from islice(_texts(value, names, depth - 1), MOST)
+            yield from islice(texts(value, names, depth - 1), MOST)
     elif isinstance(inner, ast.JoinedStr):
         yield _one(inner.values, names, depth)
     elif isinstance(inner, ast.BinOp) and isinstance(inner.op, (ast.Add, ast.Div)):
         yield _one((inner.left, inner.right), names, depth, "/" if isinstance(inner.op, ast.Div) else "")
-    elif isinstance(inner, ast.Call) and _last(inner.func) in _SAME and inner.args:
-        yield from _texts(inner.args[0], names, depth)
-    elif isinstance(inner, ast.Call) and (_last(inner.func) == "format" or inner.args):
+    elif isinstance(inner, ast.Call) and last(inner.func) in _SAME and inner.args:
+        yield from texts(inner.args[0], names, depth)
+    elif isinstance(inner, ast.Call) and (last(inner.func) == "format" or inner.args):
         filled = [inner.func.value] if isinstance(inner.func, ast.Attribute) else []
-        if _last(inner.func) != "format":  # it joins them, or may do so, or fills one in
+        if last(inner.func) != "format":  # it joins them, or may do so, or fills one in
             yield _one(inner.args, names, depth, "/")
             filled = []
         for template in (*filled, *inner.args[:-1]):
-            for text in islice(_texts(template, names, depth), MOST):
+            for text in islice(texts(template, names, depth), MOST):
                 yield _blank(text, "{", "}")
     else:
         yield ANY
@@ -109,7 +109,7 @@ def _texts(node: ast.expr, names: dict[str, list[ast.expr]], depth: int = 4) -> 
 def _one(
     parts: list[ast.expr] | tuple[ast.expr, ...], names: dict[str, list[ast.expr]], depth: int, between: str = ""
 ) -> str:
-    return between.join(next(_texts(part, names, depth), ANY) for part in parts)
+    return between.join(next(texts(part, names, depth), ANY) for part in parts)
 
 
 def _blank(text: str, begins: str, ends: str) -> str:
@@ -118,5 +118,6 @@ def _blank(text: str, begins: str, ends: str) -> str:
     return first + "".join(ANY + other.partition(ends)[2] for other in others)
 
 
-def _last(func: ast.expr) -> str:
+def last(func: ast.expr) -> str:
+    """The last name of a function that is called; "" where it has none."""
     return func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""

@@ -56,7 +56,8 @@ class Trace(Struct, eq=False):
     names no event of this one.
     `run` is there when the probe wrote the trace: what it says happened, and nothing is missing between its first and its
     last event. `torch` gives the versions of torch that the script's project allows; reading them is put off until a rule asks.
-    `saved` gives patterns of the names of the files that any script of the project saves, in the same way.
+    `saved` gives patterns of the names of the files that any script of the project saves, in the same way,
+    and `read_whole` those of the paths that one reads a whole object from, such as a model.
     `reports_in`: the files in which findings of this run are reported, None for all. A script that nobody asked about is run
     to learn how it calls the functions of others; what is wrong with itself is not told. `depends`: what the static witness
     looked at, so that a result can be remembered for as long as that stays as it is.
@@ -75,6 +76,7 @@ class Trace(Struct, eq=False):
     ranks: tuple[Trace, ...] = ()
     torch: Callable[[], Versions] = Versions
     saved: Callable[[], frozenset[str]] = frozenset
+    read_whole: Callable[[], frozenset[str]] = frozenset
     reports_in: frozenset[str] | None = None
     depends: Dependencies | None = None
     meant: frozenset[Broken] = frozenset()
@@ -89,7 +91,8 @@ class Trace(Struct, eq=False):
         """What the project says is read before it is stored: the project that knows it stays behind."""
         torch = functools.partial(Versions, *self.torch())
         saved = functools.partial(frozenset[str], self.saved())
-        return Struct.__reduce__(replace(self, torch=torch, saved=saved, _views={}))
+        whole = functools.partial(frozenset[str], self.read_whole())
+        return Struct.__reduce__(replace(self, torch=torch, saved=saved, read_whole=whole, _views={}))
 
     @property
     def observed(self) -> bool:

@@ -8,7 +8,7 @@ from torch_doctor.edits import Wrap
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Loaded, ModuleBuilt, Saved, Trace
 from torch_doctor_rules.judging.causes import models
-from torch_doctor_rules.judging.checkpoint_files import may_read, read
+from torch_doctor_rules.judging.checkpoint_files import is_read_whole
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message
@@ -52,8 +52,8 @@ class WholeModelSaved(Rule):
     ```
 
     ## Fix safety
-    The fix saves the `state_dict()`. Where the same script reads the file and takes the model from it, nothing is changed;
-    another script that reads it has to build the model and load the state, as new readers do anyway.
+    The fix saves the `state_dict()`. Where a script of the project may read the file and take the model from it,
+    nothing is changed; a reader elsewhere has to build the model and load the state.
 
     ## How the probe confirms it
     The argument of `torch.save` is, or contains, a module.
@@ -78,12 +78,11 @@ class WholeModelSaved(Rule):
     def check(self, trace: Trace) -> Iterator[Finding]:
         """Every save of something that is or holds a module."""
         built = {event.module: event for event in trace.of(ModuleBuilt)}
-        objects = [loaded for loaded in read(trace) if not loaded.state]  # what reads one has to be changed with it
         copied = {event.buffer for event in trace.of(Loaded) if event.buffer}
         whole = (event for event in trace.of(Saved) if event.modules and event.buffer not in copied)
         for saved in first_per_site(whole):
             key = next(iter(saved.names), "")
-            kept = bool(key) or any(may_read(loaded, saved) for loaded in objects)
+            kept = bool(key) or is_read_whole(trace, saved)  # what reads it would have to be changed with it
             where = " under `{key}`" if key else ""
             yield self.finding(
                 saved.site,

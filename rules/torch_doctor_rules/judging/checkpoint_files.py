@@ -47,12 +47,18 @@ def may_be_written(trace: Trace, loaded: Loaded) -> bool:
     return somewhere or (bool(saves) and not loaded.file) or _given_away(trace, loaded)
 
 
-def may_read(loaded: Loaded, saved: Saved) -> bool:
-    """Whether a file that is read may be the one that was saved: nothing of their names tells them apart."""
-    files = [_UNKNOWN.sub("*", event.file) for event in (loaded, saved)]
-    if any(not file.strip("*") or file.isidentifier() for file in files) or all("*" in file for file in files):
+def is_read_whole(trace: Trace, saved: Saved) -> bool:
+    """Whether a script of the project may read the file that is saved, and use what it holds as it is, not as a state."""
+    read_here = (loaded.file for loaded in read(trace) if not loaded.state)
+    return any(_may_be_same(file, saved.file) for file in (*read_here, *trace.read_whole()))
+
+
+def _may_be_same(*files: str) -> bool:
+    """Whether nothing in the names of two files tells them apart; their folders may be one, seen from elsewhere."""
+    one, other = (posixpath.basename(_UNKNOWN.sub("*", file)) for file in files)
+    if any(not file.strip("*") or file.isidentifier() for file in (one, other)) or ("*" in one and "*" in other):
         return True  # an identifier is the name of a variable
-    return fnmatchcase(files[0], files[1]) or fnmatchcase(files[1], files[0])
+    return fnmatchcase(one, other) or fnmatchcase(other, one)
 
 
 def _given_away(trace: Trace, loaded: Loaded) -> bool:

@@ -10,27 +10,12 @@ from torch_doctor.static.tables import training
 from torch_doctor.static.tables.canonical import canonical
 from torch_doctor.static.training import usage
 from torch_doctor.static.values import Lib, Method, Unknown, UnknownAttribute
+from torch_doctor.static.whole_reads import OF_OBJECTS
 from torch_doctor.trace import Loaded
 
 if TYPE_CHECKING:
     from torch_doctor.static.run import Run
     from torch_doctor.static.values import Call, Symbol, Value
-
-_OF_OBJECTS = frozenset(
-    [
-        "eval",
-        "train",
-        "parameters",
-        "named_parameters",
-        "modules",
-        "children",
-        "state_dict",
-        "forward",
-        "zero_grad",
-        "step",
-    ]
-)
-"""Methods of modules and optimizers that neither tensors nor dictionaries have."""
 
 
 class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
@@ -55,7 +40,7 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
             return
         if isinstance(func, (Method, UnknownAttribute)) and func.name == "load_state_dict":
             self._loads(run, call.argument(0, "state_dict"))
-        of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in _OF_OBJECTS else func
+        of = func.of if isinstance(func, (Method, UnknownAttribute)) and func.name in OF_OBJECTS else func
         found = self._read.get(of.symbol) if isinstance(of, Unknown) else None
         if found is not None:
             run.trace.replace(found, whole=True)
@@ -75,5 +60,5 @@ class LoadedObjects(Observer, called=(Lib,), calling=(Unknown, Method)):
         if found is None:
             return
         names = [run.text(target) for target in node.targets if isinstance(target, (p.Name, p.Attribute))]
-        if any(not _OF_OBJECTS.isdisjoint(usage.of_name(run, name)) for name in names):
+        if any(not OF_OBJECTS.isdisjoint(usage.of_name(run, name)) for name in names):
             run.trace.replace(found, whole=True)

@@ -25,6 +25,36 @@ class Insert(Struct, frozen=True, tag=True):
     unless: str = ""
 
 
+class Within(Struct, frozen=True, tag=True):
+    """The statement that holds `site` as the block of a `with` over `code`; of a function at `site`: `code` decorates it.
+
+    Not where it holds one of the places `apart`, or the word `unless`.
+    """
+
+    site: Site
+    code: str
+    apart: tuple[Site, ...] = ()
+    unless: str = ""
+
+
+class Call(Struct, frozen=True, tag=True):
+    """`code` as a statement, in which `{}` stands for what is called `name` behind the `calls`.
+
+    Those lead from the function of `site` to the one that has the name: the place of each, and of the `def` that it enters.
+    `where`: "before" the statement that holds `site`, or "after" it, and so the `with` blocks around it that hold nothing
+    `apart`; "first" in the block of the loop at `site`; "function": first in the function around it, where it can stand
+    there, else before. After the statement that holds `site` and stands in one block with that of `beside`, if there is one.
+    """
+
+    site: Site
+    name: str
+    code: str
+    where: str
+    apart: tuple[Site, ...] = ()
+    calls: tuple[tuple[Site, Site], ...] = ()
+    beside: Site | None = None
+
+
 class Move(Struct, frozen=True, tag=True):
     """The statement that holds `site`, put before the one that holds `to`, or after it; both stand in one block."""
 
@@ -133,6 +163,8 @@ class Comment(Struct, frozen=True, tag=True):
 
 Edit = (
     Insert
+    | Within
+    | Call
     | Move
     | Delete
     | Wrap

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_doctor.edits import Edit, Proposal  # noqa: TC001 - msgspec reads the annotations
+from torch_doctor.edits import Call, Edit, Proposal
 from torch_doctor.packages import modules, offers
 from torch_doctor.reading import events_named_in
 from torch_doctor.trace import Broken, Site
@@ -102,6 +102,11 @@ class Finding(Struct, frozen=True):
         """Where it lies and where its trail runs, and so for all findings that it stands for."""
         told = (self, *self.members[1:])
         return tuple(site for each in told for site in (each.site, *(step.site for step in each.trail)))
+
+    def edited(self) -> tuple[Site, ...]:
+        """The places that its edits are about."""
+        calls = (site for edit in self.edits if isinstance(edit, Call) for pair in edit.calls for site in pair)
+        return (*(edit.site for edit in self.edits), *calls)
 
     def with_verdict(self, verdict: Verdict, evidence: tuple[Evidence, ...]) -> Finding:
         """This finding with what the probe says of it."""

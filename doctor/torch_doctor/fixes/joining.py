@@ -53,10 +53,22 @@ def _span(site: Site) -> Span:
 
 
 def moved(site: Site, changes: Mapping[str, Sequence[Change]]) -> Site:
-    """Where a site lies when the changes are made: on which rows, with as many more as were put in above."""
-    below = sum(
-        change.content.count("\n") - (change.site.end_row - change.site.row)
-        for change in changes.get(site.path, ())
-        if change.site.cell == site.cell and (change.site.end_row, change.site.end_column) <= (site.row, site.column)
-    )
-    return site._replace(row=site.row + below, end_row=site.end_row + below)
+    """Where a site lies when the changes are made, which put text in above it, or before it on its rows."""
+    same = [change for change in changes.get(site.path, ()) if change.site.cell == site.cell]
+    row, column = _moved(site.row, site.column, same)
+    end_row, end_column = _moved(site.end_row, site.end_column, same)
+    return site._replace(row=row, column=column, end_row=end_row, end_column=end_column)
+
+
+def _moved(row: int, column: int, changes: Iterable[Change]) -> tuple[int, int]:
+    """Where a place lies when the changes are made, which are in the order of the text."""
+    below = right = 0
+    for change in changes:
+        old, lines = change.site, change.content.split("\n")
+        if (old.end_row, old.end_column) > (row, column):
+            continue
+        below += len(lines) - 1 - (old.end_row - old.row)
+        if old.end_row == row:
+            start = old.column + (right if old.row == row else 0) if len(lines) == 1 else 1
+            right = start + len(lines[-1]) - old.end_column
+    return row + below, column + right

@@ -15,7 +15,7 @@ from torch_doctor.pattern import pattern
 from torch_doctor.sources.source import NEWLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from torch_doctor.sources.source import SourceFile
     from torch_doctor.trace import Site
@@ -30,14 +30,15 @@ class CannotEditError(Exception):
 
 
 class Program:
-    """The text of a file or of a notebook's cells, as a tree with positions.
+    """The text of a file or of a notebook's cells, as a tree with positions; `beside` gives the other files of the project.
 
     Raises:
         CannotEditError: libcst cannot read it.
     """
 
-    def __init__(self, source: SourceFile) -> None:
+    def __init__(self, source: SourceFile, beside: Callable[[str], Program]) -> None:
         self.source = source
+        self.beside = beside
         self.rows = NEWLINE.split(source.text)
         try:
             wrapper = MetadataWrapper(cst.parse_module("\n".join(self.rows)), unsafe_skip_copy=True)

@@ -27,7 +27,7 @@ def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
     _are_known(program, code, found)
     yield from imports
     if edit.first:
-        yield _at_the_beginning(program, found, code)
+        yield beginning(program, found, code)
         return
     line = found if isinstance(found, cst.BaseCompoundStatement) else program.parent(found)
     alone = len(line.body) == 1 if isinstance(line, cst.SimpleStatementLine) else line is found
@@ -38,7 +38,7 @@ def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
         yield (place, place, f"; {code}" if edit.after else f"{code}; ")
         return
     row = program.end(line)[0] + 1 if edit.after else _first_row(program, line)
-    yield _rows(program, row, [program.indent(program.start(line)[0]) + code])
+    yield rows_at(program, row, [program.indent(program.start(line)[0]) + code])
 
 
 @made.register(edits.Move)
@@ -53,7 +53,7 @@ def _move(edit: edits.Move, program: Program) -> Iterator[Piece]:
         raise CannotEditError  # the last row has no end that could be moved with it
     yield (row, 0), (end_row + 1, 0), ""
     to = program.end(other)[0] + 1 if edit.after else program.start(other)[0]
-    yield _rows(program, to, program.rows[row - 1 : end_row])
+    yield rows_at(program, to, program.rows[row - 1 : end_row])
 
 
 @made.register(edits.Delete)
@@ -81,7 +81,7 @@ def _first_row(program: Program, line: cst.CSTNode) -> int:
     return program.start(line)[0]
 
 
-def _rows(program: Program, row: int, rows: list[str]) -> Piece:
+def rows_at(program: Program, row: int, rows: list[str]) -> Piece:
     """Rows in front of a row; behind the last one of a file or a cell that does not end its line, too."""
     behind = row > len(program.rows)
     if behind or any(cell.first_row == row > 1 for cell in program.source.cells or ()):
@@ -90,7 +90,12 @@ def _rows(program: Program, row: int, rows: list[str]) -> Piece:
     return (row, 0), (row, 0), "".join(f"{each}\n" for each in rows)
 
 
-def _at_the_beginning(program: Program, block: cst.CSTNode, code: str) -> Piece:
+def beginning(program: Program, block: cst.CSTNode, code: str) -> Piece:
+    """Code as the first statement of the block of a loop, a function or a condition, below its docstring.
+
+    Raises:
+        CannotEditError: it has no such block.
+    """
     body = getattr(block, "body", None)
     if isinstance(body, cst.SimpleStatementSuite):
         place = program.start(body)
@@ -100,10 +105,10 @@ def _at_the_beginning(program: Program, block: cst.CSTNode, code: str) -> Piece:
     first, *others = body.body
     indent = program.indent(program.start(first)[0])
     if not _is_docstring(first):
-        return _rows(program, _first_row(program, first), [indent + code])
+        return rows_at(program, _first_row(program, first), [indent + code])
     if others:
-        return _rows(program, _first_row(program, others[0]), [indent + code])
-    return _rows(program, program.end(first)[0] + 1, [indent + code])
+        return rows_at(program, _first_row(program, others[0]), [indent + code])
+    return rows_at(program, program.end(first)[0] + 1, [indent + code])
 
 
 def _is_docstring(line: cst.CSTNode) -> bool:

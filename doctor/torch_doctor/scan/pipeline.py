@@ -277,7 +277,8 @@ class Scan:
             if self._is_silenced(finding, project):
                 return
             if project.read(path) is not None:
-                for site in finding.places():
+                given = (site for site in finding.edited() if project.displayed(site.path) in self._given)
+                for site in (*finding.places(), *given):
                     self.show(site, project)
         self._found[key] = finding
         self.report.findings.append(finding)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Delete
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Escaped, Forward, LoopKind, ModeSet, ModuleBuilt, Retained
 from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evaluation_edits import in_evaluation_mode, in_training_mode
 from torch_doctor_rules.judging.forward_evidence import answers
 from torch_doctor_rules.judging.forward_places import batch_of
 from torch_doctor_rules.judging.modes import Modes
@@ -18,6 +20,7 @@ from torch_doctor_rules.judging.wording import message
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from torch_doctor.edits import Call
     from torch_doctor.trace import Trace
 
 
@@ -76,6 +79,10 @@ class MissingEvalMode(Rule):
     A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
     and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
 
+    ## Fix safety
+    The fix is unsafe, as it changes the scores. It calls `eval()` before the pass, and `train()` where training goes on and
+    nobody calls it; where parts of the model have modes of their own, there is no fix.
+
     ## When it stays silent
     For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many
     outputs are returned); where nobody knows whether a model has any, unless training code that takes any model puts it into
@@ -131,6 +138,7 @@ class MissingEvalMode(Rule):
                 help=remedy if own is None else f"leave the mode to those who call it: take `{own.name}.train()` out",
                 trail=trail,
                 cause=place(passes.first_of_block(forward, wrong).site),
+                edits=in_evaluation_mode(passes, forward) if own is None else _left_alone(passes, mode, own, forward),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -145,6 +153,12 @@ class MissingEvalMode(Rule):
         """What the same batch gave twice, and how many batches ran in which mode."""
         evaluating = trace.view(Passes).evaluating_at(finding.site)
         return answers(trace, evaluating, "in training mode", lambda event: event.training)
+
+
+def _left_alone(passes: Passes, mode: ModeSet | None, own: ModeSet, forward: Forward) -> list[Call | Delete]:
+    """The model no longer switches itself back: whoever evaluates it and trains on does so."""
+    restored = None if mode is None else in_training_mode(passes, mode, forward, ignored=own.site)
+    return [] if restored is None else [Delete(own.site), *restored]
 
 
 def _may_come_to_train(trace: Trace) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, GradModeEntered, GradModeExited, LoopKind, Source, Trace
 from torch_doctor_rules.judging.causes import place
+from torch_doctor_rules.judging.evaluation_edits import without_gradients
 from torch_doctor_rules.judging.evidence import fact, number, size
 from torch_doctor_rules.judging.forward_evidence import batches
 from torch_doctor_rules.judging.forward_places import batch_of
@@ -73,6 +74,11 @@ class MissingNoGrad(Rule):
     ## How the probe confirms it
     What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
+    ## Fix safety
+    The fix is unsafe. It puts `@torch.no_grad()` over a function that only evaluates, and any other pass under
+    `with torch.no_grad():`, where what it computes no longer has a graph: code that torch-doctor does not see, and that
+    wants gradients of the results, breaks.
+
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when the inputs require gradients, when autograd
     is switched on before the pass and off after it, when the result goes into a training loss (teachers) or is dropped, when
@@ -119,6 +125,7 @@ class MissingNoGrad(Rule):
                     help="run the pass under `torch.no_grad()`",
                     trail=trail,
                     cause=place(passes.first_of_block(forward, wrong).site),
+                    edits=without_gradients(passes, forward),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Forward, ModeSet, Trace
+from torch_doctor_rules.judging.evaluation_edits import in_training_mode
 from torch_doctor_rules.judging.evaluation_updates import EvaluationUpdates
 from torch_doctor_rules.judging.evidence import at
 from torch_doctor_rules.judging.forward_evidence import batches
@@ -75,6 +76,10 @@ class TrainModeNotRestored(Rule):
     The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
     second. A run of one epoch does not reach it.
 
+    ## Fix safety
+    The fix is unsafe, as it changes how the model trains. It calls `train()` at the beginning of every epoch, or after a
+    validation within one; where parts of the model have modes of their own, there is no fix.
+
     ## When it stays silent
     For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, where
     a part is put back into training mode by itself, for training that is in evaluation mode from the start, and when
@@ -107,7 +112,7 @@ class TrainModeNotRestored(Rule):
                 and (modes.trained_before(mode, forward) or modes.made_for_evaluation(mode, forward))
                 and not uncalled(trace, "train", {forward.module, mode.module}, passes.family, (mode, forward))
             ):
-                found.append(self._report(mode, forward))
+                found.append(self._report(passes, mode, forward))
         yield from trace.view(EvaluationUpdates).unexplained(list(first_per_site(found)))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -137,7 +142,7 @@ class TrainModeNotRestored(Rule):
             and passes.trains(event)
         ]
 
-    def _report(self, mode: ModeSet, forward: Forward) -> Finding:
+    def _report(self, passes: Passes, mode: ModeSet, forward: Forward) -> Finding:
         name = owner(mode.name, "eval", forward.name)
         return self.finding(
             mode.site,
@@ -147,4 +152,5 @@ class TrainModeNotRestored(Rule):
                 Step(mode.site, "the mode is switched here"),
                 Step(forward.site, "the next training batch still runs in it"),
             ),
+            edits=in_training_mode(passes, mode, forward) or (),
         )

@@ -82,14 +82,12 @@ def enter(
     frame = _frame(run, function, _fitting(function, call), on_yield)
     outer = run.position
     quiet = bool(run.modules_called)
-    where = function.unit.site(function.node.name_at)
+    where, called_at = function.unit.site(function.node.name_at), run.site(call.node)
     if not quiet:
         run.emit(CallEntered, call.node, function=function.node.name, function_site=where)
     run.position = outer.moved(frame=frame, iteration=None, loop=None, stack=(*outer.stack, function))
     if not quiet:
-        run.position.scope = Scope(
-            ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=run.site(call.node)
-        )
+        run.position.scope = Scope(ScopeKind.CALL, where, outer.scope, name=function.node.name, called_at=called_at)
     grad, autocast = run.grad, autocasting.current(run)
     opaque = [context for context in function.contexts if isinstance(context, Unknown)]
     for context in function.contexts:

@@ -75,13 +75,13 @@ class MissingEvalMode(Rule):
             print(nn.functional.mse_loss(model(x), y).item())
     ```
 
-    ## How the probe confirms it
-    A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
-    and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
-
     ## Fix safety
     The fix is unsafe, as it changes the scores. It calls `eval()` before the pass, and `train()` where training goes on and
     nobody calls it; where parts of the model have modes of their own, there is no fix.
+
+    ## How the probe confirms it
+    A loader whose batches no `backward()` follows is evaluation. There the mode-sensitive parts are in training mode,
+    and the same batch evaluated twice, on a copy of the model, gives two answers: their difference is the evidence.
 
     ## When it stays silent
     For models without batch norm or dropout (a rate of 0, be it by default, is none; also where the mode decides how many

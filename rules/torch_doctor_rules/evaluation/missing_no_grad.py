@@ -71,13 +71,13 @@ class MissingNoGrad(Rule):
             print(nn.functional.mse_loss(model(x), y).item())
     ```
 
-    ## How the probe confirms it
-    What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
-
     ## Fix safety
     The fix is unsafe. It puts `@torch.no_grad()` over a function that only evaluates, and any other pass under
     `with torch.no_grad():`, where what it computes no longer has a graph: code that torch-doctor does not see, and that
     wants gradients of the results, breaks.
+
+    ## How the probe confirms it
+    What a batch gives that no `backward()` follows has a graph; under `no_grad` it has none, which refutes the finding.
 
     ## When it stays silent
     When a caller, decorator or context has switched gradients off, when the inputs require gradients, when autograd

@@ -72,13 +72,13 @@ class TrainModeNotRestored(Rule):
                 print(nn.functional.mse_loss(model(x), y).item())
     ```
 
-    ## How the probe confirms it
-    The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
-    second. A run of one epoch does not reach it.
-
     ## Fix safety
     The fix is unsafe, as it changes how the model trains. It calls `train()` at the beginning of every epoch, or after a
     validation within one; where parts of the model have modes of their own, there is no fix.
+
+    ## How the probe confirms it
+    The forward that a `backward()` follows runs in training mode in the first epoch and in evaluation mode in the
+    second. A run of one epoch does not reach it.
 
     ## When it stays silent
     For models without dropout or batch norm, for parts, teachers and averaged copies that are frozen on purpose, where

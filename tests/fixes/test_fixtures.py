@@ -43,10 +43,20 @@ def without_markers(source: Path, target: Path) -> Path:
     return target
 
 
-def mended(bad: Path, folder: Path) -> str:
-    """What `--fix` makes of a fixture, and what it says."""
+def marked(bad: Path) -> str:
+    """The codes of the bugs that a fixture has."""
+    marks = [
+        mark for file in (bad.rglob("*.py") if bad.is_dir() else [bad]) for mark in MARKER.findall(file.read_bytes())
+    ]
+    return ",".join(
+        sorted({bad.parent.name, *(code.decode() for mark in marks for code in re.findall(rb"TDR\d{3}", mark))})
+    )
+
+
+def mended(bad: Path, folder: Path, codes: str = "") -> str:
+    """What `--fix` makes of a fixture, and what it says; `codes` are those that are selected, if not its own alone."""
     code = bad.parent.name
-    asked = ["--select", WITH_OTHERS[code]] if code in WITH_OTHERS else ["--select", code, "--unsafe-fixes"]
+    asked = ["--select", WITH_OTHERS[code]] if code in WITH_OTHERS else ["--select", codes or code, "--unsafe-fixes"]
     arguments = [*asked, "--isolated", "--no-cache", "-j", "1", str(folder)]
     result = CliRunner().invoke(command, ["--fix-only", *arguments])
     assert result.exit_code == 0, result.output
@@ -67,9 +77,9 @@ def test_a_fixture_becomes_its_twin(bad: Path, tmp_path: Path) -> None:
     expected = contents(without_markers(twin(bad), tmp_path / "twin"))
     if bad.is_file():
         expected = {bad.name: expected[twin(bad).name]}
-    mended(bad, folder)
+    mended(bad, folder, marked(bad))
     assert contents(folder) == expected
-    assert "Fixed" not in mended(bad, folder)
+    assert "Fixed" not in mended(bad, folder, marked(bad))
     assert contents(folder) == expected
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from torch_doctor.probe import Attention, Outcome, Own
+    from torch_doctor.probe.climb import Climb
     from torch_doctor.rule import Rule
     from torch_doctor.sources.project import Project
     from torch_doctor.trace import Site, Trace
@@ -30,7 +31,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     machine has room for). `server`: a server that keeps torch imported forks the processes, or one of the
     command's `own`.
     `sinks` are methods that want numbers, by the package that has them, and how each uses what it is given. Of `places` each
-    run tells whether it came there.
+    run tells whether it came there. `climb` is a checkup that is wanted besides.
     """
 
     args: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Probing(Struct, frozen=True, kw_only=True):
     own: Own | None = None
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     places: frozenset[Site] = frozenset()
+    climb: Climb | None = None
 
 
 class Runnable(Struct, frozen=True):
@@ -97,6 +99,7 @@ def probed(script: Path, part: Runnable, rules: Sequence[Rule], how: Probing, at
         threads=cores() // how.jobs if how.jobs > 1 else 0,
         sinks=how.sinks,
         places=how.places,
+        climb=how.climb,
     )
     try:
         return probe(request, rules, part.traces, Names(project.shown, project.displayed, placed, laid), attention)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from torch_doctor.environments import NoInterpreterError
 from torch_doctor.probe import remarks
@@ -120,6 +120,9 @@ def probe(
         outcome = replace(outcome, remarks=(ran, *filter(None, [word]), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
         return replace(outcome, trace=None, ending=f"{python.path} has a torch that sees no GPU: leave out `--device`")
+    if request.climb is not None:
+        _climb(request, python.path, first, outcome, attention)
+        return outcome
     left = request.seconds - done.seconds
     if (
         outcome.trace is not None
@@ -137,6 +140,18 @@ def probe(
                 outcome.trace.add(event)
         return replace(outcome, seconds=done.seconds + other.seconds, peak=max(done.peak, other.peak))
     return outcome
+
+
+def _climb(request: Request, python: Path, first: dict[str, Any], outcome: Outcome, attention: Attention) -> None:
+    """Runs the script again for the checkup that is wanted."""
+    from torch_doctor.probe.climbing import climbed  # noqa: PLC0415 - only for a checkup
+
+    climb = request.climb
+    if climb is None or attention.stop.asked:
+        return
+    climb.trace, climb.python = outcome.trace, str(python)
+    limits = Limits(seconds=max(1.0, climb.seconds - outcome.seconds), memory=request.memory)
+    climbed(climb, python, first, limits, attention)
 
 
 def _server(request: Request, python: Interpreter, rules: Sequence[Rule], attention: Attention) -> tuple[str, str]:

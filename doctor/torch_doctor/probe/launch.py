@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from torch_doctor.probe.activity import Activity
 from torch_doctor.probe.channels import Channels, opened
 from torch_doctor.probe.following import Attention
+from torch_doctor.probe.inherited import environment
 from torch_doctor.probe.output import Output
-from torch_doctor.probe.processes import TOKEN, Child, Descendants, Started
+from torch_doctor.probe.processes import Child, Descendants, Started
 from torch_doctor.probe.scratch import forget_shared, mark, size
 from torch_doctor.probe.server import Forked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 AGENT = Path(__file__).with_name("agent")
 LEAST_MEMORY = 4096 << 20
@@ -32,7 +33,6 @@ CHUNK = 1 << 16
 MEASURING = 1.0  # seconds between two looks at what was written
 LEAST_ROOM = 256 << 20  # bytes that have to stay free on the disk
 PLAN = "plan.json"
-THREADS = "OMP_NUM_THREADS"
 TO_THE_POINT = 2.0  # seconds for one that is interrupted to tell what it saw
 
 
@@ -66,8 +66,14 @@ class Launched:
     foreign: int = 0
 
 
-def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: Attention | None = None) -> Launched:
-    """Runs the script of a plan, which says where the scratch folder is.
+def launched(
+    python: Path,
+    plan: Mapping[str, Any],
+    limits: Limits,
+    attention: Attention | None = None,
+    hears: Callable[[bytes], None] | None = None,
+) -> Launched:
+    """Runs the script of a plan, which says where the scratch folder is; `hears` gets each line as soon as it is there.
 
     Raises:
         OSError: the interpreter cannot be started.
@@ -79,12 +85,13 @@ def launched(python: Path, plan: Mapping[str, Any], limits: Limits, attention: A
     mark(scratch, token)
     with opened(scratch, plan) as channels, contextlib.ExitStack() as open_:
         started = _forked if plan.get("server") else _started
-        child, output = started(python, plan, channels.first.says, _environment(scratch, token, plan.get("threads", 0)))
+        child, output = started(python, plan, channels.first.says, environment(scratch, token, plan.get("threads", 0)))
         open_.callback(os.close, output)
         channels.started()
         descendants = Descendants(child, token)
         waits = attention or Attention()
         listener = open_.enter_context(contextlib.closing(_Listener(output, channels, descendants, limits, waits)))
+        listener.hears = hears
         try:
             return listener.listen(scratch)
         finally:
@@ -149,6 +156,8 @@ class _Listener:
         self._status: int | None = None
         self._room = 0
         self._measured = 0.0
+        self.hears: Callable[[bytes], None] | None = None
+        self._rest = b""
         descendants.expendable()
 
     def listen(self, scratch: Path) -> Launched:
@@ -170,6 +179,7 @@ class _Listener:
         self._last_words()
         self._status = self._descendants.end(at_once=self._attention.stop.at_once)
         self._last_words()
+        self._tell(start)
         every = self._channels.all()
         return Launched(
             self._channels.first.lines(),
@@ -208,8 +218,15 @@ class _Listener:
     def _tell(self, start: float) -> None:
         """Tells who follows what the first process is at."""
         follower = self._attention.follower
+        if not follower.listens and self.hears is None:
+            return
+        news = self._channels.first.news()
+        if self.hears is not None:
+            *lines, self._rest = (self._rest + news).split(b"\n")
+            for line in lines:
+                self.hears(line)
         if follower.listens:
-            self._activity.hear(self._channels.first.news())
+            self._activity.hear(news)
             left = max(0.0, self._limits.seconds - (time.monotonic() - start))
             follower.doing(self._attention.script, self._activity.words, left)
 
@@ -265,25 +282,3 @@ def usual_memory(runs: int = 1) -> int:
     except (OSError, StopIteration, ValueError, IndexError):  # not Linux
         return LEAST_MEMORY
     return max(LEAST_MEMORY, free // 4 * 3 // max(1, runs))
-
-
-def _environment(scratch: Path, token: str, threads: int) -> dict[str, str]:
-    """What the script inherits; `threads` is how many compute, where others compute beside it."""
-    temporary = str(scratch / "tmp")
-    shared = {THREADS: str(threads)} if threads and THREADS not in os.environ else {}
-    return (
-        os.environ
-        | shared
-        | {
-            TOKEN: token,
-            "TMPDIR": temporary,
-            "TEMP": temporary,
-            "TMP": temporary,
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONUNBUFFERED": "1",
-            "MPLBACKEND": "Agg",
-            "MPLCONFIGDIR": temporary,
-            "HYDRA_FULL_ERROR": "1",  # what failed, rather than how to ask for it
-            "NUMBA_CACHE_DIR": temporary,  # it does not start where it may keep compiled code nowhere
-        }
-    )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from torch_doctor.probe.climb import Climb
     from torch_doctor.probe.server import Own
     from torch_doctor.rule import Rule
     from torch_doctor.trace import Event, Site, Trace
@@ -39,7 +40,7 @@ class Request:
     `processes` run it at once, as `torchrun` starts them; where `server` is set, a server forks the one that does, and else
     one of our `own` may. `threads` compute in each (0: as many as it likes). `sinks` are methods that want numbers, by the
     package that has them, and how each uses what it is given. `places` are the lines of which the run is to tell whether it
-    came there, by the paths of static sites.
+    came there, by the paths of static sites. `climb` is a checkup that is wanted besides.
     """
 
     script: Path
@@ -57,6 +58,7 @@ class Request:
     own: Own | None = None
     sinks: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     places: frozenset[Site] = frozenset()
+    climb: Climb | None = None
 
 
 def plan(  # noqa: PLR0913 - two ways of naming places, and what is told

@@ -61,6 +61,8 @@ class Reader:
             "marked": lambda record: self.run.marked.update(self._rows(record)),
             "forked": lambda record: self.run.forked.update(self._rows(record)),
             "whole": lambda record: self.run.whole.update(self._rows(record)),
+            "climbing": self._doing,
+            "rung": self._doing,
             "passed": lambda record: self.run.passed.update(self._rows(record)),
         }
 

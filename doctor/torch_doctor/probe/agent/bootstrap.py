@@ -226,6 +226,9 @@ class Run:
         watch = self.recorder.safely(watching.install, torch, self.recorder, self.loops)
         if watch is not None:
             self.recorder.safely(instruments.install, watch)
+            if self._plan.get("checkup"):
+                checkup = importlib.import_module(".checkup", __package__)
+                self.recorder.safely(checkup.install, watch, self._stand_ins)
 
 
 def read_sources(index: Index) -> None:

@@ -56,6 +56,7 @@ class Caps:
         self.left: Callable[[], None] = lambda: None
         self.late: Callable[[], None] = lambda: None
         self.agreed: Callable[[Loop, bool], bool] = lambda _, mine: mine
+        self.climb: Any = None  # what feeds a loop during a checkup, until it is over
 
     # --- loops ---
 

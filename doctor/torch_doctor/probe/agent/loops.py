@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .nodes import Index, Node
 
 
+NOTHING = object()
+
+
 class Watched:
     """The iterator of a `for` that counts its passes, and ends when the loop's cap is reached."""
 
@@ -30,18 +33,23 @@ class Watched:
         return self
 
     def __next__(self) -> Any:
-        loop = self._loop
+        loop, climb = self._loop, self._caps.climb
+        if climb is not None and (given := climb.given(loop, self._next)) is not NOTHING:
+            return given
         if (loop.watched or self._caps.urgent) and self._caps.over(loop):
             raise StopIteration
         loop.number += 1
         loop.next = True
         try:
-            return self._next()
+            item = self._next()
         except StopIteration:
             self._caps.left()
             raise
         finally:
             loop.next = False
+        if climb is not None:
+            climb.took(loop, item)
+        return item
 
     def __length_hint__(self) -> int:
         return 0
@@ -108,10 +116,14 @@ class Loops:
 
     def more(self, key: int) -> bool:
         """Whether a `while` may make another pass."""
-        loop = self._by_frame[id(sys._getframe(1))][key]
+        loop, climb = self._by_frame[id(sys._getframe(1))][key], self._caps.climb
+        if climb is not None and climb.given(loop, None) is not NOTHING:
+            return True
         if (loop.watched or self._caps.urgent) and self._caps.over(loop):
             return False
         loop.number += 1
+        if climb is not None:
+            climb.took(loop, None)
         return True
 
     def _begin(self, key: int, frame: FrameType) -> Loop:

@@ -37,6 +37,7 @@ class StandIns:
 
     def __init__(self, plan: Mapping[str, Any], tell: Callable[..., None], ranks: Ranks) -> None:
         setting = Setting(plan, Sources(plan["project"], plan["script"]), Teller(tell), ranks)
+        self.teller = setting.teller
         self._all = [kind(setting) for kind in stand_ins().values()]
 
     def prepare(self) -> None:

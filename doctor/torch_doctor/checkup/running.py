@@ -1,0 +1,128 @@
+"""Runs a checkup: scans the script, has it climb the ladder, and puts together what came of both."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from torch_doctor import scan as scanning
+from torch_doctor.checkup.linking import explaining
+from torch_doctor.checkup.outcome import Checkup, Rung
+from torch_doctor.probing import Probing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from torch_doctor.probe.climb import Climb
+    from torch_doctor.rule import Finding
+    from torch_doctor.scan import Follower, Report
+
+SECONDS = 120.0
+READY = ("inspect", "baseline", "overfit-one-batch")
+"""The rungs that there are."""
+FIRST = 0.4
+"""The part of the time that the scan's own run of the script may take."""
+NO_RUN = "the script could not be run"
+
+
+class Listener(Protocol):
+    """Hears how a checkup goes on, in the order of the rungs; each method is called by the thread that runs it."""
+
+    def scanning(self, script: str) -> None:
+        """The script is read, and run for the verdicts of the scan."""
+
+    def rung_started(self, name: str) -> None:
+        """A rung begins."""
+
+    def rung_ended(self, rung: Rung) -> None:
+        """A rung is done; what explains its failure is not linked yet where the scan is not done."""
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What is to be examined: `scan` are the options of the scan, whose `paths` are the script alone.
+
+    `seconds` is the time for everything, and `rungs` are the names of those that are wanted.
+    """
+
+    scan: scanning.Options
+    script: Path
+    shown: str
+    seconds: float = SECONDS
+    rungs: tuple[str, ...] = READY
+
+
+class Examined(Struct, frozen=True):
+    """The checkup, the report of the scan in it, and the run in which the ladder was climbed."""
+
+    checkup: Checkup
+    report: Report
+    climb: Climb
+
+
+def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None) -> Examined:
+    """Examines a script; the findings of the scan and its verdicts are part of the result.
+
+    `listener` hears each rung, and `follower` what the scan is at.
+    """
+    from torch_doctor.probe.climb import Climb  # noqa: PLC0415 - only where something runs
+
+    start = time.monotonic()
+    listener.scanning(wanted.shown)
+    told: dict[str, Rung] = {}
+
+    def ended(record: dict[str, Any]) -> None:
+        rung = _rung(record, ())
+        if rung is not None and rung.name not in told:
+            told[rung.name] = rung
+            listener.rung_ended(rung)
+
+    climb = Climb(wanted.rungs, wanted.seconds, begun=listener.rung_started, told=ended)
+    how = wanted.scan.probe or Probing()
+    how = replace(how, climb=climb, seconds=min(how.seconds, wanted.seconds * FIRST))
+    report = scanning.scan(replace(wanted.scan, probe=how), follower)
+    rungs = []
+    for name in wanted.rungs:
+        rung = told.get(name)
+        if rung is None:
+            rung = Rung(name, "skipped", _why(climb, report))
+            listener.rung_ended(rung)
+        rungs.append(_linked(rung, report.findings))
+    checked = Checkup(
+        script=wanted.shown,
+        arguments=list(how.args),
+        device=climb.device,
+        rungs=rungs,
+        findings=report.findings,
+        remarks=[*report.remarks, *report.warnings],
+        seconds=round(time.monotonic() - start, 3),
+    )
+    return Examined(checked, report, climb)
+
+
+def failed(examined: Checkup) -> bool:
+    """Whether a rung failed."""
+    return any(rung.status == "failed" for rung in examined.rungs)
+
+
+def _rung(record: dict[str, Any], findings: tuple[Finding, ...]) -> Rung | None:
+    """What the agent said of a rung; None where it makes no sense, as when the script wrote it."""
+    try:
+        return msgspec.convert({**record, "findings": list(findings)}, Rung)
+    except msgspec.ValidationError:
+        return None
+
+
+def _linked(rung: Rung, findings: list[Finding]) -> Rung:
+    return replace(rung, findings=explaining(rung.name, findings)) if rung.status == "failed" else rung
+
+
+def _why(climb: Climb, report: Report) -> str:
+    """Why a rung said nothing."""
+    if report.interrupted:
+        return "the checkup was interrupted"
+    said = climb.ending or next(iter((*report.errors, *report.warnings)), "")
+    return said.splitlines()[0] if said else NO_RUN

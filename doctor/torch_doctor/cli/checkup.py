@@ -1,0 +1,160 @@
+"""`torch-doctor checkup`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from msgspec.structs import replace
+
+from torch_doctor.cli.libraries import environment
+from torch_doctor.cli.probe_options import DEVICES, END, SCRIPT_ARGUMENTS
+from torch_doctor.cli.progress import Progress
+from torch_doctor.cli.settings import Flags, settings
+from torch_doctor.rule import Level, Verdict
+
+if TYPE_CHECKING:
+    from torch_doctor.checkup.outcome import Checkup, Rung
+    from torch_doctor.checkup.running import Examined
+
+INTERRUPTED = 130
+SECONDS = 120.0
+
+
+class CheckupCommand(click.Command):
+    """A command in which `--` ends what is ours."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Set the script's own arguments aside, and parse the others."""
+        if END in args:
+            place = args.index(END)
+            ctx.meta[SCRIPT_ARGUMENTS] = tuple(args[place + 1 :])
+            args = args[:place]
+        return super().parse_args(ctx, args)
+
+
+@click.command("checkup", cls=CheckupCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("script")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML file.")
+@click.option("--json", metavar="FILE", help="Write everything as JSON; `-` is stdout.")
+@click.option("--markdown", metavar="FILE", help="Write a readiness note in Markdown.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(min=1),
+    metavar="SECONDS",
+    default=SECONDS,
+    help=f"How long all of it may take. [default: {SECONDS:g}]",
+)
+@click.option("--device", type=click.Choice(DEVICES), help="What the script runs on. [default: auto]")
+@click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the script.")
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    metavar="MIB",
+    help="How much memory the script may take. [default: three quarters of what is free]",
+)
+@click.option("--config", multiple=True, metavar="PATH|KEY=VALUE", help="The configuration to use, as for `scan`.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option(
+    "--fail-level",
+    type=click.Choice([level.name.lower() for level in Level]),
+    default="advice",
+    help="The least level of findings that make the status 1. [default: advice, which is any]",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only.")
+@click.pass_context
+def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: ANN401 - as click hands them over
+    """Examine a training script: run it, have it repeat its first training step, and climb the debug ladder.
+
+    What follows `--` are the script's own arguments.
+    """
+    examined = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()))
+    _write(examined.checkup, given)
+    for error in examined.report.errors:
+        click.echo(f"error: {error}", err=True)
+    return status(examined, Level[given["fail_level"].upper()])
+
+
+def examine(script: str, given: dict[str, Any], arguments: tuple[str, ...]) -> Examined:
+    """Run a checkup of a script, as the options say.
+
+    Raises:
+        UsageError: the script or an option means nothing.
+    """
+    from torch_doctor.checkup.running import Wanted, checkup  # noqa: PLC0415 - slow to import
+    from torch_doctor.probing import Probing  # noqa: PLC0415 - as above
+
+    path = Path(script)
+    if not path.is_file():
+        what = "is a folder: name the script that trains" if path.is_dir() else "does not exist"
+        message = f"{script} {what}"
+        raise click.UsageError(message)
+    options, loaded = settings(Flags(paths=(script,), config=given["config"], isolated=given["isolated"]))
+    how = Probing(
+        args=arguments,
+        device=given["device"] or DEVICES[0],
+        python=given["python"] or "",
+        memory=(given["memory"] or 0) << 20,
+    )
+    options = replace(options, probe=how, environment=environment(given["python"], loaded.config))
+    wanted = Wanted(scan=options, script=options.paths[0], shown=script, seconds=given["seconds"])
+    with Progress(wanted=not given["quiet"]) as progress:
+        return checkup(wanted, _Lines(quiet=given["quiet"]), progress)
+
+
+class _Lines:
+    """A line for each rung, on stderr."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def scanning(self, script: str) -> None:
+        """Nothing is said of it."""
+
+    def rung_started(self, name: str) -> None:
+        """Nothing is said of it."""
+
+    def rung_ended(self, rung: Rung) -> None:
+        """What came of it."""
+        if not self._quiet:
+            click.echo(f"{rung.name}: {rung.status}: {rung.reason}", err=True)
+
+
+def _write(checked: Checkup, given: dict[str, Any]) -> None:
+    """Write what is wanted to its files."""
+    if given["json"]:
+        from torch_doctor.checkup.recording import text  # noqa: PLC0415 - only where it is wanted
+
+        if given["json"] == "-":
+            click.echo(text(checked), nl=False)
+        else:
+            _replace(Path(given["json"]), text(checked))
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write a file beside, and rename it."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        message = f"{path} cannot be written: {error.strerror}"
+        raise click.UsageError(message) from None
+
+
+def status(examined: Examined, least: Level) -> int:
+    """What the command leaves with: 1 where a rung failed or there are findings, 2 for errors."""
+    from torch_doctor.checkup.running import failed  # noqa: PLC0415 - it is imported already
+
+    report = examined.report
+    if report.interrupted:
+        return INTERRUPTED
+    if report.errors:
+        return 2
+    failing = list(Level)[: list(Level).index(least) + 1]
+    counted = [each for each in report.findings if each.level in failing and each.verdict is not Verdict.REFUTED]
+    return int(bool(counted) or failed(examined.checkup))

@@ -1,0 +1,116 @@
+"""Batches: the tensors in them, other ones in their place, and more of them from a loader."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from time import monotonic
+from typing import Any
+
+from .keeping import Chance
+
+DEEP = 5
+MANY = 500
+
+
+def leaves(batch: Any, path: str = "", deep: int = DEEP) -> list[tuple[str, Any]]:
+    """The tensors in a batch, each with the expression that leads to it, as in `batch[0]["image"]`."""
+    path = path or "batch"
+    if hasattr(batch, "untyped_storage") and not isinstance(batch, type):
+        return [(path, batch)]
+    found: list[tuple[str, Any]] = []
+    if not deep:
+        return found
+    if isinstance(batch, Mapping):
+        for key, value in list(batch.items())[:MANY]:
+            found += leaves(value, f"{path}[{key!r}]", deep - 1)
+    elif isinstance(batch, (tuple, list)):
+        names = getattr(batch, "_fields", None)
+        for number, value in enumerate(batch[:MANY]):
+            found += leaves(value, f"{path}.{names[number]}" if names else f"{path}[{number}]", deep - 1)
+    elif hasattr(batch, "__dict__"):
+        for name, value in list(vars(batch).items())[:MANY]:
+            if not name.startswith("_"):
+                found += leaves(value, f"{path}.{name}", deep - 1)
+    return found
+
+
+def carries(item: Any, batch: Any) -> bool:
+    """Whether the item of a loop is a batch, or has it in it as `enumerate` and `zip` give it."""
+    return item is batch or (isinstance(item, tuple) and any(carries(each, batch) for each in item))
+
+
+def replaced(item: Any, held: Any, batch: Any, number: int) -> Any:
+    """The item of a loop with another batch in it, and another number where `enumerate` counts."""
+    if item is held:
+        return batch
+    if isinstance(item, tuple) and type(item) is tuple:
+        counts = len(item) > 1 and type(item[0]) is int
+        return tuple(
+            number if counts and place == 0 else replaced(each, held, batch, number) for place, each in enumerate(item)
+        )
+    return item
+
+
+def changed(batch: Any, change: Any, path: str = "", deep: int = DEEP) -> Any:
+    """A copy of a batch in which `change(path, tensor)` is in the place of each tensor."""
+    path = path or "batch"
+    if hasattr(batch, "untyped_storage") and not isinstance(batch, type):
+        return change(path, batch)
+    if not deep:
+        return batch
+    if isinstance(batch, dict):
+        made = copy.copy(batch)
+        for key, value in batch.items():
+            made[key] = changed(value, change, f"{path}[{key!r}]", deep - 1)
+        return made
+    if isinstance(batch, (tuple, list)):
+        names = getattr(batch, "_fields", None)
+        parts = [
+            changed(value, change, f"{path}.{names[number]}" if names else f"{path}[{number}]", deep - 1)
+            for number, value in enumerate(batch)
+        ]
+        return type(batch)(*parts) if names else type(batch)(parts)
+    if hasattr(batch, "__dict__"):
+        made = copy.copy(batch)
+        for name, value in list(vars(batch).items()):
+            if not name.startswith("_"):
+                made.__dict__[name] = changed(value, change, f"{path}.{name}", deep - 1)
+        return made
+    return batch
+
+
+def copied_batch(batch: Any) -> Any:
+    """A copy of a batch, with tensors of its own."""
+    return changed(batch, lambda _, tensor: tensor.detach().clone().requires_grad_(tensor.requires_grad))
+
+
+def taken(torch: Any, loader: Any, most: int, seconds: float) -> list[Any]:
+    """The first batches of a new pass over a loader; random numbers are as they were before.
+
+    None of a dataset that only comes as a stream, of which nobody knows whether it can be read twice.
+    """
+    if loader is None or isinstance(getattr(loader, "dataset", None), torch.utils.data.IterableDataset):
+        return []
+    samplers = (
+        loader,
+        getattr(loader, "sampler", None),
+        getattr(getattr(loader, "batch_sampler", None), "sampler", None),
+    )
+    chance = Chance(torch, tuple(getattr(each, "generator", None) for each in samplers))
+    limit = monotonic() + seconds
+    found: list[Any] = []
+    try:
+        for batch in loader:
+            found.append(batch)
+            if len(found) >= most or monotonic() > limit:
+                break
+    finally:
+        chance.restore()
+    return found
+
+
+def rows(batch: Any) -> int:
+    """How many rows a batch has: the length that most of its tensors have; 0 where they have none."""
+    sizes = [each.shape[0] for _, each in leaves(batch) if each.dim()]
+    return max(sizes, key=sizes.count) if sizes else 0

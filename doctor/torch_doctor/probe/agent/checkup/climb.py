@@ -1,0 +1,109 @@
+"""Climbs the ladder: one rung after the other, each in its share of the time, each told when it is done."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import traceback
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from .stage import Skip
+from .telling import clean, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from .observing import Play, Seen
+    from .stage import Stage
+
+SHARES = {
+    "inspect": 1.0,
+    "baseline": 1.0,
+    "overfit-one-batch": 4.0,
+    "small-subset": 4.0,
+    "learning-rate": 3.0,
+    "repeatability": 2.0,
+    "device": 2.0,
+    "throughput": 3.0,
+    "non-finite": 1.0,
+    "errors": 2.0,
+    "receipt": 1.0,
+}
+"""The rungs in their order, each with its share of the time."""
+LEAST = 0.05  # seconds without which no rung begins
+
+
+class Climb:
+    """Goes through the rungs that the plan names."""
+
+    def __init__(self, stage: Stage, plan: dict[str, Any]) -> None:
+        self._stage = stage
+        self._caps = stage.recorder.caps
+        wanted = plan.get("rungs") or list(SHARES)
+        self._rungs = [name for name in SHARES if name in wanted]
+        self._until = self._caps.began + self._caps.seconds * float(plan.get("share", 0.8))
+        self._now = ""
+        self._began = monotonic()
+        self._climbing = self._climb()
+
+    def next(self, seen: Seen | None) -> Play | None:
+        """How the step is to be repeated next; None where the climb is over."""
+        try:
+            return self._climbing.send(seen)
+        except StopIteration:
+            return None
+
+    def without_steps(self, why: str) -> None:
+        """The script repeats its step no more: the rest of the rungs say what they can say without it."""
+        if self._now:
+            self._climbing.close()
+            self._tell(self._now, result("skipped", why))
+        for name in list(self._rungs):
+            self._begin(name)
+            climbing = self._one(name)
+            try:
+                next(climbing)
+                climbing.throw(Skip(why))
+            except StopIteration:
+                continue
+            except Skip:
+                pass
+            self._tell(name, result("skipped", why))
+
+    def _climb(self) -> Generator[Play, Any, None]:
+        while self._rungs:
+            name = self._rungs[0]
+            self._begin(name)
+            yield from self._one(name)
+
+    def _begin(self, name: str) -> None:
+        self._now, self._began = name, monotonic()
+        left = max(0.0, self._until - self._began)
+        share = SHARES[name] / sum(SHARES[each] for each in self._rungs)
+        self._stage.deadline = self._began + left * share
+        self._rungs.remove(name)
+        self._stage.recorder.channel.write(t="climbing", rung=name)
+        self._stage.recorder.channel.flush()
+
+    def _one(self, name: str) -> Generator[Play, Any, None]:
+        stage = self._stage
+        try:
+            if stage.left < LEAST:
+                raise Skip("no time was left for it")
+            module: Any = importlib.import_module(f".rungs.{name.replace('-', '_')}", __package__)
+            found = yield from module.climb(stage)
+        except Skip as skip:
+            found = result("skipped", str(skip))
+        except Exception as error:  # noqa: BLE001 - a fault of ours is not one of the script
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{os.path.basename(place.filename)}:{place.lineno}"
+            found = result("skipped", f"the checkup itself failed: {type(error).__name__}: {error} (in {where})")
+        stage.restore()
+        self._tell(name, found)
+
+    def _tell(self, name: str, found: dict[str, Any]) -> None:
+        self._now = ""
+        seconds = round(monotonic() - self._began, 3)
+        self._stage.recorder.channel.write(t="rung", name=name, seconds=seconds, **clean(found))
+        self._stage.recorder.channel.flush()

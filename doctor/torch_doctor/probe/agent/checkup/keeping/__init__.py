@@ -1,0 +1,33 @@
+"""Keeps all that a step of the script may change, and puts it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .chance import Chance
+from .plain import Plain
+from .state import State
+
+if TYPE_CHECKING:
+    from ...watching.watch import Watch
+
+__all__ = ["Chance", "Keeping", "Plain", "State"]
+
+
+class Keeping:
+    """The state of models, optimizers, schedulers and scalers, of random numbers, and of plain values, as they are now."""
+
+    def __init__(self, watch: Watch, machinery: list[Any], frames: list[Any]) -> None:
+        self.state = State(watch, machinery)
+        self.plain = Plain(watch, frames)
+        self.chance = Chance(watch.torch)
+
+    def restore(self) -> None:
+        """Everything is as it was."""
+        self.state.restore()
+        self.plain.restore()
+        self.chance.restore()
+
+    def differences(self) -> dict[str, int]:
+        """How much of each kind is not as it was: of weights, of optimizers and their like, of random numbers."""
+        return {**self.state.differences(), "random state": self.chance.differences()}

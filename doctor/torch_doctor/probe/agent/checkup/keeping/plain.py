@@ -1,0 +1,120 @@
+"""The plain values of the script: counters, lists that grow, attributes of its own objects."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections import deque
+from types import FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from ...watching.naming import is_project
+
+if TYPE_CHECKING:
+    from ...watching.watch import Watch
+
+DEEP = 4
+MANY = 2_000  # items of a container that is looked into
+LARGEST = 1_000_000  # numbers of a tensor that is copied
+KEPT = frozenset({"_parameters", "_buffers", "_modules"})
+"""What of modules is kept elsewhere."""
+MISSING = object()
+
+
+class Plain:
+    """The names of some frames and what they stand for, and what is in the containers and objects behind them."""
+
+    def __init__(self, watch: Watch, frames: list[Any]) -> None:
+        self._watch = watch
+        torch = watch.torch
+        self._left_out = (
+            torch.optim.Optimizer,
+            torch.utils.data.DataLoader,
+            torch.utils.data.Dataset,
+            torch.utils.data.Sampler,
+            ModuleType,
+            FunctionType,
+            type,
+        )
+        self._known: set[int] = set()
+        self._containers: list[tuple[Any, Any]] = []
+        self._objects: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._tensors: list[tuple[Any, Any]] = []
+        self._frames = [(frame, dict(frame.f_locals)) for frame in frames]
+        spaces = {id(frame.f_globals): frame.f_globals for frame in frames}
+        self._globals = [(space, _named(space)) for space in spaces.values()]
+        for _, names in (*self._frames, *self._globals):
+            for name, value in names.items():
+                if not name.startswith("__"):
+                    self._look(value, DEEP)
+
+    def restore(self) -> None:
+        """All of it is as it was; names that are new stay."""
+        for container, values in self._containers:
+            if isinstance(container, list):
+                if len(container) != len(values) or any(a is not b for a, b in zip(container, values)):
+                    container[:] = values
+            else:
+                container.clear()
+                container.update(values) if hasattr(container, "update") else container.extend(values)
+        for held, values in self._objects:
+            for name, value in values.items():
+                if held.get(name, MISSING) is not value:
+                    held[name] = value
+        with self._watch.torch.no_grad():
+            for tensor, values in self._tensors:
+                if tensor.shape == values.shape:
+                    tensor.detach().copy_(values)
+        for space, names in self._globals:
+            _rebind(space, names)
+        for frame, names in self._frames:
+            if frame.f_locals is not frame.f_globals:
+                changed = _rebind(frame.f_locals, names)
+                if changed and sys.version_info < (3, 13):
+                    ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+    def _look(self, value: Any, deep: int) -> None:
+        if not deep or id(value) in self._known or isinstance(value, self._left_out):
+            return
+        if isinstance(value, self._watch.torch.Tensor):
+            self._known.add(id(value))
+            if value.grad_fn is None and not value.requires_grad and value.numel() <= LARGEST and not value.is_sparse:
+                self._tensors.append((value, value.detach().clone()))
+        elif isinstance(value, (list, dict, set, deque)) and type(value).__module__ in {"builtins", "collections"}:
+            self._known.add(id(value))
+            if len(value) <= MANY:
+                self._containers.append((value, value.copy()))
+                for each in list(value.values() if isinstance(value, dict) else value):
+                    self._look(each, deep - 1)
+        elif isinstance(value, tuple):
+            for each in value[:MANY]:
+                self._look(each, deep - 1)
+        elif hasattr(value, "__dict__") and self._is_own(value):
+            self._known.add(id(value))
+            held = vars(value)
+            values = {name: each for name, each in held.items() if name not in KEPT}
+            self._objects.append((held, values))
+            for each in list(values.values()):
+                self._look(each, deep - 1)
+            if isinstance(value, self._watch.torch.nn.Module):
+                for part in list(held.get("_modules", {}).values()):
+                    self._look(part, deep - 1)
+
+    def _is_own(self, value: Any) -> bool:
+        module = isinstance(value, self._watch.torch.nn.Module)
+        return module or is_project(type(value), self._watch.recorder)
+
+
+def _named(space: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value
+        for name, value in space.items()
+        if not name.startswith("__") and not isinstance(value, (ModuleType, FunctionType, type))
+    }
+
+
+def _rebind(space: Any, names: dict[str, Any]) -> bool:
+    changed = [name for name, value in names.items() if space.get(name, MISSING) is not value]
+    for name in changed:
+        space[name] = names[name]
+    return bool(changed)

@@ -1,0 +1,299 @@
+"""What one repetition of the script's step shows: losses, gradients, updates, and where the time goes."""
+
+from __future__ import annotations
+
+import importlib
+import threading
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from ..watching.loss.losses import EXPECTS
+from ..watching.update.optimizers import parameters_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..watching.watch import Watch
+
+MOST = 16  # calls that are kept
+PARTS = ("forward", "loss", "backward", "optimizer")
+"""What of a step is timed by itself."""
+
+
+class Play:
+    """How a step is to be repeated: on which batch, and what of it is looked at.
+
+    `evaluate` runs the model in evaluation mode, `frozen` has updates change nothing, `rate` is what learning rates are
+    multiplied with, `details` has every layer looked at, and `keep` the calls of models and losses remembered.
+    """
+
+    def __init__(
+        self,
+        batch: Any = None,
+        *,
+        evaluate: bool = False,
+        frozen: bool = False,
+        rate: float = 1.0,
+        details: bool = False,
+        keep: bool = False,
+    ) -> None:
+        self.batch = batch
+        self.evaluate = evaluate
+        self.frozen = frozen or evaluate
+        self.rate = rate
+        self.details = details
+        self.keep = keep
+
+
+class Call:
+    """A call of a model or of a loss: what was called, with what, and what came of it."""
+
+    __slots__ = ("called", "given", "keywords", "result")
+
+    def __init__(self, called: Any, given: tuple[Any, ...], keywords: dict[str, Any], result: Any) -> None:
+        self.called = called
+        self.given = given
+        self.keywords = keywords
+        self.result = result
+
+
+class Seen:
+    """What was seen of the passes up to an update.
+
+    `losses` are those that went backward, `steps` the updates, `spent` the seconds of each part and `seconds` of all.
+    `models` and `scores` are the calls of models and of losses, of the last pass. `layers` are, by the name of a parameter: the
+    norms of its gradient (None: it has none), of its update and of itself. `optimizers` are those that stepped.
+    """
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.passes = 0
+        self.steps = 0
+        self.seconds = 0.0
+        self.spent: dict[str, float] = dict.fromkeys(PARTS, 0.0)
+        self.models: list[Call] = []
+        self.scores: list[Call] = []
+        self.layers: dict[str, tuple[float | None, float, float]] = {}
+        self.optimizers: list[Any] = []
+        self.optimized: set[int] = set()
+
+    @property
+    def loss(self) -> float | None:
+        """The mean of the losses that went backward; None where none did."""
+        return sum(self.losses) / len(self.losses) if self.losses else None
+
+
+class Observer:
+    """Listens to models, losses, backward passes and optimizers while it is `on`."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.torch = watch.torch
+        self.on = True
+        self.play = Play(keep=True)
+        self.seen = Seen()
+        self.before_first_step: Any = None
+        self.after_step: Any = None
+        self.rates: dict[tuple[int, int], float] = {}
+        self._depth = dict.fromkeys(PARTS, 0)
+        self._began = perf_counter()
+        self._before: dict[int, Any] = {}
+        self._held: list[tuple[Any, Any]] = []
+        self._gradients: list[tuple[Any, Any]] = []
+
+    def install(self) -> None:
+        """Wraps what is listened to, around what watches it already."""
+        torch, patches = self.torch, self.watch.patches
+        patches.replace(torch.nn.Module, "__call__", self._calling)
+        patches.replace(torch.Tensor, "backward", self._going_back)
+        patches.replace(torch.autograd, "backward", self._going_back)
+        for name in EXPECTS:
+            patches.replace(torch.nn.functional, name, self._scoring(name))
+        scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
+        patches.replace(scaler, "scale", self._scaling)
+        hooks = importlib.import_module("torch.optim.optimizer")
+        hooks.register_optimizer_step_pre_hook(self._before_step)
+        hooks.register_optimizer_step_post_hook(self._after_step)
+
+    def begin(self, play: Play) -> None:
+        """The script is about to repeat its step."""
+        self.play, self.seen, self.on = play, Seen(), True
+        self._depth = dict.fromkeys(PARTS, 0)
+        self._began = self._now()
+
+    def end(self) -> Seen:
+        """It did."""
+        self.on = False
+        self.seen.seconds = self._now() - self._began
+        return self.seen
+
+    def _now(self) -> float:
+        if self.torch.cuda.is_available() and self.torch.cuda.is_initialized():
+            self.torch.cuda.synchronize()
+        return perf_counter()
+
+    @contextmanager
+    def _timed(self, part: str) -> Iterator[None]:
+        self._depth[part] += 1
+        start = self._now()
+        try:
+            yield
+        finally:
+            self._depth[part] -= 1
+            self.seen.spent[part] += self._now() - start
+
+    def _listens(self, part: str) -> bool:
+        return (
+            self.on
+            and not self._depth[part]
+            and not self._depth["optimizer"]
+            and threading.get_ident() == self.watch.recorder.main
+        )
+
+    # --- models and losses ---
+
+    def _calling(self, original: Any) -> Any:
+        losses = self.watch.torch.nn.modules.loss._Loss
+
+        def __call__(module: Any, *arguments: Any, **keywords: Any) -> Any:  # noqa: N807
+            if isinstance(module, losses):
+                if not self._listens("loss"):
+                    return original(module, *arguments, **keywords)
+                with self._timed("loss"):
+                    return original(module, *arguments, **keywords)
+            if not self._listens("forward") or self.torch.jit.is_tracing():
+                return original(module, *arguments, **keywords)
+            if next(iter(module.parameters()), None) is None:
+                return original(module, *arguments, **keywords)
+            with self._mode(module), self._timed("forward"):
+                result = original(module, *arguments, **keywords)
+            if self.play.keep or self.play.details:
+                self.seen.models.append(Call(module, arguments, keywords, result))
+                del self.seen.models[:-MOST]
+            return result
+
+        return __call__
+
+    @contextmanager
+    def _mode(self, module: Any) -> Iterator[None]:
+        """The model in evaluation mode, where the step is repeated to evaluate."""
+        if not self.play.evaluate:
+            yield
+            return
+        flags = [(part, part.training) for part in module.modules()]
+        for part, _ in flags:
+            part.training = False
+        try:
+            yield
+        finally:
+            for part, flag in flags:
+                part.training = flag
+
+    def _scoring(self, name: str) -> Any:
+        def wrap(original: Any) -> Any:
+            def loss(*arguments: Any, **keywords: Any) -> Any:
+                if not self.on or self._depth["optimizer"] or self._depth["forward"] > 1:
+                    return original(*arguments, **keywords)
+                if self._depth["loss"]:
+                    value = original(*arguments, **keywords)
+                else:
+                    with self._timed("loss"):
+                        value = original(*arguments, **keywords)
+                if self.play.keep or self.play.details:
+                    self.seen.scores.append(Call(name, arguments, keywords, value))
+                    del self.seen.scores[:-MOST]
+                return value
+
+            return loss
+
+        return wrap
+
+    # --- backward ---
+
+    def _scaling(self, original: Any) -> Any:
+        def scale(scaler: Any, outputs: Any) -> Any:
+            result = original(scaler, outputs)
+            if self.on and isinstance(result, self.torch.Tensor):
+                result._torch_doctor_loss = outputs.detach()
+            return result
+
+        return scale
+
+    def _going_back(self, original: Any) -> Any:
+        def backward(*arguments: Any, **keywords: Any) -> Any:
+            if not self.on or self._depth["backward"] or threading.get_ident() != self.watch.recorder.main:
+                return original(*arguments, **keywords)
+            given = arguments[0] if arguments else keywords.get("tensors")
+            for each in self.watch.marks.tensors(given):
+                if each.numel() == 1:
+                    self.seen.losses.append(float(getattr(each, "_torch_doctor_loss", each).detach()))
+            with self._timed("backward"):
+                return original(*arguments, **keywords)
+
+        return backward
+
+    # --- updates ---
+
+    def _before_step(self, optimizer: Any, *_: Any) -> None:
+        if not self.on:
+            return
+        self._depth["optimizer"] += 1
+        if self._depth["optimizer"] > 1:
+            return
+        self.watch.recorder.safely(self._prepare, optimizer)
+        self._step_began = self._now()
+
+    def _prepare(self, optimizer: Any) -> None:
+        if self.before_first_step is not None:
+            self.before_first_step(optimizer)
+        parameters = list(parameters_of(optimizer))
+        if self.play.details:
+            self._before = {id(each): each.detach().clone() for each in parameters}
+        if self.play.frozen:
+            self._gradients = [(each, each.grad) for each in parameters if each.grad is not None]
+            for each, _ in self._gradients:
+                each.grad = None
+        for number, group in enumerate(optimizer.param_groups):
+            rate = self.rates.get((id(optimizer), number))
+            if rate is not None and "lr" in group:
+                self._held.append((group, group["lr"]))
+                given = group["lr"]
+                wanted = rate * self.play.rate
+                tensor = isinstance(given, self.torch.Tensor)
+                group["lr"] = self.torch.full_like(given, wanted) if tensor else wanted
+
+    def _after_step(self, optimizer: Any, *_: Any) -> None:
+        if not self.on:
+            return
+        self._depth["optimizer"] = max(0, self._depth["optimizer"] - 1)
+        if self._depth["optimizer"]:
+            return
+        self.seen.spent["optimizer"] += self._now() - self._step_began
+        self.seen.steps += 1
+        self.seen.optimizers.append(optimizer)
+        self.watch.recorder.safely(self._finish, optimizer)
+        if self.after_step is not None:
+            self.watch.recorder.safely(self.after_step, optimizer)
+
+    def _finish(self, optimizer: Any) -> None:
+        for group, rate in self._held:
+            group["lr"] = rate
+        for each, gradient in self._gradients:
+            each.grad = gradient
+        self._held, self._gradients = [], []
+        if self.play.details:
+            self._look(optimizer)
+
+    def _look(self, optimizer: Any) -> None:
+        """Every parameter of the models that ran: its gradient, its update."""
+        with self.torch.no_grad():
+            self.seen.optimized.update(map(id, parameters_of(optimizer)))
+            for call in self.seen.models:
+                for name, each in call.called.named_parameters():
+                    before = self._before.get(id(each))
+                    moved = 0.0 if before is None else float((each.detach() - before).float().norm())
+                    gradient = None if each.grad is None else float(each.grad.detach().float().norm())
+                    if name not in self.seen.layers or before is not None:
+                        self.seen.layers[name] = gradient, moved, float(each.detach().float().norm())
+        self._before = {}

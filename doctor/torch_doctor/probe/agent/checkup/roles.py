@@ -1,0 +1,124 @@
+"""Which parts of a batch the model is given, and which are what its outputs are compared with."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..instruments.parts import tensors
+from ..watching.loss.losses import TARGETS, WITHOUT_TARGET
+from .batches import leaves
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from .observing import Call, Play, Seen
+    from .stage import Stage
+
+CLASSES = ("cross_entropy", "nll_loss")
+BINARY = ("binary_cross_entropy", "binary_cross_entropy_with_logits")
+DISTANCES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
+TASKS = {**dict.fromkeys(CLASSES, "classes"), **dict.fromkeys(BINARY, "binary"), **dict.fromkeys(DISTANCES, "numbers")}
+"""What the losses are for, by the names of their functions."""
+
+
+class Roles:
+    """Of the step as the script does it: the loss call, the names of inputs and of targets in a batch, and their tensors.
+
+    `task` is "classes", "binary", "numbers" or "" where nobody can tell; `classes` how many there are.
+    """
+
+    def __init__(self, stage: Stage, seen: Seen) -> None:
+        self.seen = seen
+        self.score = main_score(seen)
+        self.task = TASKS.get(self.score.called, "") if self.score is not None else ""
+        self.outputs: Any = None
+        self.target: Any = None
+        if self.score is not None:
+            self.outputs, self.target = sides(self.score)
+        self.classes = 0
+        if self.task == "classes" and self.outputs is not None:
+            self.classes = int(self.outputs.shape[1 if self.outputs.dim() > 1 else 0])
+        given = [each for call in seen.models for each in tensors((call.given, call.keywords))]
+        known = leaves(stage.batch) if stage.batch is not None else []
+        self.parts = known
+        self.inputs = [path for path, leaf in known if any(is_made_of(each, leaf) for each in given)]
+        self.targets = (
+            [path for path, leaf in known if is_made_of(self.target, leaf)] if self.target is not None else []
+        )
+        if not self.targets:
+            self.targets = [path for path, _ in known if path not in self.inputs and _named_as_target(path)]
+        if stage.batch is None:
+            self.parts = [(f"input[{place}]" if place else "input", each) for place, each in enumerate(given)]
+            self.inputs = [path for path, _ in self.parts]
+            if self.target is not None:
+                self.parts.append(("target", self.target))
+                self.targets = ["target"]
+        elif not self.inputs:
+            rest = [(path, leaf) for path, leaf in known if path not in self.targets and leaf.is_floating_point()]
+            self.inputs = [max(rest, key=lambda pair: pair[1].numel())[0]] if rest else []
+
+
+def roles(stage: Stage) -> Generator[Play, Seen, Roles]:
+    """The roles, for which the step is repeated once without an effect."""
+    known = stage.notes.get("roles")
+    if known is None:
+        seen = yield from stage.play(frozen=True, keep=True)
+        known = stage.notes["roles"] = Roles(stage, seen)
+        stage.restore()
+    found: Roles = known
+    return found
+
+
+def main_score(seen: Seen) -> Call | None:
+    """The loss that compares outputs with targets: the last one whose value is in what went backward, or the last."""
+    usual = [call for call in seen.scores if call.called in TASKS]
+    found = usual or seen.scores
+    return found[-1] if found else None
+
+
+def sides(score: Call) -> tuple[Any, Any]:
+    """The outputs and the targets that a loss compares."""
+    place = TARGETS.get(score.called, 1)
+    first = score.given[0] if score.given else score.keywords.get("input")
+    if score.called in WITHOUT_TARGET:
+        return first, None
+    given = score.given[place] if place < len(score.given) else None
+    return first, score.keywords.get("target", given)
+
+
+def constant(known: Roles) -> float | None:
+    """The loss of the constant that is best for the targets of the batch, in the measure of the loss."""
+    target = known.target
+    if target is None or not target.numel() or target.is_complex():
+        return None
+    values = target.detach().double()
+    if known.task == "classes" and not target.is_floating_point():
+        own = target[(target >= 0) & (target < known.classes)]
+        shares = own.reshape(-1).long().bincount().double()
+        shares = shares[shares > 0] / max(1.0, float(shares.sum()))
+        return float(-(shares * shares.log()).sum())
+    if known.task == "binary":
+        share = float(values.mean())
+        return 0.0 if share in (0.0, 1.0) else -(share * math.log(share) + (1 - share) * math.log(1 - share))
+    if known.task == "numbers":
+        columns = values.reshape(values.shape[0], -1) if values.dim() > 1 else values.reshape(-1, 1)
+        if known.score is not None and known.score.called == "mse_loss":
+            return float(columns.var(0, unbiased=False).mean())
+        if known.score is not None and known.score.called == "l1_loss":
+            return float((columns - columns.median(0).values).abs().mean())
+    return None
+
+
+def is_made_of(tensor: Any, leaf: Any) -> bool:
+    """Whether a tensor has the numbers of a part of a batch, whatever its form and type."""
+    if tensor is leaf:
+        return True
+    if tensor is None or not hasattr(tensor, "untyped_storage") or tensor.numel() != leaf.numel() or not leaf.numel():
+        return False
+    one, other = tensor.detach().reshape(-1), leaf.detach().reshape(-1).to(tensor.device)
+    return bool((one == other.to(one.dtype)).all())
+
+
+def _named_as_target(path: str) -> bool:
+    return any(word in path.lower() for word in ("label", "target", "[1]"))

@@ -1,0 +1,131 @@
+"""Is the loss at the beginning that of somebody who knows nothing, and does the input matter?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..batches import changed
+from ..roles import constant, roles
+from ..stage import Skip
+from ..telling import fact, line, number, plot, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..observing import Play, Seen
+    from ..roles import Roles
+    from ..stage import Stage
+
+FAR, FURTHER = 3.0, 3.0
+"""A loss is too high from so many times, and so much more than, what guessing gives."""
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """The loss before the first update, what a constant answer would give, and the loss on inputs of nothing but zeros."""
+    known = yield from roles(stage)
+    first = stage.first.losses[0] if stage.first.losses else None
+    if first is None:
+        raise Skip("no loss went backward through `backward()`")
+    evidence = [fact("loss before the first update", first)]
+    guess, said = _guess(stage, known)
+    best = constant(known)
+    scored = _own_score(stage, known)
+    if guess is not None:
+        evidence.append(fact("loss of an untrained guess", guess, expected=said))
+    if best is not None:
+        evidence.append(fact("loss of the best constant answer for this batch", best))
+    zeroed = yield from _zeroed(stage, known)
+    if zeroed is not None:
+        evidence += [
+            fact("loss on the batch", zeroed[0], group="inputs"),
+            fact(
+                "loss on zeroed inputs",
+                zeroed[1],
+                group="inputs",
+                expected="another loss than on the batch, once trained",
+            ),
+        ]
+    bars = [("before the first update", first)]
+    bars += [("untrained guess", guess)] if guess is not None else []
+    bars += [("best constant", best)] if best is not None else []
+    bars += [("zeroed inputs", zeroed[1])] if zeroed is not None else []
+    plots = [
+        plot(
+            "Loss against answers that know nothing",
+            "bars",
+            "; ".join(f"{name}: {number(value)}" for name, value in bars),
+            y_label="loss",
+            names=[name for name, _ in bars],
+            series=[line("loss", [value for _, value in bars])],
+        )
+    ]
+    return _judged(first, guess, said, evidence, plots, own=scored, made_up=bool(stage.voided & {"values", "weights"}))
+
+
+def _judged(
+    first: float,
+    guess: float | None,
+    said: str,
+    evidence: list[dict[str, Any]],
+    plots: list[dict[str, Any]],
+    *,
+    own: bool,
+    made_up: bool,
+) -> dict[str, Any]:
+    told = f"the loss before the first update is {number(first)}"
+    if not math.isfinite(first):
+        return result(
+            "failed", f"{told}", evidence, plots, then="the rung non-finite says where the first such value is made"
+        )
+    if guess is None:
+        return result("shown", f"{told}; what guessing would give is not known for this loss", evidence, plots)
+    told += f"; guessing gives {number(guess)} ({said})"
+    if not own:
+        return result("shown", f"{told}, but the loss has other parts besides, or another scale", evidence, plots)
+    if first > FAR * guess and first > guess + FURTHER:
+        if made_up:
+            return result("shown", f"{told}; data or weights are made up, so that this says little", evidence, plots)
+        then = (
+            "look at what the first layer is given (unscaled inputs?) and at how the last layer is initialised: the outputs "
+            "are far too large; then at whether the labels belong to these outputs"
+        )
+        return result("failed", f"{told}: the model is sure of wrong answers", evidence, plots, then=then)
+    if first < guess / FAR and not made_up:
+        return result("shown", f"{told}: the model knows the answers already, or is given them", evidence, plots)
+    return result("shown" if made_up else "passed", told, evidence, plots)
+
+
+def _guess(stage: Stage, known: Roles) -> tuple[float | None, str]:
+    """The loss of equal probabilities, or of zeros' distance from targets as they vary."""
+    if known.task == "classes" and known.classes > 1:
+        return math.log(known.classes), f"ln {known.classes}"
+    if known.task == "binary":
+        return math.log(2), "ln 2"
+    return None, ""
+
+
+def _own_score(stage: Stage, known: Roles) -> bool:
+    """Whether what goes backward is the loss that was recognised, as the mean over the batch."""
+    score, loss = known.score, known.seen.loss
+    if score is None or loss is None or not hasattr(score.result, "numel") or score.result.numel() != 1:
+        return False
+    value = float(score.result.detach())
+    reduction = score.keywords.get("reduction", "mean")
+    weighted = score.keywords.get("weight") is not None
+    return reduction == "mean" and not weighted and math.isclose(value, loss, rel_tol=1e-3, abs_tol=1e-6)
+
+
+def _zeroed(stage: Stage, known: Roles) -> Generator[Play, Seen, tuple[float, float] | None]:
+    if stage.batch is None or not known.inputs or set(known.inputs) & set(known.targets):
+        return None
+    torch = stage.torch
+    floating = {path for path, leaf in known.parts if path in known.inputs and leaf.is_floating_point()}
+    if not floating:
+        return None
+    zeros = changed(stage.batch, lambda path, leaf: torch.zeros_like(leaf) if path in floating else leaf)
+    one = yield from stage.play(frozen=True, evaluate=True)
+    stage.restore()
+    other = yield from stage.play(zeros, frozen=True, evaluate=True)
+    stage.restore()
+    return None if one.loss is None or other.loss is None else (one.loss, other.loss)

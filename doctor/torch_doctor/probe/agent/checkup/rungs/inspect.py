@@ -1,0 +1,164 @@
+"""What do the loaders give: numbers, labels, order, rows that come twice?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from ..batches import leaves
+from ..contract import assertions
+from ..pictures import shown
+from ..roles import Roles, roles
+from ..sampling import MANY_CLASSES, SMALL, Sample, described, samples, validation
+from ..stage import Skip
+from ..telling import count, fact, line, plot, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..observing import Play, Seen
+    from ..stage import Stage
+
+FEW_BATCHES, SORTED_ROWS = 4, 32
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Looks at the first batches of every loader; where there is none, at what the model was given."""
+    known = Roles(stage, stage.first)
+    if stage.loader is not None and not known.inputs and stage.first.models:
+        known = yield from roles(stage)
+    found = samples(stage, stage.left * 0.8)
+    if not found and known.parts:
+        pseudo = Sample("the first batch", None, [])
+        pseudo.batches = [dict(known.parts)]
+        pseudo.parts = {path: [tensor.detach()] for path, tensor in known.parts}
+        found = [pseudo]
+    if not found:
+        raise Skip("no loader gave a batch that could be looked at, and no model was given one")
+    evidence = [each for sample in found for each in described(stage.torch, sample)]
+    wrong: list[str] = []
+    plots: list[dict[str, Any]] = []
+    for sample in found[:1]:
+        _labels(sample, known, evidence, plots, wrong)
+        plots += _pictures(stage, sample, known)
+    _finite(found, wrong)
+    _twice(stage, found, known, evidence, wrong)
+    told = ", ".join(f"{count(each.rows(), 'row')} of {each.name}" for each in found)
+    code = assertions(found[0], known)
+    if wrong and not stage.voided & {"values", "shapes"}:
+        then = "look at how the rows are made, split and put in order"
+        return result("failed", "; ".join(wrong), evidence, plots, then=then, code=code)
+    if stage.voided & {"values", "shapes"}:
+        return result(
+            "shown", f"{told}; the data is made up, as the script's own is not at hand", evidence, plots, code=code
+        )
+    return result("passed", f"{told}: finite, in no suspicious order, and none twice", evidence, plots, code=code)
+
+
+def _finite(found: list[Sample], wrong: list[str]) -> None:
+    for sample in found:
+        for path, tensors in sample.parts.items():
+            bad = sum(int((~each.isfinite()).sum()) for each in tensors if each.is_floating_point())
+            if bad:
+                wrong.append(
+                    f"{count(bad, 'value')} of {path} in {sample.name} {'is' if bad == 1 else 'are'} not finite"
+                )
+
+
+def _labels(
+    sample: Sample, known: Roles, evidence: list[dict[str, Any]], plots: list[dict[str, Any]], wrong: list[str]
+) -> None:
+    """How often each label comes, and whether they come in order."""
+    for path in known.targets:
+        own = [each for each in sample.parts.get(path, ()) if each.numel() and each.dim()]
+        if not own or own[0].is_floating_point() or own[0].numel() != own[0].shape[0]:
+            continue
+        batches = [[int(value) for value in each.reshape(-1).tolist()] for each in own]
+        labels = [label for batch in batches for label in batch]
+        kinds = Counter(labels)
+        if len(kinds) > MANY_CLASSES:
+            continue
+        group = f"{sample.name}: {path}"
+        evidence += [fact(f"rows with label {label}", many, group=group) for label, many in sorted(kinds.items())[:50]]
+        plots.append(
+            plot(
+                f"Labels in {path}",
+                "bars",
+                "; ".join(f"{label}: {many}" for label, many in sorted(kinds.items())[:20]),
+                x_label="label",
+                y_label="rows",
+                names=[str(label) for label in sorted(kinds)],
+                series=[
+                    line("rows", [kinds[label] for label in sorted(kinds)], [float(each) for each in sorted(kinds)])
+                ],
+            )
+        )
+        if known.task == "classes":
+            _order(sample, path, batches, known, wrong)
+
+
+def _order(sample: Sample, path: str, batches: list[list[int]], known: Roles, wrong: list[str]) -> None:
+    labels = [label for batch in batches for label in batch]
+    kinds = set(labels)
+    outside = sorted(label for label in kinds if label >= known.classes or (label < 0 and label != -100))
+    if outside:
+        wrong.append(f"labels {outside[:5]} of {path} are not among the {known.classes} classes of the outputs")
+    if known.classes > 1 and len(labels) >= SORTED_ROWS:
+        if len(kinds) == 1:
+            wrong.append(f"all {len(labels)} rows of {sample.name} that were looked at have the label {labels[0]}")
+        elif len(batches) >= FEW_BATCHES and labels == sorted(labels):
+            wrong.append(f"the rows of {sample.name} come sorted by their labels")
+        elif len(batches) >= FEW_BATCHES and all(len(set(batch)) == 1 and len(batch) > 1 for batch in batches):
+            wrong.append(f"every batch of {sample.name} has a single label")
+
+
+def _twice(stage: Stage, found: list[Sample], known: Roles, evidence: list[dict[str, Any]], wrong: list[str]) -> None:
+    """Rows that come twice in what is trained on, or there and in what is evaluated on."""
+    training, other = found[0], validation(stage, found)
+    paths = [path for path in known.inputs if path in training.parts]
+    first = training.parts[paths[0]][0] if paths else None
+    if stage.loader is None or first is None or not first.dim() or first[0].numel() < SMALL:
+        return
+    own = training.hashes(paths)
+    again = len(own) - len(set(own))
+    evidence.append(fact("rows whose input comes twice", again, group=training.name))
+    if other is None or any(path not in other.parts for path in paths):
+        return
+    both = set(own) & set(other.hashes(paths))
+    label = f"rows with an input that is in {other.name}, too"
+    evidence.append(fact(label, len(both), group=training.name, expected="0"))
+    rows = max(1, min(len(set(own)), other.rows()))
+    if both and len(both) / rows > 0.01:
+        wrong.append(
+            f"{count(len(both), 'input')} of {training.name} {'is' if len(both) == 1 else 'are'} in {other.name}, too,"
+            f" of {training.rows():,} and {other.rows():,} rows"
+        )
+
+
+def _pictures(stage: Stage, sample: Sample, known: Roles) -> list[dict[str, Any]]:
+    plots = []
+    labels = [each for path in known.targets for each in sample.parts.get(path, ())[:1]]
+    captions = []
+    if labels and labels[0].dim() == 1:
+        captions = [str(round(each, 3)) for each in labels[0].tolist()]
+    for path, tensors in sample.parts.items():
+        figure = shown(stage.torch, path, tensors[0], captions) if path in known.inputs or not known.inputs else None
+        if figure is not None:
+            plots.append(figure)
+    if sample.batches:
+        texts = [text for text in _texts(sample.batches[0]) if text]
+        if texts:
+            plots.append(plot("Text in a batch", "texts", f"the first {len(texts)} texts", texts=texts))
+    return plots
+
+
+def _texts(batch: Any, deep: int = 3) -> list[str]:
+    if isinstance(batch, str):
+        return [batch[:300]]
+    if not deep or leaves(batch, deep=0):
+        return []
+    if isinstance(batch, dict):
+        return [text for value in list(batch.values()) for text in _texts(value, deep - 1)][:8]
+    if isinstance(batch, (tuple, list)):
+        return [text for value in batch[:64] for text in _texts(value, deep - 1)][:8]
+    return []

@@ -1,0 +1,204 @@
+"""Can the script's own step memorise one batch? If not, which part of the wiring is the first that is wrong?"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..roles import constant, roles
+from ..stage import Skip
+from ..telling import count, fact, line, number, plot, result
+from ..wiring import wiring
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..observing import Play, Seen
+    from ..roles import Roles
+    from ..stage import Stage
+
+STEPS = 300
+FEWEST = 60  # updates without which a loss that does not fall says nothing
+MEMORISED, LEARNS, STAYS = 0.1, 0.5, 0.9
+"""Parts of the loss at first: below the first a batch is memorised, below the second something is learned, above the third
+nothing is."""
+LOWER, HIGHER = (0.1, 0.01), (10.0, 100.0, 1000.0)
+"""What the learning rate is multiplied with where the script's own does not do: where the loss rises, and where it stays."""
+CONSTANT = 0.98
+"""A loss that is no lower than so much of the best constant answer's says that nothing is learned from the input."""
+SHORT = 80  # updates with another learning rate
+WINDOW = 5
+
+
+class Run:
+    """One attempt: its losses, and what was seen at its first and last update."""
+
+    def __init__(self, rate: float, base: float | None = None) -> None:
+        self.rate = rate
+        self._base = base
+        self.losses: list[float] = []
+        self.first: Seen | None = None
+        self.last: Seen | None = None
+        self.without = 0
+
+    @property
+    def ratio(self) -> float:
+        """What is left of the loss, over a few updates each; infinite where it is not finite any more."""
+        own = self.losses
+        if not own or not math.isfinite(own[-1]):
+            return math.inf
+        end = own[-WINDOW:]
+        return (sum(end) / len(end)) / self.base if self.base > 0 else math.nan
+
+    @property
+    def base(self) -> float:
+        """The loss at first, of the script's own attempt."""
+        start = self.losses[: min(WINDOW, max(1, len(self.losses) // 4))]
+        return sum(start) / len(start) if self._base is None else self._base
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Repeats the step on the batch that was caught."""
+    known = yield from roles(stage)
+    own = yield from _run(stage, 1.0, STEPS, stage.left * 0.6, details=True)
+    if own.first is None or not own.losses:
+        raise Skip("no loss went backward through `backward()`")
+    if own.without >= len(own.losses):
+        raise Skip("the step could not be repeated: the script made no update when its loop was given the batch again")
+    evidence = _evidence(stage, own)
+    checks = wiring(stage, known, own.first, own.last)
+    evidence += checks.evidence
+    runs = [own]
+    if own.ratio > LEARNS and len(stage.optimizers) == 1:
+        for rate in LOWER if own.ratio > 1.05 else HIGHER:  # noise aside
+            if stage.left < 1 or min(run.ratio for run in runs) <= LEARNS:
+                break
+            stage.restore()
+            runs.append((yield from _run(stage, rate, SHORT, stage.left * 0.5, base=own.base)))
+    stage.notes["overfit"] = own.ratio
+    plots = [_curve(stage, runs)]
+    return _judged(stage, known, runs, evidence, plots, checks.first)
+
+
+def _run(
+    stage: Stage, rate: float, steps: int, seconds: float, *, details: bool = False, base: float | None = None
+) -> Generator[Play, Seen, Run]:
+    run = Run(rate, base)
+    until = stage.left - seconds
+    while len(run.losses) < steps and stage.left > until:
+        look = details and (run.first is None or len(run.losses) == steps // 2)
+        seen = yield from stage.play(rate=rate, details=look)
+        if look:
+            run.first, run.last = run.first or seen, seen
+        if seen.loss is None:
+            break
+        run.without += not seen.steps
+        run.losses.append(seen.loss)
+        if not math.isfinite(seen.loss) or run.ratio < MEMORISED / 2:
+            break
+    return run
+
+
+def _evidence(stage: Stage, run: Run) -> list[dict[str, Any]]:
+    low = min((each for each in run.losses if math.isfinite(each)), default=math.nan)
+    return [
+        fact("updates", len(run.losses)),
+        fact("loss at the first", run.losses[0]),
+        fact("loss at the last", run.losses[-1]),
+        fact("lowest loss", low),
+        fact("learning rate", stage.rate),
+        fact("optimizer", ", ".join(type(each).__name__ for each in stage.optimizers)),
+        fact("passes of the loop to an update", stage.passes),
+    ]
+
+
+def _curve(stage: Stage, runs: list[Run]) -> dict[str, Any]:
+    own = runs[0]
+    told = (
+        f"the loss goes from {number(own.losses[0])} to {number(own.losses[-1])} in {count(len(own.losses), 'update')}"
+    )
+    names = ["the script's learning rate", *(f"{run.rate:g} × it" for run in runs[1:])]
+    positive = all(each > 0 for run in runs for each in run.losses if math.isfinite(each))
+    return plot(
+        "Loss on one batch that is repeated",
+        "lines",
+        told,
+        x_label="update",
+        y_label="loss",
+        y_log=positive and own.ratio < MEMORISED,
+        series=[line(name, list(run.losses)) for name, run in zip(names, runs)],
+    )
+
+
+def _judged(
+    stage: Stage,
+    known: Roles,
+    runs: list[Run],
+    evidence: list[dict[str, Any]],
+    plots: list[dict[str, Any]],
+    wrong: str,
+) -> dict[str, Any]:
+    own = runs[0]
+    steps, ratio = len(own.losses), own.ratio
+    told = f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'update')} on one batch"
+    made_up = " (of made-up data)" if "values" in stage.voided else ""
+    told += made_up
+    if ratio <= MEMORISED:
+        return result("passed", f"{told}: it is memorised", evidence, plots)
+    if ratio <= LEARNS:
+        return result("passed", f"{told}: it learns, though the batch is not memorised yet", evidence, plots)
+    better = [run for run in runs[1:] if run.ratio <= LEARNS]
+    if math.isnan(ratio) or own.losses[0] <= 0:
+        return result("shown", f"{told}; of a loss that may be negative this says little", evidence, plots)
+    if len(stage.optimizers) > 1:
+        return result("shown", f"{told}; several optimizers work against each other, or side by side", evidence, plots)
+    best = min(min(run.losses) for run in runs)
+    guess = constant(known)
+    if guess and best >= guess * CONSTANT and known.task and steps >= FEWEST and ratio <= STAYS:
+        told += f"; the best constant answer has {number(guess)}: nothing is learned from the input"
+        return result("failed", told, evidence, plots, then=wrong or "look at whether the input reaches the outputs")
+    if better:
+        rate = better[0].rate
+        told += f", and to {number(better[0].losses[-1])} with {rate:g} times the learning rate {number(stage.rate)}"
+        if rate < 1 and ratio > 1:
+            then = f"divide the learning rate by {1 / rate:g}, or look at the rung learning-rate"
+            return result("failed", f"{told}: the learning rate is too high", evidence, plots, then=then)
+        return result(
+            "shown", f"{told}: the wiring is right, and the learning rate is low for one batch", evidence, plots
+        )
+    if steps < FEWEST or not known.task:
+        why = (
+            "too few updates fit into the time" if steps < FEWEST else "the loss is none that has to fall on one batch"
+        )
+        return result("shown", f"{told}; {why}", evidence, plots)
+    if min(run.ratio for run in runs) <= STAYS:
+        return result("shown", f"{told}: it falls slowly", evidence, plots)
+    floor = _floor(known)
+    if floor is not None and own.losses[0] <= floor * 1.1:
+        return result("shown", f"{told}; with these targets it cannot fall much below {number(floor)}", evidence, plots)
+    tried = ", nor with other learning rates" if len(runs) > 1 else ""
+    then = (
+        wrong
+        or "every layer gets a gradient and is updated: look at the loss, and at whether its targets belong to the batch"
+    )
+    return result("failed", f"{told}: it does not fall{tried}", evidence, plots, then=then)
+
+
+def _floor(known: Roles) -> float | None:
+    """What the loss cannot fall below, because the targets are no certain answers."""
+    target = known.target
+    if known.score is None or target is None:
+        return None
+    if known.task == "classes":
+        smoothing = float(known.score.keywords.get("label_smoothing") or 0.0)
+        if target.is_floating_point():
+            shares = target.detach().double().clamp_min(1e-12)
+            return float(-(shares * shares.log()).sum(1).mean()) if shares.dim() > 1 else None
+        if smoothing and known.classes > 1:
+            rest = smoothing / known.classes
+            top = 1 - smoothing + rest
+            return -(top * math.log(top) + (known.classes - 1) * rest * math.log(rest))
+    if known.task == "binary":
+        shares = target.detach().double().clamp(1e-12, 1 - 1e-12)
+        return float(-(shares * shares.log() + (1 - shares) * (1 - shares).log()).mean())
+    return None

@@ -1,0 +1,134 @@
+"""Some batches of a loader, and what is in them."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from .batches import leaves, rows, taken
+from .telling import fact
+
+if TYPE_CHECKING:
+    from .stage import Stage
+
+BATCHES = 32
+MANY_CLASSES = 1000
+SMALL = 4  # numbers in a row below which equal rows are no wonder
+CHANNELS = 4
+
+
+class Sample:
+    """The first batches of a loader: `parts` are their tensors by name, in the order of the batches."""
+
+    def __init__(self, name: str, loader: Any, batches: list[Any]) -> None:
+        self.name = name
+        self.loader = loader
+        self.batches = batches
+        self.parts: dict[str, list[Any]] = {}
+        for batch in batches:
+            for path, tensor in leaves(batch):
+                self.parts.setdefault(path, []).append(tensor.detach())
+
+    def rows(self) -> int:
+        """How many rows it has."""
+        return sum(map(rows, self.batches))
+
+    def hashes(self, paths: list[str]) -> list[str]:
+        """A hash of every row, of these parts."""
+        found: list[str] = []
+        for number, batch in enumerate(self.batches):
+            held = [self.parts[path][number] for path in paths if number < len(self.parts.get(path, ()))]
+            length = rows(batch)
+            for row in range(length):
+                digest = hashlib.sha256()
+                for each in held:
+                    if each.dim() and each.shape[0] == length:
+                        digest.update(repr((tuple(each.shape[1:]), each[row].cpu().flatten().tolist())).encode())
+                found.append(digest.hexdigest())
+        return found
+
+
+def samples(stage: Stage, seconds: float) -> list[Sample]:
+    """A sample of each loader, that of the one that trains first."""
+    known: list[Sample] | None = stage.notes.get("samples")
+    if known is None:
+        known = []
+        order = sorted(stage.loaders, key=lambda each: each is not stage.loader)
+        names = _names(stage)
+        for loader in order[:4]:
+            found = taken(stage.torch, loader, BATCHES, seconds / max(1, len(order)))
+            if found:
+                trains = loader is stage.loader
+                known.append(Sample(names.get(id(loader)) or ("training" if trains else "other"), loader, found))
+        stage.notes["samples"] = known
+    return known
+
+
+def validation(stage: Stage, found: list[Sample]) -> Sample | None:
+    """The sample of what is evaluated on: the loader that is called so, or another than the one that trains."""
+    others = [each for each in found if each.loader is not stage.loader and not stage.catcher.loaders.get(each.loader)]
+    for word in ("val", "dev", "eval", "test"):
+        for each in others:
+            if word in each.name.lower():
+                return each
+    return others[0] if others and stage.loader is not None else None
+
+
+def _names(stage: Stage) -> dict[int, str]:
+    """What the script calls its loaders."""
+    found: dict[int, str] = {}
+    for frame in reversed(stage.frames):
+        for space in (frame.f_globals, frame.f_locals):
+            for name, value in list(space.items()):
+                if any(value is loader for loader in stage.loaders):
+                    found[id(value)] = name
+                held = vars(value) if hasattr(value, "__dict__") and name == "self" else {}
+                for inner, each in list(
+                    value.items() if isinstance(value, dict) and name[:2] != "__" else held.items()
+                ):
+                    if any(each is loader for loader in stage.loaders):
+                        found.setdefault(id(each), str(inner))
+    return found
+
+
+def described(torch: Any, sample: Sample) -> list[dict[str, Any]]:
+    """What is in the tensors of a sample."""
+    evidence = [
+        fact("rows that were looked at", sample.rows(), group=sample.name),
+        fact("batches that were looked at", len(sample.batches), group=sample.name),
+    ]
+    for path, tensors in sample.parts.items():
+        evidence += _of_part(torch, f"{sample.name}: {path}", tensors)
+    return evidence
+
+
+def _of_part(torch: Any, group: str, tensors: list[Any]) -> list[dict[str, Any]]:
+    shapes = list(dict.fromkeys(" × ".join(map(str, each.shape)) or "one number" for each in tensors))
+    evidence = [
+        fact("shape", ", ".join(shapes[:3]) + (f" and {len(shapes) - 3} more" if len(shapes) > 3 else ""), group=group),
+        fact("dtype", str(tensors[0].dtype).replace("torch.", ""), group=group),
+    ]
+    numbers = [each for each in tensors if each.numel() and not each.is_complex() and not each.is_sparse]
+    if not numbers:
+        return evidence
+    flat = torch.cat([each.reshape(-1).double().cpu() for each in numbers])
+    finite = flat[flat.isfinite()]
+    evidence.append(fact("values that are not finite", int(flat.numel() - finite.numel()), group=group, expected="0"))
+    if finite.numel():
+        evidence += [
+            fact("least", float(finite.min()), group=group),
+            fact("largest", float(finite.max()), group=group),
+            fact("mean", float(finite.mean()), group=group),
+            fact("deviation", float(finite.std(unbiased=False)), group=group),
+        ]
+    first = numbers[0]
+    if first.is_floating_point() and first.dim() == 4 and 1 < first.shape[1] <= CHANNELS:
+        for channel in range(first.shape[1]):
+            own = torch.cat(
+                [each[:, channel].reshape(-1).double().cpu() for each in numbers if each.dim() == first.dim()]
+            )
+            evidence += [
+                fact(f"mean of channel {channel}", float(own.mean()), group=group),
+                fact(f"deviation of channel {channel}", float(own.std(unbiased=False)), group=group),
+            ]
+    return evidence

@@ -1,0 +1,165 @@
+"""What the rungs work with: the step that was caught, its batch, the loaders, and the state to which all returns."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from ..instruments.parts import tensors
+from ..watching.update.optimizers import parameters_of
+from .batches import carries, copied_batch, leaves
+from .keeping import Keeping
+from .observing import Play, Seen
+
+if TYPE_CHECKING:
+    from .caught import Caught
+
+Playing = "Generator[Play, Seen, Seen]"
+
+
+class Skip(Exception):  # noqa: N818 - it is no error
+    """A rung does not say anything; the text says why."""
+
+
+class Stage:
+    """Everything that a rung may use.
+
+    `first` is what was seen of the first update as the script made it itself. `batch` is what its loader gave for it, None
+    where there is no loader. `passes` are those of one update, `items` what the loop gave in them.
+    """
+
+    def __init__(self, catcher: Caught, first: Seen) -> None:
+        self.catcher = catcher
+        self.watch = catcher.watch
+        self.torch = catcher.torch
+        self.recorder = catcher.recorder
+        self.observer = catcher.observer
+        self.first = first
+        self.loaders = list(catcher.loaders)
+        self.loader = catcher.of.get(catcher.feeder) if catcher.feeder is not None else None
+        self.machinery = list(catcher.machinery)
+        self.deadline = monotonic()
+        self.notes: dict[str, Any] = {}
+        self._find_items()
+        self.frames = self._frames()
+        self.start = Keeping(self.watch, self.machinery, self.frames)
+        self.observer.rates = self._rates()
+
+    # --- what was caught ---
+
+    def _find_items(self) -> None:
+        catcher, loop = self.catcher, self.catcher.loop
+        recent = catcher.last.get(catcher.feeder) if catcher.feeder is not None else None
+        self.batch = recent[-1] if recent else None
+        self.passes = max(1, catcher.counts.get(catcher.feeder, 1)) if loop is None else 1
+        self.items: list[Any] = []
+        self.held: list[Any] = []
+        self.through, self.offset, self.ahead = False, 0, 0
+        self.chance = None
+        known = catcher.passes.get(loop.node.key) if loop is not None else None
+        if known is not None and loop is not None:
+            self.passes = max(1, min(loop.number - loop.trained_since, len(known.items)))
+            self.items = known.items[-self.passes :]
+            self.chance = known.chance
+        if self.batch is None:
+            return
+        if known is not None and known.items and any(carries(self.items[-1], each) for each in recent or ()):
+            held = next(each for each in reversed(recent or ()) if carries(self.items[-1], each))
+            self.items, self.held, self.offset = [self.items[-1]], [held], loop.number if loop is not None else 0
+            self.batch = held
+        elif known is not None and loop is not None and known.items and loop.batches:
+            self.through = True
+        elif self.items:
+            self.held = [None] * len(self.items)
+        if recent is not None and len(recent) > 1 and (self.through or loop is None) and self._trains_on(recent[0]):
+            self.batch, self.ahead = recent[0], 1
+            self.passes = max(1, self.passes - (loop is None))
+
+    def _trains_on(self, batch: Any) -> bool:
+        """Whether the model was called with a batch that is not the last one."""
+        given = {each.data_ptr() for call in self.first.models for each in tensors((call.given, call.keywords))}
+        last = {each.data_ptr() for _, each in leaves(self.batch)}
+        return not given & last and bool(given & {each.data_ptr() for _, each in leaves(batch)})
+
+    def _frames(self) -> list[Any]:
+        """The frames of the script that are under way, the innermost first."""
+        frame, found = self.recorder.sites.frame(1), []
+        while frame is not None:
+            if self.recorder.sites.is_users(frame.f_code.co_filename):
+                found.append(frame)
+            frame = frame.f_back
+        return found
+
+    # --- models and rates ---
+
+    @property
+    def optimizers(self) -> list[Any]:
+        """Those of the first update."""
+        return list({id(each): each for each in self.first.optimizers}.values())
+
+    def _rates(self) -> dict[Any, float]:
+        """The learning rates with which steps are repeated: the highest that is known of each group.
+
+        Schedules may start at nothing.
+        """
+        found: dict[Any, float] = {}
+        for optimizer in self.machinery:
+            if not isinstance(optimizer, self.torch.optim.Optimizer):
+                continue
+            for number, group in enumerate(optimizer.param_groups):
+                rates = [float(group[name]) for name in ("lr", "initial_lr", "max_lr") if name in group]
+                if rates:
+                    usual = float(optimizer.defaults.get("lr") or 0.0)
+                    found[id(optimizer), number] = max(rates) if max(rates) > usual / 1000 else usual
+        return found
+
+    @property
+    def rate(self) -> float:
+        """The highest learning rate of the optimizers that stepped."""
+        own = {id(each) for each in self.optimizers}
+        return max((rate for (optimizer, _), rate in self.observer.rates.items() if optimizer in own), default=0.0)
+
+    @property
+    def model(self) -> Any:
+        """The model that was called last of those that were updated; of all, where none was."""
+        own = {id(each) for optimizer in self.optimizers for each in parameters_of(optimizer)}
+        found = [call for call in self.first.models if any(id(each) in own for each in call.called.parameters())]
+        found = found or self.first.models
+        return found[-1].called if found else None
+
+    @property
+    def voided(self) -> set[str]:
+        """The facts that stand-ins make meaningless."""
+        return self.catcher.voided
+
+    # --- steps ---
+
+    def play(self, batch: Any = None, **how: Any) -> Any:
+        """Has the script repeat its step, on a batch of a loader or on the one that was caught."""
+        seen: Seen = yield Play(batch, **how)
+        return seen
+
+    def prepare(self, number: int) -> None:
+        """A pass is about to begin."""
+        if self.batch is None and self.chance is not None and number == 0:
+            self.chance.restore()
+
+    def settle(self) -> None:
+        """A step was repeated: counters and schedules are as they were, so that the next is like it."""
+        self.start.plain.restore()
+        self.start.state.restore_schedules()
+
+    def restore(self) -> None:
+        """Everything is as it was when the step was caught."""
+        self.start.restore()
+
+    def fresh(self, batch: Any) -> Any:
+        """A copy of a batch: the script may change what it is given."""
+        return copied_batch(batch)
+
+    # --- time ---
+
+    @property
+    def left(self) -> float:
+        """The seconds that the rung under way may still take."""
+        return self.deadline - monotonic()

@@ -1,0 +1,72 @@
+"""What a rung tells, as plain values that JSON can hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+LONGEST = 400  # characters of a text
+
+
+def result(
+    status: str,
+    reason: str,
+    evidence: list[dict[str, Any]] | None = None,
+    plots: list[dict[str, Any]] | None = None,
+    *,
+    then: str = "",
+    code: str = "",
+) -> dict[str, Any]:
+    """What a rung found out: `then` is what to look at next."""
+    return {
+        "status": status,
+        "reason": reason,
+        "evidence": evidence or [],
+        "plots": plots or [],
+        "next": then,
+        "code": code,
+    }
+
+
+def fact(label: str, value: Any, unit: str = "", *, expected: str = "", group: str = "") -> dict[str, Any]:
+    """One piece of evidence."""
+    return {"label": label, "value": value, "unit": unit, "expected": expected, "group": group}
+
+
+def line(label: str, values: list[Any], places: list[float] | None = None) -> dict[str, Any]:
+    """One line of a plot, or its bars."""
+    return {"label": label, "x": places or [float(each) for each in range(1, len(values) + 1)], "y": values}
+
+
+def plot(title: str, kind: str, alternative: str, **more: Any) -> dict[str, Any]:
+    """A figure, with the fields of `Plot`."""
+    return {"title": title, "kind": kind, "alternative": alternative, **more}
+
+
+def number(value: float) -> str:
+    """A number as a sentence has it: four digits, and no more than are needed."""
+    if not math.isfinite(value):
+        return str(value)
+    if value == int(value) and abs(value) < 1_000_000:
+        return str(int(value))
+    return f"{value:.4g}"
+
+
+def clean(value: Any, *, series: bool = False) -> Any:
+    """The same with nothing in it that JSON cannot hold: None for numbers that are not finite in a series, else their words."""
+    if isinstance(value, dict):
+        return {str(key): clean(each, series=series or key in {"y", "rows"}) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [clean(each, series=series) for each in value]
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None if series else str(value)
+    return str(value)
+
+
+def count(many: int, what: str, several: str = "") -> str:
+    """`1 row`, `2 rows`."""
+    return f"{many:,} {what if many == 1 else several or what + 's'}"

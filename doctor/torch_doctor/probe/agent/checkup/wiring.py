@@ -1,0 +1,125 @@
+"""What connects the loss with the weights: which parameters are optimised, get gradients and move, and what the layers answer."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .telling import count, fact
+
+if TYPE_CHECKING:
+    from .observing import Seen
+    from .roles import Roles
+    from .stage import Stage
+
+MOST = 40  # layers that are told one by one
+TINY = 1e-12
+FEW = 1e-7  # an update by less of a weight's size changes nothing that matters
+
+
+class Wiring:
+    """The facts, and in `first` what to look at first; empty where nothing is wrong."""
+
+    def __init__(self) -> None:
+        self.evidence: list[dict[str, Any]] = []
+        self.first = ""
+
+    def wrong(self, what: str) -> None:
+        """Something is wrong; the first such thing is what to look at first."""
+        self.first = self.first or what
+
+
+def wiring(stage: Stage, known: Roles, first: Seen, last: Seen | None) -> Wiring:
+    """Looks at the parameters at the first and at the last update that was looked at, and at the targets."""
+    found = Wiring()
+    model = stage.model
+    if model is not None:
+        _parameters(found, model, first)
+    _gradients(found, first, last or first)
+    _updates(found, first, last or first)
+    _outputs(found, known, last or first)
+    return found
+
+
+def _parameters(found: Wiring, model: Any, seen: Seen) -> None:
+    """Registered, optimised, frozen: in numbers, and by name where they differ."""
+    named = dict(model.named_parameters())
+    registered = sum(each.numel() for each in named.values())
+    trainable = {name: each for name, each in named.items() if each.requires_grad}
+    optimised = {name: each for name, each in named.items() if id(each) in seen.optimized}
+    found.evidence += [
+        fact("parameters of the model", registered, group="parameters"),
+        fact("of them not frozen", sum(each.numel() for each in trainable.values()), group="parameters"),
+        fact("of them given to the optimizer", sum(each.numel() for each in optimised.values()), group="parameters"),
+    ]
+    left = [name for name in trainable if name not in optimised]
+    frozen = [name for name, each in named.items() if not each.requires_grad]
+    if left:
+        found.evidence.append(fact("not frozen and not optimised", _names(left), group="parameters"))
+        found.wrong(
+            f"{count(len(left), 'tensor')} of the model's parameters ({_names(left)}) are not given to the optimizer"
+        )
+    if frozen:
+        found.evidence.append(fact("frozen", _names(frozen), group="parameters"))
+        if not trainable:
+            found.wrong("every parameter of the model is frozen")
+
+
+def _gradients(found: Wiring, first: Seen, last: Seen) -> None:
+    none, zero, bad = [], [], []
+    for name, (gradient, _, _) in first.layers.items():
+        later = last.layers.get(name, (None, 0.0, 0.0))[0]
+        if gradient is None and later is None:
+            none.append(name)
+        elif not all(math.isfinite(each) for each in (gradient or 0.0, later or 0.0)):
+            bad.append(name)
+        elif (gradient or 0.0) < TINY and (later or 0.0) < TINY:
+            zero.append(name)
+    for label, names in (("no gradient", none), ("a gradient of zeros", zero), ("a gradient that is not finite", bad)):
+        if names:
+            found.evidence.append(fact(f"with {label}", _names(names), group="gradients", expected="none"))
+            found.wrong(f"{_names(names)} {'has' if len(names) == 1 else 'have'} {label}")
+    for name, (gradient, _, _) in list(first.layers.items())[:MOST]:
+        found.evidence.append(fact(name, gradient, group="gradient norm at the first update"))
+
+
+def _updates(found: Wiring, first: Seen, last: Seen) -> None:
+    still = []
+    for name, (gradient, moved, size) in list(first.layers.items())[:MOST]:
+        ratio = moved / size if size > 0 else None
+        found.evidence.append(fact(name, ratio, group="update by weight at the first update", expected="about 0.001"))
+        later = last.layers.get(name, (None, 0.0, 0.0))
+        if gradient and size and moved / size < FEW and later[1] / max(size, TINY) < FEW:
+            still.append(name)
+    if still:
+        found.wrong(f"{_names(still)} {'does' if len(still) == 1 else 'do'} not move although there is a gradient")
+
+
+def _outputs(found: Wiring, known: Roles, seen: Seen) -> None:
+    """Outputs that are all alike, and targets that are."""
+    target, outputs = known.target, known.outputs
+    if (
+        outputs is not None
+        and hasattr(outputs, "is_floating_point")
+        and outputs.is_floating_point()
+        and outputs.numel()
+    ):
+        values = outputs.detach().float()
+        found.evidence.append(fact("largest output", float(values.abs().max()), group="outputs"))
+        bounded = float(values.min()) >= 0 and float(values.max()) <= 1
+        if bounded and known.task == "classes":
+            found.wrong("the outputs lie between 0 and 1, and this loss wants scores: leave out the softmax or sigmoid")
+        elif bounded and known.task == "binary":
+            flat = float(((values < 1e-4) | (values > 1 - 1e-4)).float().mean())
+            found.evidence.append(fact("outputs at the ends of the sigmoid", flat, group="outputs"))
+        if values.dim() > 1 and values.shape[0] > 1 and float(values.std(0).max()) < TINY:
+            found.evidence.append(fact("outputs that differ between rows", 0, group="outputs"))
+            found.wrong("the outputs are the same for every row: the input does not reach them")
+    if target is not None and hasattr(target, "unique") and target.numel():
+        kinds = int(target.detach().unique().numel())
+        found.evidence.append(fact("different targets in the batch", kinds, group="targets"))
+
+
+def _names(names: list[str], most: int = 4) -> str:
+    said = ", ".join(f"`{name}`" for name in names[:most])
+    return said if len(names) <= most else f"{said} and {len(names) - most} more"

@@ -1,0 +1,58 @@
+"""A checkup that is wanted of a script, and what its run says of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from torch_doctor.probe.protocol import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from torch_doctor.trace import Trace
+
+
+@dataclass(slots=True)
+class Climb:
+    """A checkup that is wanted, and what came of it.
+
+    `rungs` are the names of those that are wanted, `seconds` what the run may take. `begun` hears the name of each rung as it
+    begins, `told` what the agent says of each when it is done: `records` has all of that. `device` is what the script ran
+    on, `ending` says how the run ended where that was not the script's end, `output` what the script printed, and
+    `trace` is what the probe saw before, with which `python`.
+    """
+
+    rungs: Sequence[str]
+    seconds: float
+    begun: Callable[[str], None] = lambda _: None
+    told: Callable[[dict[str, Any]], None] = lambda _: None
+    records: list[dict[str, Any]] = field(default_factory=list)
+    device: str = ""
+    ending: str = ""
+    trace: Trace | None = None
+    python: str = ""
+    output: str = ""
+
+    def take(self, line: bytes) -> None:
+        """Takes a line that the agent wrote."""
+        with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+            record = json.loads(line)
+            if record["t"] == "climbing":
+                self.begun(str(record["rung"]))
+            elif record["t"] == "rung":
+                del record["t"]
+                record = _plain(record)
+                self.records.append(record)
+                self.told(record)
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """The same with nothing in it that moves the cursor of a terminal."""
+    if isinstance(value, str):
+        return value if value.isprintable() else printable(value, "\n")
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,48 @@
+"""Whether the loss at the beginning is compared with what guessing gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken, values
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Climb
+
+
+def test_an_untrained_model_guesses(climb: Climb) -> None:
+    rung = climb(TRAINING, "baseline")
+    assert rung.status == "passed"
+    assert "guessing gives 1.099 (ln 3)" in rung.reason
+    assert values(rung, "loss on zeroed inputs") != values(rung, "loss on the batch")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["x = torch.randn(256, 10)", "x = torch.randn(256, 10) * 255"],
+        ["criterion =", "model[2].weight.data.normal_(0, 40)\ncriterion ="],
+    ],
+    ids=["raw inputs", "large weights"],
+)
+def test_a_model_that_is_sure_of_wrong_answers_fails(climb: Climb, changes: list[str]) -> None:
+    rung = climb(broken(*changes), "baseline")
+    assert rung.status == "failed"
+    assert rung.reason.endswith("the model is sure of wrong answers")
+
+
+def test_distances_are_only_shown(climb: Climb) -> None:
+    script = broken(
+        "nn.CrossEntropyLoss()", "nn.MSELoss()", "model(images), labels", "model(images)[:, 0], labels.float()"
+    )
+    rung = climb(script, "baseline")
+    assert rung.status == "shown"
+    assert isinstance(values(rung, "loss of the best constant answer for this batch")[0], float)
+
+
+def test_a_loss_that_is_not_finite_fails(climb: Climb) -> None:
+    rung = climb(broken("loss = criterion", "loss = float('nan') * criterion"), "baseline")
+    assert rung.status == "failed"
+    assert rung.reason == "the loss before the first update is nan"

@@ -1,0 +1,57 @@
+"""Whether a look at the data says what is wrong with it, and nothing of what is right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken, values
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Climb
+
+
+def test_good_data_passes(climb: Climb) -> None:
+    rung = climb(TRAINING, "inspect")
+    assert rung.status == "passed"
+    assert rung.reason.startswith("192 rows of train_loader, 64 rows of val_loader")
+    assert values(rung, "rows with an input that is in val_loader, too") == [0]
+    assert [plot.kind for plot in rung.plots] == ["bars"]
+
+
+def test_the_contract_holds_for_a_batch(climb: Climb) -> None:
+    rung = climb(TRAINING, "inspect")
+    after = TRAINING + "\nfor batch in train_loader:\n    " + rung.code.replace("\n", "\n    ")
+    assert "assert 0 <= batch[1].min() and batch[1].max() < 3" in rung.code
+    exec(compile(after, "train.py", "exec"), {})  # noqa: S102 - the lines are to be run
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        (["y = (x", "x[3, 3] = float('nan')\ny = (x"], "1 value of batch[0] in train_loader is not finite"),
+        (["y[:192])", "y[:192].sort().values)", "shuffle=True", "shuffle=False"], "come sorted by their labels"),
+        (["x[192:], y[192:]", "x[:64], y[:64]"], "64 inputs of train_loader are in val_loader, too"),
+        (["+ (x[:, 1] > 0).long()", "* 0"], "all 192 rows of train_loader that were looked at have the label 0"),
+    ],
+    ids=["NaN", "sorted", "leaked", "one class"],
+)
+def test_bad_data_fails(climb: Climb, changes: list[str], reason: str) -> None:
+    rung = climb(broken(*changes), "inspect")
+    assert rung.status == "failed"
+    assert reason in rung.reason
+    assert rung.next
+
+
+def test_pictures_are_shown(climb: Climb) -> None:
+    script = broken(
+        "torch.randn(256, 10)", "torch.rand(256, 3, 8, 8)", "x[:, 0]", "x[:, 0, 0, 0]", "x[:, 1]", "x[:, 1, 0, 0]",
+        "nn.Linear(10, 32)", "nn.Flatten(), nn.Linear(192, 32)",
+    )  # fmt: skip
+    rung = climb(script, "inspect")
+    pictures = next(plot for plot in rung.plots if plot.kind == "images")
+    assert len(pictures.images) == 16
+    assert pictures.images[0].png.startswith("iVBORw0KGgo")
+    assert {each.caption for each in pictures.images} <= {"0", "1", "2"}
+    assert len(values(rung, "mean of channel 2")) == 2

@@ -1,0 +1,79 @@
+"""Whether memorising one batch tells scripts that learn from those that cannot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken, values
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Climb
+
+RUNG = "overfit-one-batch"
+
+
+def test_a_good_script_memorises_its_batch(climb: Climb) -> None:
+    rung = climb(TRAINING, RUNG)
+    assert rung.status == "passed"
+    assert rung.reason.endswith("it is memorised")
+    assert rung.plots[0].series[0].y[0] > rung.plots[0].series[0].y[-1]  # type: ignore[operator]
+    assert values(rung, "of them given to the optimizer") == values(rung, "parameters of the model") == [451]
+
+
+@pytest.mark.parametrize(
+    ("changes", "then"),
+    [
+        (
+            ["criterion(model(images), labels)", "criterion(model(images).detach().requires_grad_(), labels)"],
+            "no gradient",
+        ),
+        (["model.parameters()", "nn.Linear(2, 2).parameters()"], "are not given to the optimizer"),
+        (
+            ["nn.Linear(32, 3))", "nn.Linear(32, 3))\nfor p in model.parameters():\n    p.data.zero_()"],
+            "a gradient of zeros",
+        ),
+    ],
+    ids=["detached", "another model's parameters", "zeros"],
+)
+def test_a_step_that_cannot_learn_fails(climb: Climb, changes: list[str], then: str) -> None:
+    rung = climb(broken(*changes), RUNG, seconds=30)
+    assert rung.status == "failed", rung.reason
+    assert "it does not fall" in rung.reason or "nothing is learned from the input" in rung.reason
+    assert then in rung.next
+
+
+def test_a_rate_that_is_too_high_fails(climb: Climb) -> None:
+    rung = climb(broken("optim.Adam(model.parameters(), lr=0.01)", "optim.SGD(model.parameters(), lr=30.0)"), RUNG)
+    assert rung.status == "failed", rung.reason
+    assert rung.reason.endswith("the learning rate is too high")
+
+
+def test_a_rate_that_is_low_is_no_failure(climb: Climb) -> None:
+    rung = climb(broken("optim.Adam(model.parameters(), lr=0.01)", "optim.SGD(model.parameters(), lr=1e-4)"), RUNG)
+    assert rung.status == "shown", rung.reason
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["nn.ReLU()", "nn.ReLU(), nn.Dropout(0.3)"],
+        ["nn.CrossEntropyLoss()", "nn.CrossEntropyLoss(label_smoothing=0.1)"],
+        ["lr=0.01)", "lr=0.01)\nschedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: step / 1000)"],
+        [
+            "for images, labels in train",
+            "for number, (images, labels) in enumerate(train",
+            "_loader:\n        optim",
+            "_loader):\n        optim",
+        ],
+    ],
+    ids=["dropout", "label smoothing", "warm-up", "enumerate"],
+)
+def test_what_is_right_does_not_fail(climb: Climb, changes: list[str]) -> None:
+    assert climb(broken(*changes), RUNG).status == "passed"
+
+
+def test_targets_that_are_noise_are_memorised_too(climb: Climb) -> None:
+    rung = climb(broken("y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "y = torch.randint(0, 3, (256,))"), RUNG)
+    assert rung.status == "passed"

@@ -1,0 +1,214 @@
+"""How a checkup goes on: in which loops it repeats the step, what of the script it leaves as it was, what is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken, values
+from torch_doctor.checkup.running import READY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.checkup.conftest import Climb, Examine, Heard
+    from tests.conftest import Outcome
+
+OVERFIT = "overfit-one-batch"
+TRACED = """
+import hashlib, random
+from torch import nn
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+
+torch.manual_seed(0)
+random.seed(0)
+
+
+class Meter:
+    def __init__(self):
+        self.total, self.seen = 0.0, []
+
+    def update(self, value):
+        self.total += value
+        self.seen.append(value)
+
+
+def digest():
+    told = hashlib.sha256()
+    for each in [*model.state_dict().values(), *(v for s in optimizer.state.values() for v in s.values())]:
+        told.update(str(each.tolist()).encode())
+    told.update(str((torch.get_rng_state().sum(), random.getstate(), schedule.state_dict())).encode())
+    told.update(str(optimizer.param_groups[0]["lr"]).encode())
+    return told.hexdigest()
+
+
+def train(loader):
+    step, losses, total = 0, [], 0.0
+    for x, y in loader:
+        step += 1
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+        total += loss.item()
+        losses.append(loss.item())
+        meter.update(loss.item() + random.random())
+        counts["steps"] = counts.get("steps", 0) + 1
+    return step, losses, total
+
+
+model = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 2))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=20)
+meter, counts = Meter(), {}
+data = TensorDataset(torch.randn(16, 4), torch.arange(16) % 2)
+result = train(DataLoader(data, batch_size=8, shuffle=True))
+print("RESULT", result, meter.total, len(meter.seen), counts, digest())
+"""
+"""Says at its end all that a checkup could have changed; it makes two updates, as a run of the probe does."""
+
+
+def test_the_script_goes_on_as_if_nothing_had_happened(examine: Examine, write: Callable[..., Path]) -> None:
+    path = write("bare.py", TRACED)
+    bare = subprocess.run([sys.executable, path], capture_output=True, text=True, check=True).stdout
+    examined = examine(TRACED, *READY)
+    assert [rung.status for rung in examined.checkup.rungs if rung.status == "failed"] == []
+    assert len(values(examined.checkup.rungs[READY.index(OVERFIT)], "updates")) == 1
+    output = examined.climb.output
+    assert [line for line in output.splitlines() if line.startswith("RESULT")] == bare.splitlines()
+
+
+def test_rungs_are_heard_as_they_come(examine: Examine, heard: Heard) -> None:
+    examine(TRAINING, "inspect", "baseline")
+    assert heard.said == ["scanning train.py", "inspect …", "inspect passed", "baseline …", "baseline passed"]
+
+
+LOOP = ["for images, labels in train_loader:", "for images, labels in batches():"]
+AHEAD = """
+def batches():
+    before = None
+    for batch in train_loader:
+        if before is not None:
+            yield before
+        before = batch
+    yield before
+"""
+
+
+HEADER = "for images, labels in train_loader:"
+ROWS = "images, labels = x[rows], y[rows]"
+EVERY_FOURTH = """if (step + 1) % 4 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+        step += 1"""
+LOOPS = {
+    "slices": [HEADER, f"for start in range(0, 192, 16):\n        rows = slice(start, start + 16)\n        {ROWS}"],
+    "drawn": [HEADER, f"while True:\n        rows = torch.randint(0, 192, (16,))\n        {ROWS}"],
+    "next": [HEADER, "it = iter(train_loader)\n    for _ in range(12):\n        images, labels = next(it)"],
+    "one ahead": ["for epoch", AHEAD + "\nfor epoch", *LOOP],
+    "accumulation": [
+        *("optimizer.zero_grad()\n        loss =", "loss =", "optimizer.step()", EVERY_FOURTH),
+        *("    model.train()", "    model.train()\n    step = 0"),
+    ],
+    "whole data": [
+        *("for epoch in range(2):\n    model.train()", "for epoch in range(40):"),
+        *(HEADER, "if True:\n        images, labels = x, y"),
+    ],
+    "scaler": [
+        *("        optimizer.step()", "        scaler.step(optimizer)\n        scaler.update()"),
+        *(
+            "loss.backward()",
+            "scaler.scale(loss).backward()",
+            "for epoch",
+            "scaler = torch.amp.GradScaler('cpu')\nfor epoch",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("changes", LOOPS.values(), ids=LOOPS)
+def test_the_step_is_repeated_whatever_the_loop(climb: Climb, changes: list[str]) -> None:
+    rung = climb(broken(*changes), OVERFIT)
+    assert rung.status == "passed", rung.reason
+
+
+def test_a_notebook_is_climbed(climb: Climb) -> None:
+    cells = TRAINING.partition("for epoch")
+    assert climb([cells[0], cells[1] + cells[2]], OVERFIT).status == "passed"
+
+
+def test_data_that_is_not_there_is_only_shown(climb: Climb) -> None:
+    script = broken("x = torch.randn(256, 10)", "x = torch.load('inputs.pt')").replace("x[", "x[:256, :10][")
+    rung = climb(script, "inspect")
+    assert rung.status in {"shown", "skipped"}
+
+
+def test_a_loop_that_is_left_leaves_no_step_to_repeat(examine: Examine) -> None:
+    rungs = examine(broken("optimizer.step()", "optimizer.step()\n        break"), "inspect", OVERFIT).checkup.rungs
+    assert [rung.status for rung in rungs] == ["passed", "skipped"]
+    assert "left its loop after the first update" in rungs[1].reason
+
+
+def test_a_script_that_raises_before_its_first_update_is_told_with_its_error(examine: Examine) -> None:
+    rungs = examine(broken("nn.Linear(32, 3)", "nn.Linear(31, 3)"), "inspect", OVERFIT).checkup.rungs
+    assert rungs[0].status == "passed"
+    assert rungs[1].status == "skipped"
+    assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied" in rungs[1].reason
+
+
+def test_a_step_that_raises_when_it_is_repeated_ends_the_climb(examine: Examine) -> None:
+    counted = "assert next(calls) < 9\n        optimizer.zero_grad()"
+    script = broken(
+        "for epoch", "import itertools\ncalls = itertools.count()\nfor epoch", "optimizer.zero_grad()", counted
+    )
+    rungs = examine(script, "inspect", OVERFIT).checkup.rungs
+    assert [rung.status for rung in rungs] == ["passed", "skipped"]
+    assert rungs[1].reason == "the script ended: AssertionError: "
+
+
+def test_a_script_without_training_says_so(climb: Climb) -> None:
+    rung = climb("import torch\nprint(torch.ones(2))\n", OVERFIT)
+    assert rung.status == "skipped"
+    assert rung.reason == "the script ended before its first update"
+
+
+def test_no_time_is_no_pass(examine: Examine) -> None:
+    slow = broken("optimizer.zero_grad()", "sum(range(60_000_000))\n        optimizer.zero_grad()")
+    rungs = examine(slow, *READY, seconds=6).checkup.rungs
+    assert rungs[-1].status == "skipped"
+    assert "time" in rungs[-1].reason
+
+
+def test_the_command_writes_everything_as_json(write: Callable[..., Path], run: Callable[..., Outcome]) -> None:
+    write("train.py", TRAINING)
+    done = run("checkup", "train.py", "--isolated", "--json", "-", "--time", "60", "--python", sys.executable)
+    assert done.status == 0, done.err
+    assert [rung["name"] for rung in done.json["rungs"]] == list(READY)
+    assert {"name", "status", "reason", "evidence", "findings", "plots"} <= done.json["rungs"][0].keys()
+
+
+def test_a_failed_rung_has_the_findings_that_explain_it(
+    write: Callable[..., Path], run: Callable[..., Outcome]
+) -> None:
+    write("train.py", broken("model.parameters()", "[nn.Parameter(torch.zeros(2))]"))
+    done = run("checkup", "train.py", "--isolated", "--json", "-", "--time", "40", "--python", sys.executable)
+    assert done.status == 1, done.err
+    rung = next(rung for rung in done.json["rungs"] if rung["name"] == OVERFIT)
+    assert rung["status"] == "failed"
+    assert {finding["code"] for finding in rung["findings"]} & {"TDR114", "TDR119", "TDR118"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [(["none.py"], "none.py does not exist"), (["."], ". is a folder: name the script that trains")],
+    ids=["missing", "folder"],
+)
+def test_what_is_no_script_is_an_error(run: Callable[..., Outcome], arguments: list[str], said: str) -> None:
+    done = run("checkup", *arguments)
+    assert (done.status, done.err) == (2, f"error: {said}\n")

@@ -12,7 +12,7 @@ from torch_doctor.trace.site import Site  # noqa: TC001 - msgspec reads the anno
 
 
 class Insert(Struct, frozen=True, tag=True):
-    """A statement before the statement that holds `site`, or after it.
+    """A statement, of one row or more, before the statement that holds `site`, or after it.
 
     `first`: as the first statement of the block of the loop, function or condition at the site. `unless`: not where that
     statement holds this word.
@@ -28,13 +28,38 @@ class Insert(Struct, frozen=True, tag=True):
 class Within(Struct, frozen=True, tag=True):
     """The statement that holds `site` as the block of a `with` over `code`; of a function at `site`: `code` decorates it.
 
-    Not where it holds one of the places `apart`, or the word `unless`.
+    Not where it holds one of the places `apart`, or the word `unless`. `condition`: `code` is that of an `if`, for a call whose
+    result nobody uses.
     """
 
     site: Site
     code: str
     apart: tuple[Site, ...] = ()
     unless: str = ""
+    condition: bool = False
+
+
+class Top(Struct, frozen=True, tag=True):
+    """A statement at the top level of the file of `site`, before the first one that does more than define or import.
+
+    It stands behind all imports above `before`, if that is in this file.
+    """
+
+    site: Site
+    code: str
+    before: Site
+
+
+class Epoch(Struct, frozen=True, tag=True):
+    """The number of each pass of the loop at `site`, for the sampler of the loader built at `built`, at its beginning.
+
+    The loader is called `name` behind the `calls`, as for `Call`.
+    """
+
+    site: Site
+    name: str
+    built: Site
+    calls: tuple[tuple[Site, Site], ...] = ()
 
 
 class Call(Struct, frozen=True, tag=True):
@@ -72,9 +97,10 @@ class Delete(Struct, frozen=True, tag=True):
 class Wrap(Struct, frozen=True, tag=True):
     """The expression at `site`, written into `code` in the place of `{}`.
 
-    Where a statement is at the site, it is the value that the statement keeps: the right side of an assignment, or the one
-    argument of `append` and its like. `argument`: that argument of the call at the site, from 0. `expected`: only where
-    this is what the expression is. `summand`: of a sum with what the statement assigns to, the other part.
+    Code without `{}` takes its place. Where a statement is at the site, it is the value that the statement keeps: the right
+    side of an assignment, or the one argument of `append` and its like. `argument`: that argument of the call at the site,
+    from 0. `expected`: only where this is what the expression is. `summand`: of a sum with what the statement assigns to, the
+    other part.
     """
 
     site: Site
@@ -103,13 +129,15 @@ class Unwrap(Struct, frozen=True, tag=True):
 class Keyword(Struct, frozen=True, tag=True):
     """A keyword argument of the call at `site`: set to `value`, or left out where that is empty.
 
-    `position`: where it may stand without its name, from 0; -1: as the last one without a name.
+    `position`: where it may stand without its name, from 0; -1: as the last one without a name. `expected`: only where it is
+    not given, or this is its value.
     """
 
     site: Site
     name: str
     value: str = ""
     position: int | None = None
+    expected: str = ""
 
 
 class Successor(Struct, frozen=True, tag=True):
@@ -164,6 +192,8 @@ class Comment(Struct, frozen=True, tag=True):
 Edit = (
     Insert
     | Within
+    | Top
+    | Epoch
     | Call
     | Move
     | Delete

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from torch_doctor.edits import Call, Edit, Proposal
+from torch_doctor.edits import Call, Edit, Epoch, Proposal
 from torch_doctor.packages import modules, offers
 from torch_doctor.reading import events_named_in
 from torch_doctor.trace import Broken, Site
@@ -105,8 +105,9 @@ class Finding(Struct, frozen=True):
 
     def edited(self) -> tuple[Site, ...]:
         """The places that its edits are about."""
-        calls = (site for edit in self.edits if isinstance(edit, Call) for pair in edit.calls for site in pair)
-        return (*(edit.site for edit in self.edits), *calls)
+        calls = (site for edit in self.edits if isinstance(edit, Call | Epoch) for pair in edit.calls for site in pair)
+        built = (edit.built for edit in self.edits if isinstance(edit, Epoch))
+        return (*(edit.site for edit in self.edits), *calls, *built)
 
     def with_verdict(self, verdict: Verdict, evidence: tuple[Evidence, ...]) -> Finding:
         """This finding with what the probe says of it."""

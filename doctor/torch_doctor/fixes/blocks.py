@@ -37,7 +37,12 @@ def _within(edit: edits.Within, program: Program) -> Iterator[Piece]:
         return
     if any(isinstance(node, cst.Yield) for node in inside(found)):
         raise CannotEditError  # who takes what is yielded would be in the block, too
-    yield (row, 0), (row, 0), f"{indent}with {code}:\n{program.tree.default_indent}"
+    if edit.condition and not (
+        isinstance(found, cst.SimpleStatementLine)
+        and all(isinstance(each, cst.Expr) and isinstance(each.value, cst.Call) for each in found.body)
+    ):
+        raise CannotEditError
+    yield (row, 0), (row, 0), f"{indent}{'if' if edit.condition else 'with'} {code}:\n{program.tree.default_indent}"
     texts = [node for node in inside(found) if isinstance(node, STRINGS)]
     within = {each for text in texts for each in range(program.start(text)[0] + 1, program.end(text)[0] + 1)}
     for each in range(row + 1, end_row + 1):

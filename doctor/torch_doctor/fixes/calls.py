@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 
 @made.register(edits.Call)
 def _call(edit: edits.Call, program: Program) -> Iterator[Piece]:
-    name = edit.name
-    for site, entered in reversed(edit.calls):
-        name = _outside(name, program.beside(site.path), site, program.beside(entered.path), entered)
+    name = _behind(edit.name, edit.calls, program)
     code = edit.code.replace("{}", name)
     statement = holding(program, edit.site)
     if edit.where == "first":
@@ -48,6 +46,67 @@ def _call(edit: edits.Call, program: Program) -> Iterator[Piece]:
         raise CannotEditError  # it would not always be reached
     row = program.end(statement)[0] + 1 if after else program.start(statement)[0]
     yield rows_at(program, row, [program.indent(program.start(statement)[0]) + code])
+
+
+@made.register(edits.Epoch)
+def _epoch(edit: edits.Epoch, program: Program) -> Iterator[Piece]:
+    loop, other = holding(program, edit.site), program.beside(edit.built.path)
+    built = other.call(edit.built)
+    given = {arg.keyword.value: arg.value for arg in built.args if arg.keyword is not None}
+    here = program is other and _function(program, loop) is _function(program, built)
+    if "batch_sampler" in given and _is_batch_sampler(other, given["batch_sampler"]):
+        sampler = f"{_behind(edit.name, edit.calls, program)}.batch_sampler.sampler"
+    elif "sampler" not in given:
+        raise CannotEditError
+    elif here and isinstance(given["sampler"], cst.Name | cst.Attribute):
+        sampler = program.code(given["sampler"])
+    else:
+        sampler = f"{_behind(edit.name, edit.calls, program)}.sampler"
+    number = _number(program, loop)
+    if binds(program, loop, sampler) or binds(program, loop, edit.name):
+        raise CannotEditError
+    yield beginning(program, loop, f"{sampler}.set_epoch({number})")
+
+
+def _is_batch_sampler(program: Program, value: cst.BaseExpression) -> bool:
+    """Whether it is torch's own, which has the sampler as an attribute."""
+    made = [
+        node.value
+        for node in program.nodes()
+        if isinstance(node, cst.Assign) and node.targets[0].target.deep_equals(value)
+    ]
+    names = [cst.helpers.get_full_name_for_node(each.func) for each in (value, *made) if isinstance(each, cst.Call)]
+    return len(names) == 1 and (names[0] or "").rpartition(".")[2] == "BatchSampler"
+
+
+def _number(program: Program, loop: Block) -> str:
+    """What counts the passes of a loop.
+
+    Raises:
+        CannotEditError: nothing does.
+    """
+    if isinstance(loop, cst.For) and isinstance(loop.target, cst.Name) and "range" in program.code(loop.iter):
+        return loop.target.value
+    if isinstance(loop, cst.While) and isinstance(loop.test, cst.Comparison) and isinstance(loop.test.left, cst.Name):
+        counts = (each for each in inside(loop.body) if isinstance(each, cst.AugAssign))
+        if any(each.target.deep_equals(loop.test.left) for each in counts):
+            return loop.test.left.value
+    raise CannotEditError
+
+
+def _function(program: Program, node: cst.CSTNode) -> cst.CSTNode | None:
+    return next((each for each in program.around(node) if isinstance(each, cst.FunctionDef)), None)
+
+
+def _behind(name: str, calls: tuple[tuple[Site, Site], ...], program: Program) -> str:
+    """What is called by a name behind some calls, as it is called before them.
+
+    Raises:
+        CannotEditError: it has no name there.
+    """
+    for site, entered in reversed(calls):
+        name = _outside(name, program.beside(site.path), site, program.beside(entered.path), entered)
+    return name
 
 
 def _outermost(program: Program, statement: Block, name: str, apart: tuple[Site, ...]) -> Block:

@@ -33,12 +33,35 @@ def _insert(edit: edits.Insert, program: Program) -> Iterator[Piece]:
     alone = len(line.body) == 1 if isinstance(line, cst.SimpleStatementLine) else line is found
     if line is None:
         raise CannotEditError
+    if not alone and "\n" in code:
+        raise CannotEditError
     if not alone:
         place = program.end(found) if edit.after else program.start(found)
         yield (place, place, f"; {code}" if edit.after else f"{code}; ")
         return
     row = program.end(line)[0] + 1 if edit.after else _first_row(program, line)
-    yield rows_at(program, row, [program.indent(program.start(line)[0]) + code])
+    indent = program.indent(program.start(line)[0])
+    yield rows_at(program, row, [indent + each for each in code.split("\n")])
+
+
+@made.register(edits.Top)
+def _top(edit: edits.Top, program: Program) -> Iterator[Piece]:
+    code, imports = coded(program, edit.code)
+    yield from imports
+    last = program.source.laid(edit.before).row if edit.before.path == edit.site.path else len(program.rows)
+    body = [each for each in program.tree.body if program.start(each)[0] <= last]
+    after = max((number for number, each in enumerate(body) if _is_import(each)), default=-1)
+    doing = (each for each in body[after + 1 :] if not isinstance(each, cst.FunctionDef | cst.ClassDef))
+    first = next((each for each in doing if not _is_docstring(each)), None)
+    if first is None:
+        raise CannotEditError
+    yield rows_at(program, program.start(first)[0], [code])
+
+
+def _is_import(line: cst.CSTNode) -> bool:
+    return isinstance(line, cst.SimpleStatementLine) and any(
+        isinstance(small, cst.Import | cst.ImportFrom) for small in line.body
+    )
 
 
 @made.register(edits.Move)

@@ -54,8 +54,11 @@ def _wrap(edit: edits.Wrap, program: Program) -> Iterator[Piece]:
         raise CannotEditError
     code, imports = coded(program, edit.code)
     yield from imports
-    before, _, after = code.partition("{}")
     start, end = program.outer(value)
+    if "{}" not in code:
+        yield start, end, code
+        return
+    before, _, after = code.partition("{}")
     bare = not isinstance(value, CLOSED) and not value.lpar and (not before or isinstance(value, cst.Tuple))
     yield start, start, before + "(" * bare
     yield end, end, ")" * bare + after
@@ -157,6 +160,8 @@ def _keyword(edit: edits.Keyword, program: Program) -> Iterator[Piece]:
     plain = [arg for arg in call.args if arg.keyword is None]
     if not found and edit.position is not None and len(plain) > edit.position:
         found = plain[edit.position :][:1]
+    if found and edit.expected and program.code(found[0].value) != edit.expected:
+        raise CannotEditError
     if found and value:
         start, end = program.outer(found[0].value)
         yield start, end, value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import LoaderBuilt
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from torch_doctor.trace import Trace
 
 SAID = {
-    UNATTENDED: ("`{name}` has no workers: the GPU waits while each batch is loaded", "pass `num_workers=4`, or more"),
+    UNATTENDED: ("`{name}` has no workers: the GPU waits while each batch is loaded", "pass `num_workers=2`, or more"),
     CROWDED: ("`{name}` has more workers than there are cores: they slow each other down", "pass fewer `num_workers`"),
     RESTARTED: (
         "the workers of `{name}` are started anew for every epoch, while the GPU waits",
@@ -85,6 +86,11 @@ class LoaderStarvesDevice(Rule):
         optimizer.step()
     ```
 
+    ## Fix safety
+    The fix is unsafe: workers are processes. They draw random numbers of their own, get copies of the dataset, and, where
+    the system starts processes anew (macOS, Windows), need a script that builds its loaders below
+    `if __name__ == "__main__":`. Two workers are a beginning; how many are best, only measuring tells.
+
     ## How the probe confirms it
     The loader is built so, and its batches go through a model that is moved to a GPU. With a GPU, the workers that the script
     asks for are compared with the cores that it may use.
@@ -117,6 +123,7 @@ class LoaderStarvesDevice(Rule):
                 message(text, name=feeding.loaders.name(loader)),
                 help=remedy,
                 trail=[Step(use.site, "its batches go to a GPU")],
+                edits=_settings(feeding, loader, how),
             )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
@@ -133,3 +140,15 @@ class LoaderStarvesDevice(Rule):
             workers, pinned = loader.workers or 0, "" if loader.pinned else "not "
             cores = "" if loader.cores is None else f" for {count(loader.cores, 'core')}"
             yield fact(f"{count(workers, 'worker')}{cores}, memory is {pinned}pinned", workers, "workers", loader)
+
+
+def _settings(feeding: Feeding, loader: LoaderBuilt, how: str) -> list[Keyword]:
+    """What lets the GPU no longer wait; how many workers are too many, a trace does not say."""
+    if how is CROWDED or feeding.trace.observed:
+        return []
+    settings = [Keyword(loader.site, "num_workers", "2", 5, "0")] if how is UNATTENDED else []
+    if loader.pinned is False:
+        settings.append(Keyword(loader.site, "pin_memory", "True", expected="False"))
+    if how is RESTARTED or (how is UNATTENDED and feeding.again(loader)):
+        settings.append(Keyword(loader.site, "persistent_workers", "True", expected="False"))
+    return settings

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Epoch
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import BatchTaken, EpochSet, Escaped, GaveUp, LoaderBuilt, Owned
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.loaders import Loaders
 from torch_doctor_rules.judging.ranks import Ranks, passes
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import is_path, message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,6 +64,10 @@ class SamplerEpochNotSet(Rule):
             optimizer.step()
     ```
 
+    ## Fix safety
+    The fix is unsafe, as every epoch gets another order. It calls `set_epoch` first in the loop over epochs, with what counts
+    them.
+
     ## How the probe confirms it
     A second pass over the loader begins, `set_epoch` of its sampler was never called, and it gives the same rows in the same
     order. In several processes (`--probe-processes 2`) it does so in each.
@@ -103,6 +108,7 @@ class SamplerEpochNotSet(Rule):
                     message(text, name=loaders.name(loader)),
                     help="give the sampler the number of the epoch, with `.set_epoch(...)`, at the beginning of every epoch",
                     trail=[Step(loader.site, "the loader with the distributed sampler is built here")],
+                    edits=_told(loaders.name(loader), loader, self._taken(trace, loader)[0], epochs),
                 )
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - loops write no place of their own
@@ -140,6 +146,14 @@ class SamplerEpochNotSet(Rule):
                 if epochs is not None and epochs.loop != inner and not trace.same_iteration(first, second):
                     return epochs
         return None
+
+
+def _told(name: str, loader: LoaderBuilt, taken: BatchTaken, epochs: Scope) -> list[Epoch]:
+    """The sampler gets the number of each epoch."""
+    chain = taken.scope.chain()
+    inner = chain[next(number for number, scope in enumerate(chain) if scope.loop == epochs.loop) + 1 :]
+    calls = tuple((scope.called_at, scope.site) for scope in inner if scope.called_at is not None)
+    return [Epoch(epochs.site, name, loader.site, calls)] if is_path(name) else []
 
 
 def _order(ranks: Ranks, sampler: int) -> Iterator[Evidence]:

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Within
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step, same_place
 from torch_doctor.trace import BranchKind, GaveUp, Owned, Saved, Wrapped, WriterBuilt
 from torch_doctor_rules.judging.evidence import count, fact
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 WRAPPER = "torch.nn.parallel.DistributedDataParallel"
 OF_ALL = frozenset((BranchKind.PERIODIC, BranchKind.MEASURE))
 """What sends all processes the same way: the number of the epoch, and which of two numbers is larger."""
+
+FIRST = "$torch.distributed.get_rank() == 0"
 
 
 class EveryRankWrites(Rule):
@@ -70,6 +73,10 @@ class EveryRankWrites(Rule):
     torch.distributed.destroy_process_group()
     ```
 
+    ## Fix safety
+    The fix is unsafe: only the process of rank 0 comes to the save, so that a function that all of them have to call does not
+    belong into its arguments. A writer of logs, which is used elsewhere, has no fix.
+
     ## How the probe confirms it
     In several processes (`--probe-processes 2`) two of them write to the same path. In one process nothing can collide: what
     the source shows stays undecided.
@@ -98,7 +105,7 @@ class EveryRankWrites(Rule):
         wraps = [wrapped for wrapped in trace.of(Wrapped) if wrapped.wrapper == WRAPPER]
         for wrapped in wraps[:1]:
             written = _collided(trace.view(Ranks)) if trace.observed else self._shared(trace, wrapped)
-            yield from first_per_site(self._report(event, wrapped) for event in written)
+            yield from first_per_site(self._report(trace, event, wrapped) for event in written)
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:
         """Whether files were saved there, by processes that have each its own."""
@@ -127,12 +134,15 @@ class EveryRankWrites(Rule):
         alike = all(kind in OF_ALL or (kind is BranchKind.RAISED and not arm) for kind, arm in kinds)
         return alike and trace.together(event, wrapped)
 
-    def _report(self, event: Saved | WriterBuilt, wrapped: Wrapped) -> Finding:
+    def _report(self, trace: Trace, event: Saved | WriterBuilt, wrapped: Wrapped) -> Finding:
         return self.finding(
             event.site,
             self._message(type(event)),
             help="write from one process: `if torch.distributed.get_rank() == 0:`",
             trail=(Step(wrapped.site, "the model is wrapped for several processes here"),),
+            edits=[Within(event.site, FIRST, condition=True)]
+            if isinstance(event, Saved) and trace.implies(event, wrapped) and not trace.observed
+            else [],
         )
 
     def _message(self, kind: type[Saved | WriterBuilt]) -> str:

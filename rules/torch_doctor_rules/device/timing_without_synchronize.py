@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Insert
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import ClockRead, Forward, GaveUp, Owned, Timed
 from torch_doctor_rules.judging.moves import on_gpu
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Trace
+
+WAIT = "if $torch.cuda.is_available():\n    $torch.cuda.synchronize()"
 
 
 class TimingWithoutSynchronize(Rule):
@@ -55,6 +58,10 @@ class TimingWithoutSynchronize(Rule):
             torch.cuda.synchronize()
         print(time.perf_counter() - start)
     ```
+
+    ## Fix safety
+    The fix is unsafe, as the script waits for the GPU, where there is one, before both readings of the clock: a training
+    loop that is timed step by step gets slower.
 
     ## How the probe confirms it
     It does not: without a GPU nothing is queued, and with one the time differs from run to run.
@@ -106,4 +113,5 @@ class TimingWithoutSynchronize(Rule):
                         Step(first.site, "the time begins here"),
                         Step(work[-1].site, "the work is queued here"),
                     ),
+                    edits=[Insert(first.site, WAIT), Insert(last.site, WAIT)],
                 )

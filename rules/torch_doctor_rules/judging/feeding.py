@@ -48,11 +48,11 @@ class Feeding:
             return UNATTENDED
         if loader.workers and loader.cores and loader.workers > loader.cores:
             return CROWDED
-        if loader.workers and loader.persistent is False and self._again(loader):
+        if loader.workers and loader.persistent is False and self.again(loader):
             return RESTARTED
         return NOT_PINNED if loader.pinned is False else ""
 
-    def _again(self, loader: LoaderBuilt) -> bool:
+    def again(self, loader: LoaderBuilt) -> bool:
         """Whether several passes are made through the loader, over data that stays as it is: workers keep their copy."""
         if self._may_change(loader.dataset):
             return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Wrap
 from torch_doctor.rule import Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import SettingSet
 from torch_doctor_rules.judging.sites import first_per_site
@@ -80,6 +81,7 @@ class CudnnFlagsClash(Rule):
                 ),
                 help="set `torch.backends.cudnn.benchmark = False`",
                 trail=[Step(first.site, f"`{first.name}` is switched on here")],
+                edits=[Wrap((first if first.setting == BENCHMARK else second).site, "False", expected="True")],
             )
             for second in on
             for first in on

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Insert, Top
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
-from torch_doctor.trace import Backward, GaveUp, Owned, RunAsScript, Seeded, Stepped
+from torch_doctor.trace import Backward, GaveUp, ModuleBuilt, Owned, RunAsScript, Seeded, Stepped
 from torch_doctor_rules.judging.evidence import count, fact
 from torch_doctor_rules.judging.gradients import fills
 from torch_doctor_rules.judging.testing import is_test_file
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Scope, Site, Trace
+
+
+SEED = "$torch.manual_seed(0)"
 
 
 class NoSeed(Rule):
@@ -52,6 +56,10 @@ class NoSeed(Rule):
         optimizer.step()
     ```
 
+    ## Fix safety
+    The fix is unsafe: with a seed, all runs of the script have the same random numbers. It seeds torch alone; numpy and
+    `random` have seeds of their own.
+
     ## How the probe confirms it
     The run trains, and neither torch nor `random` nor numpy is ever given a seed.
 
@@ -86,7 +94,17 @@ class NoSeed(Rule):
             "the script trains without a seed: no two of its runs are the same",
             help="call `torch.manual_seed(...)` first, and seed `random` and numpy where they are used",
             trail=[Step(loop.site, "it trains here")] if sites else [],
+            edits=[
+                Top(loop.chain()[0].site, SEED, loop.site)
+                if self._begins_before(trace)
+                else Insert(sites[0], SEED, first=True)
+            ],
         )
+
+    def _begins_before(self, trace: Trace) -> bool:
+        """Whether the file does not say what it does as a script, or has built a model before it does."""
+        built = trace.of(ModuleBuilt)
+        return not any(not built or event.index < built[0].index for event in trace.of(RunAsScript))
 
     def reached(self, trace: Trace, finding: Finding) -> bool | str:  # noqa: ARG002 - it is about the script as a whole
         """Whether the run trained, and something was seeded."""

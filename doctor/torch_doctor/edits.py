@@ -81,11 +81,44 @@ class Call(Struct, frozen=True, tag=True):
 
 
 class Move(Struct, frozen=True, tag=True):
-    """The statement that holds `site`, put before the one that holds `to`, or after it; both stand in one block."""
+    """The statement that holds `site`, put before the one that holds `to`, or after it; both stand in one block.
+
+    Only where nothing between the two binds a name that it uses. `called`: what has the first name in it gets the second one,
+    and may be bound in between.
+    """
 
     site: Site
     to: Site
     after: bool = False
+    called: tuple[str, str] | None = None
+
+
+class Leave(Struct, frozen=True, tag=True):
+    """The statement at `site` and those that follow it, behind the `with` block over `of` in which they stand.
+
+    Only where they call nothing but `methods`.
+    """
+
+    site: Site
+    of: Site
+    methods: tuple[str, ...]
+
+
+class Callee(Struct, frozen=True, tag=True):
+    """What the statement at `of` assigns, called at `site` in the place of what is called there."""
+
+    site: Site
+    of: Site
+
+
+class Detach(Struct, frozen=True, tag=True):
+    """What the call at `site` both takes and gives, taken from its graph before.
+
+    `parts`: it is a tuple of tensors, and no tensor; None: only where the source shows what it is.
+    """
+
+    site: Site
+    parts: bool | None = None
 
 
 class Delete(Struct, frozen=True, tag=True):
@@ -196,6 +229,9 @@ Edit = (
     | Epoch
     | Call
     | Move
+    | Leave
+    | Callee
+    | Detach
     | Delete
     | Wrap
     | Register

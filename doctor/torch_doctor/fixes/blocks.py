@@ -25,7 +25,7 @@ def _within(edit: edits.Within, program: Program) -> Iterator[Piece]:
     found = holding(program, edit.site)
     if (edit.unless and edit.unless in program.words(program.code(found))) or holds(program, found, edit.apart):
         raise CannotEditError
-    function = next((node for node in program.around(found) if isinstance(node, cst.FunctionDef)), None)
+    function = function_of(program, found)
     if function is not None and function.asynchronous is not None:
         raise CannotEditError  # what else runs meanwhile would be in the block, too
     code, imports = coded(program, edit.code)
@@ -91,3 +91,8 @@ def binds(program: Program, node: cst.CSTNode, name: str) -> bool:
             if any(part == name for part in plain) or (not plain and root in names):
                 return True
     return False
+
+
+def function_of(program: Program, node: cst.CSTNode) -> cst.FunctionDef | None:
+    """The function that a node stands in, or is; None at the top level."""
+    return next((each for each in program.around(node) if isinstance(each, cst.FunctionDef)), None)

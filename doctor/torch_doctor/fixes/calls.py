@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import libcst as cst
 
 from torch_doctor import edits
-from torch_doctor.fixes.blocks import binds, holding, holds, inside
+from torch_doctor.fixes.blocks import binds, function_of, holding, holds, inside
 from torch_doctor.fixes.program import CannotEditError
 from torch_doctor.fixes.statements import beginning, rows_at
 from torch_doctor.fixes.surgery import made
@@ -34,7 +34,7 @@ def _call(edit: edits.Call, program: Program) -> Iterator[Piece]:
         statement = _in_one_block(program, statement, holding(program, edit.beside))
     if holds(program, statement, edit.apart):
         raise CannotEditError
-    function = next((node for node in program.around(statement) if isinstance(node, cst.FunctionDef)), None)
+    function = function_of(program, statement)
     if edit.where == "function" and function is not None and not binds(program, function.body, name):
         yield beginning(program, function, code)
         return
@@ -53,7 +53,7 @@ def _epoch(edit: edits.Epoch, program: Program) -> Iterator[Piece]:
     loop, other = holding(program, edit.site), program.beside(edit.built.path)
     built = other.call(edit.built)
     given = {arg.keyword.value: arg.value for arg in built.args if arg.keyword is not None}
-    here = program is other and _function(program, loop) is _function(program, built)
+    here = program is other and function_of(program, loop) is function_of(other, built)
     if "batch_sampler" in given and _is_batch_sampler(other, given["batch_sampler"]):
         sampler = f"{_behind(edit.name, edit.calls, program)}.batch_sampler.sampler"
     elif "sampler" not in given:
@@ -92,10 +92,6 @@ def _number(program: Program, loop: Block) -> str:
         if any(each.target.deep_equals(loop.test.left) for each in counts):
             return loop.test.left.value
     raise CannotEditError
-
-
-def _function(program: Program, node: cst.CSTNode) -> cst.CSTNode | None:
-    return next((each for each in program.around(node) if isinstance(each, cst.FunctionDef)), None)
 
 
 def _behind(name: str, calls: tuple[tuple[Site, Site], ...], program: Program) -> str:

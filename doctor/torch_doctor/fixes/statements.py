@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from typing import TYPE_CHECKING
 
 import libcst as cst
 
 from torch_doctor import edits
+from torch_doctor.fixes.blocks import binds, inside
 from torch_doctor.fixes.program import CannotEditError
 from torch_doctor.fixes.surgery import coded, made
 
@@ -72,11 +74,31 @@ def _move(edit: edits.Move, program: Program) -> Iterator[Piece]:
     if program.parent(line) is not program.parent(other) or len(line.body) > 1:
         raise CannotEditError
     row, end_row = program.start(line)[0], program.end(line)[0]
+    _may_pass(program, line, other, "" if edit.called is None else edit.called[0])
     if end_row == len(program.rows) and program.rows[-1]:
         raise CannotEditError  # the last row has no end that could be moved with it
     yield (row, 0), (end_row + 1, 0), ""
     to = program.end(other)[0] + 1 if edit.after else program.start(other)[0]
-    yield rows_at(program, to, program.rows[row - 1 : end_row])
+    rows = program.rows[row - 1 : end_row]
+    if edit.called is not None:
+        before, now = edit.called
+        rows = [re.sub(rf"(?<![\w.]){re.escape(before)}(?!\w)", lambda _: now, each) for each in rows]
+    yield rows_at(program, to, rows)
+
+
+def _may_pass(program: Program, line: cst.CSTNode, other: cst.CSTNode, called: str) -> None:
+    """Check that what a statement passes by, the one where it goes included, binds nothing that it uses.
+
+    Raises:
+        CannotEditError: something does.
+    """
+    block = program.parent(line)
+    body = list(block.body) if isinstance(block, cst.IndentedBlock | cst.Module) else []
+    first, last = sorted((body.index(line), body.index(other)))  # type: ignore[arg-type]  # both stand in it
+    used = {node.value for node in inside(line) if isinstance(node, cst.Name)} - {called.partition(".")[0]}
+    passed = (each for each in body[first : last + 1] if each is not line)
+    if any(binds(program, each, name) for each in passed for name in used):
+        raise CannotEditError
 
 
 @made.register(edits.Delete)

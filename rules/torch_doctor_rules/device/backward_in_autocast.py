@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Leave
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step, same_place
-from torch_doctor.trace import AutocastEntered, Backward
+from torch_doctor.trace import AutocastEntered, Backward, Forward
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.sites import first_per_site
 from torch_doctor_rules.judging.wording import message, owner
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from torch_doctor.trace import Site, Trace
+
+METHODS = ("backward", "scale", "step", "zero_grad", "update", "unscale_", "clip_grad_norm_", "clip_grad_value_", "parameters",
+           "get_scale", "get_last_lr", "item", "detach", "print", "append", "len", "float", "size")  # fmt: skip
+"""What may follow a backward pass, and is the same outside of autocast."""
 
 
 class BackwardInAutocast(Rule):
@@ -87,7 +92,7 @@ class BackwardInAutocast(Rule):
             if any(trace.together(first, backward) for first in blocks.get(around.site, ())):
                 continue
             blocks.setdefault(around.site, []).append(backward)
-            found.append(self._report(backward, around))
+            found.append(self._report(trace, backward, around))
         yield from first_per_site(found)
 
     def same(self, finding: Finding, seen: Finding) -> bool:
@@ -114,7 +119,11 @@ class BackwardInAutocast(Rule):
         entered = self._entered(trace, backward) if backward.through == "backward" else None
         return entered if entered is not None and entered.enabled is not False else None
 
-    def _report(self, backward: Backward, around: AutocastEntered) -> Finding:
+    def _goes_on(self, trace: Trace, backward: Backward) -> bool:
+        """Whether autocast is for something that comes after the backward pass, too."""
+        return any(each.autocast == backward.autocast and each.index > backward.index for each in trace.of(Forward))
+
+    def _report(self, trace: Trace, backward: Backward, around: AutocastEntered) -> Finding:
         return self.finding(
             backward.site,
             message(
@@ -123,4 +132,5 @@ class BackwardInAutocast(Rule):
             ),
             help="end the autocast block before the backward pass",
             trail=(Step(around.site, "autocast begins here"),),
+            edits=[Leave(backward.site, around.site, METHODS)] if not self._goes_on(trace, backward) else [],
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Attribute, Callee
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Clipped, Escaped, Event, Exchanged, Forward, GaveUp, Owned, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -65,6 +66,9 @@ class DdpWrapperBypassed(Rule):
         optimizer.step()
     torch.distributed.destroy_process_group()
     ```
+
+    ## Fix safety
+    The fix is unsafe, as the processes begin to exchange gradients, which all of them have to do equally often.
 
     ## How the probe confirms it
     After the model was wrapped, a forward that is trained through is called on the module itself. In several processes
@@ -128,7 +132,7 @@ class DdpWrapperBypassed(Rule):
                 if not of_it or any(each.wrapped for each in of_it) or not trace.implies(of_it[0], wrapped):
                     continue
                 if not _may_average(ranks, wrapped.module, of_it[0], step):
-                    yield self._report(of_it[0], wrapped)
+                    yield self._report(of_it, wrapped)
 
     def _applied(self, trace: Trace, family: Family, backward: Backward) -> Stepped | None:
         """The next step that applies what a backward pass computed."""
@@ -137,13 +141,24 @@ class DdpWrapperBypassed(Rule):
                 return step
         return None
 
-    def _report(self, forward: Forward, wrapped: Wrapped) -> Finding:
+    def _report(self, forwards: list[Forward], wrapped: Wrapped) -> Finding:
+        forward = forwards[0]
         return self.finding(
             forward.site,
             message("`{name}` trains around its DDP wrapper: gradients are not synchronised", name=forward.name),
             help="call the wrapped model",
             trail=(Step(wrapped.site, "the model is wrapped here"),),
+            edits=_wrapped(forwards, wrapped),
         )
+
+
+def _wrapped(forwards: list[Forward], wrapped: Wrapped) -> list[Attribute | Callee]:
+    """Each forward through the wrapper: it holds what is called, or was made of what has this name."""
+    if all(forward.name.endswith(".module") for forward in forwards):
+        return [Attribute(forward.site, "") for forward in forwards]
+    if all(forward.name == wrapped.name for forward in forwards):
+        return [Callee(forward.site, wrapped.site) for forward in forwards]
+    return []
 
 
 def _may_average(ranks: Ranks, module: int, forward: Event, step: Event) -> bool:

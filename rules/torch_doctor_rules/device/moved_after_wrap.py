@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Moved, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
 from torch_doctor_rules.judging.moves import Moves
 from torch_doctor_rules.judging.ranks import Ranks
 from torch_doctor_rules.judging.sites import first_per_site
-from torch_doctor_rules.judging.wording import message
+from torch_doctor_rules.judging.wording import is_path, message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,10 @@ class MovedAfterWrap(Rule):
         optimizer.step()
     torch.distributed.destroy_process_group()
     ```
+
+    ## Fix safety
+    The fix is unsafe, as the processes begin to exchange gradients. It moves the model before it is wrapped, where both are
+    statements of one block.
 
     ## How the probe confirms it
     The module is moved or converted after it was wrapped, and is then trained. In several processes
@@ -121,4 +126,7 @@ class MovedAfterWrap(Rule):
             message("`{name}` is moved after DDP wrapped it: gradients are no longer synchronised", name=move.name),
             help="move or convert the model before it is wrapped",
             trail=(Step(wrapped.site, "the model is wrapped here"),),
+            edits=[Move(move.site, wrapped.site, called=(move.name, wrapped.name))]
+            if is_path(move.name) and is_path(wrapped.name)
+            else [],
         )

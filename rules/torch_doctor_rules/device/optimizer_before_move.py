@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Move
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Escaped, ModuleBuilt, Moved, OptimizerBuilt, Stepped, Wrapped
 from torch_doctor_rules.judging.evidence import at, count, fact
@@ -59,6 +60,10 @@ class OptimizerBeforeMove(Rule):
         model(x).square().mean().backward()
         optimizer.step()
     ```
+
+    ## Fix safety
+    The fix is unsafe: it moves the model before the optimizer is built, where both are statements of one block, and so before
+    what stands between them.
 
     ## How the probe confirms it
     The move happens after the construction of an optimizer that has parameters of the model, and which then steps.
@@ -121,4 +126,5 @@ class OptimizerBeforeMove(Rule):
             message("`{name}` is moved after the optimizer took its parameters", name=named(event.name, "the model")),
             help="move the model first, then build the optimizer",
             trail=(Step(built.site, "the optimizer takes the parameters here"),),
+            edits=[Move(event.site, built.site)] if isinstance(event, Moved) else [],
         )

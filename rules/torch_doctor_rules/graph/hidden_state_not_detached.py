@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from torch_doctor.edits import Detach, Keyword
 from torch_doctor.rule import Evidence, Finding, Fix, Level, Rule, Step
 from torch_doctor.trace import Backward, Forward, Trace
 from torch_doctor_rules.judging.carried_graphs import carrying
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 REFUSED = ("backward through the graph a second time", "modified by an inplace operation")
 """What torch says when a graph was freed by the pass before, or its parameters were changed by a step since."""
+
+PARTS = {"LSTM": True, "GRU": False, "RNN": False}
+"""Whether the state of torch's layers has several parts."""
 
 
 class HiddenStateNotDetached(Rule):
@@ -59,6 +63,10 @@ class HiddenStateNotDetached(Rule):
         loss.backward()
         optimizer.step()
     ```
+
+    ## Fix safety
+    The fix is unsafe: gradients no longer reach the batches before. It detaches the state before the call that takes and
+    returns it, and no longer retains the graph.
 
     ## How the probe confirms it
     The graph behind the loss of a batch holds the forward of an earlier batch, or torch refuses to go through it again.
@@ -112,6 +120,10 @@ class HiddenStateNotDetached(Rule):
             message(text, name=forward.name),
             help="`.detach()` the state before the next batch",
             trail=[Step(later.site, "the next batch's backward pass goes through it again")],
+            edits=[
+                Detach(forward.site, PARTS.get(forward.class_name.rpartition(".")[2])),
+                *([] if later.retained_at is None else [Keyword(later.retained_at, "retain_graph")]),
+            ],
         )
 
 

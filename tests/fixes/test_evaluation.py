@@ -140,9 +140,31 @@ def test_a_name_that_the_pass_itself_binds_is_not_used_before_it(offered: Offere
     assert offered(text) == {"TDR401": False, "TDR402": True}
 
 
-def test_what_a_lambda_evaluates_stays(offered: Offered) -> None:
+def test_a_lambda_is_called_without_gradients(mended: Mended) -> None:
     text = f"{HEAD}score = lambda net: [net(x).sum().item() for x, y in val_loader]\n{EPOCH}print(score(net))\n"
-    assert offered(text) == {"TDR401": False, "TDR402": False}
+    assert mended(text) == text.replace("print(score(net))", "with torch.no_grad():\n    print(score(net))")
+
+
+def test_a_batch_that_is_evaluated_in_the_loop_over_epochs_is_a_pass(mended: Mended) -> None:
+    taken = "    x, y = next(iter(val_loader))\n    guess = net(x)\n    print((guess - y).abs().mean().item())\n"
+    assert mended(HEAD + EPOCH + "    net.eval()\n" + taken, "TDR402") == (
+        f"{HEAD}{EPOCH}    net.eval()\n"
+        + taken.replace("    guess = net(x)", "    with torch.no_grad():\n        guess = net(x)")
+    )
+
+
+def test_a_function_that_evaluates_in_the_loop_over_epochs_is_decorated(mended: Mended) -> None:
+    score = "def score(net):\n    net.eval()\n    x, y = next(iter(val_loader))\n    print((net(x) - y).abs().mean().item())\n\n\n"
+    assert (
+        mended(f"{HEAD}{score}{EPOCH}    score(net)\n", "TDR402")
+        == f"{HEAD}@torch.no_grad()\n{score}{EPOCH}    score(net)\n"
+    )
+
+
+def test_a_function_that_chooses_its_mode_itself_stays(offered: Offered) -> None:
+    score = f"def score(net, mode):\n    net.train(mode)\n{VALIDATION}\n\n"
+    text = f"{HEAD}{score}{EPOCH}    score(net, False)\nwith torch.no_grad():\n    score(net, True)\n"
+    assert offered(text)["TDR401"] is False
 
 
 def test_a_model_is_called_what_its_caller_calls_it(folder: Path, mended: Mended) -> None:

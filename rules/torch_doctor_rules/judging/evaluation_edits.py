@@ -21,7 +21,7 @@ from torch_doctor_rules.judging.forward_places import batch_of
 from torch_doctor_rules.judging.wording import is_path, owner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from torch_doctor.trace import Event, Scope, Site, Trace
     from torch_doctor_rules.judging.passes import Passes
@@ -46,27 +46,45 @@ class Place(NamedTuple):
 
 
 def place_of(passes: Passes, forward: Forward) -> Place | None:
-    """The innermost loop, call or expression with the pass in it that the script never trains in.
+    """The loop over the batches that the script never trains in; else a function or an expression in it, else a call around it.
 
     None where there is none, or where a run shows only a part of what the script does.
     """
-    chain, batch = forward.scope.chain(), batch_of(forward)
-    site = forward.site if batch is None else batch.site
-    depth = len(chain) if batch is None else chain.index(batch)
-    training = [] if passes.trace.observed else _training(passes)
-    while depth and not passes.trace.observed:
-        depth = max(number for number in range(depth) if chain[number].kind is not ScopeKind.ITERATION)
-        frame = chain[depth]
-        whole = frame.kind is ScopeKind.CALL and not any(_runs_in(event, frame) for event in training)
-        if frame.name == LAMBDA:
-            return None
-        if (whole and frame.name not in MODULE_METHODS) or not any(_runs_at(event, site) for event in training):
-            apart = {_level(event, frame) for event in training if _runs_in(event, frame)}
-            return Place(site, frame, whole, _calls(chain[depth + 1 :]), tuple(sorted(apart)))
-        if frame.called_at is None or frame.called_at == frame.site:
-            return None
-        site = frame.called_at
+    if passes.trace.observed:
+        return None
+    chain, training = forward.scope.chain(), _training(passes)
+    batch = batch_of(forward)
+    loop = len(chain) if batch is None else chain.index(batch)
+    inner = [number for number in range(loop + 1, len(chain)) if chain[number].called_at is not None]
+    for depth in (loop, *(number + 1 for number in inner), loop + 1):
+        place = _place(forward, depth, training)
+        if place is not None and (place.whole or depth <= loop + 1):
+            return place
+    depth = _frame(chain, loop)
+    while chain[depth].called_at not in (None, chain[depth].site):
+        place = _place(forward, depth, training)
+        if place is not None:
+            return place
+        depth = _frame(chain, depth)
     return None
+
+
+def _frame(chain: Sequence[Scope], depth: int) -> int:
+    """Where the function or the script begins that a scope is in."""
+    return max((number for number in range(depth) if chain[number].kind is not ScopeKind.ITERATION), default=0)
+
+
+def _place(forward: Forward, depth: int, training: Sequence[Event]) -> Place | None:
+    """The scope at a depth, or what is innermost in it, where the script does not train there or in its function."""
+    chain = forward.scope.chain()
+    frame, site = chain[_frame(chain, depth)], _next(forward, chain[depth:])
+    whole = frame.kind is ScopeKind.CALL and not any(_runs_in(event, frame) for event in training)
+    if frame.name == LAMBDA or (frame.name in MODULE_METHODS and whole):
+        return None
+    if not whole and any(_runs_at(event, site) for event in training):
+        return None
+    apart = {_level(event, frame) for event in training if _runs_in(event, frame)}
+    return Place(site, frame, whole, _calls(chain[_frame(chain, depth) + 1 :]), tuple(sorted(apart)))
 
 
 def without_gradients(passes: Passes, forward: Forward) -> list[Within]:
@@ -95,7 +113,9 @@ def in_evaluation_mode(passes: Passes, forward: Forward) -> list[Call]:
         _runs_in(event, place.frame) and passes.family.related((event.module,), (forward.module,))
         for event in passes.trace.of(ModeSet)
     )
-    where = "function" if place.whole and not switched else "before"
+    if switched and place.whole:
+        return []  # it chooses its mode itself
+    where = "function" if place.whole else "before"
     restored = in_training_mode(passes, forward, forward, place)
     if restored is None:
         return []

@@ -75,11 +75,13 @@ def heard() -> Heard:
 def examine(write: Callable[..., Path], heard: Heard) -> Examine:
     """Examines a script with some rungs."""
 
-    def examine_script(script: object, *rungs: str, seconds: float = 60, args: tuple[str, ...] = ()) -> Examined:
+    def examine_script(script: object, *rungs: str, seconds: float = 60, verdicts: bool = False) -> Examined:
         path = write("train.ipynb" if isinstance(script, list) else "train.py", script)
-        how = Probing(python=sys.executable, args=args)
+        how = Probing(python=sys.executable)
         scan = Options(paths=(path,), rules=(), probe=how)
-        return examined(Wanted(scan=scan, script=path, shown=path.name, seconds=seconds, rungs=rungs), heard)
+        return examined(
+            Wanted(scan=scan, script=path, shown=path.name, seconds=seconds, rungs=rungs, verdicts=verdicts), heard
+        )
 
     return examine_script
 

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
 from torch_doctor.checkup.linking import explaining
-from torch_doctor.checkup.outcome import Checkup, Rung
+from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
+from torch_doctor.checkup.provenance import with_provenance
 from torch_doctor.probing import Probing
 
 if TYPE_CHECKING:
@@ -22,10 +23,9 @@ if TYPE_CHECKING:
     from torch_doctor.scan import Follower, Report
 
 SECONDS = 120.0
-READY = ("inspect", "baseline", "overfit-one-batch")
-"""The rungs that there are."""
 FIRST = 0.4
 """The part of the time that the scan's own run of the script may take."""
+RECEIPT = "receipt"
 NO_RUN = "the script could not be run"
 
 
@@ -45,14 +45,16 @@ class Listener(Protocol):
 class Wanted(Struct, frozen=True, kw_only=True):
     """What is to be examined: `scan` are the options of the scan, whose `paths` are the script alone.
 
-    `seconds` is the time for everything, and `rungs` are the names of those that are wanted.
+    `seconds` is the time for everything, and `rungs` are the names of those that are wanted. `verdicts`: the
+    script is run by the probe first, so that findings get their verdicts.
     """
 
     scan: scanning.Options
     script: Path
     shown: str
     seconds: float = SECONDS
-    rungs: tuple[str, ...] = READY
+    rungs: tuple[str, ...] = RUNGS
+    verdicts: bool = True
 
 
 class Examined(Struct, frozen=True):
@@ -80,7 +82,7 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
             told[rung.name] = rung
             listener.rung_ended(rung)
 
-    climb = Climb(wanted.rungs, wanted.seconds, begun=listener.rung_started, told=ended)
+    climb = Climb(wanted.rungs, wanted.seconds, not wanted.verdicts, begun=listener.rung_started, told=ended)
     how = wanted.scan.probe or Probing()
     how = replace(how, climb=climb, seconds=min(how.seconds, wanted.seconds * FIRST))
     report = scanning.scan(replace(wanted.scan, probe=how), follower)
@@ -90,6 +92,8 @@ def checkup(wanted: Wanted, listener: Listener, follower: Follower | None = None
         if rung is None:
             rung = Rung(name, "skipped", _why(climb, report))
             listener.rung_ended(rung)
+        if name == RECEIPT:
+            rung = with_provenance(rung, wanted.script, climb.trace)
         rungs.append(_linked(rung, report.findings))
     checked = Checkup(
         script=wanted.shown,

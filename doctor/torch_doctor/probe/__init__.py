@@ -105,6 +105,8 @@ def probe(
         with scratch_folder() as scratch:
             first = plan(request, scratch, rules, traces, names.absolute, laid=names.laid)
             first["server"], word = _server(request, python, rules, attention)
+            if (alone := _alone(request, python.path, first, attention)) is not None:
+                return alone
             done = launched(python.path, first, limits, attention)
     except NoInterpreterError as error:
         return Outcome(ending=str(error))
@@ -120,12 +122,11 @@ def probe(
         outcome = replace(outcome, remarks=(ran, *filter(None, [word]), *outcome.remarks))
     if request.device == "cuda" and reader.greeted and reader.run.device != "cuda":
         return replace(outcome, trace=None, ending=f"{python.path} has a torch that sees no GPU: leave out `--device`")
-    if request.climb is not None:
-        _climb(request, python.path, first, outcome, attention)
-        return outcome
+    _climb(request, python.path, first, outcome, attention)
     left = request.seconds - done.seconds
     if (
-        outcome.trace is not None
+        request.climb is None
+        and outcome.trace is not None
         and reader.greeted
         and left > done.seconds
         and not attention.stop.asked
@@ -142,8 +143,16 @@ def probe(
     return outcome
 
 
+def _alone(request: Request, python: Path, first: dict[str, Any], attention: Attention) -> Outcome | None:
+    """What comes of a checkup before which no probe is wanted; None where there is no such checkup."""
+    if request.climb is None or not request.climb.alone:
+        return None
+    _climb(request, python, first, Outcome(), attention)
+    return Outcome(ending=request.climb.ending)
+
+
 def _climb(request: Request, python: Path, first: dict[str, Any], outcome: Outcome, attention: Attention) -> None:
-    """Runs the script again for the checkup that is wanted."""
+    """Runs the script for the checkup that is wanted, if one is."""
     from torch_doctor.probe.climbing import climbed  # noqa: PLC0415 - only for a checkup
 
     climb = request.climb

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class Climb:
     """A checkup that is wanted, and what came of it.
 
-    `rungs` are the names of those that are wanted, `seconds` what the run may take. `begun` hears the name of each rung as it
+    `rungs` are the names of those that are wanted, `seconds` what the run may take, `alone` that no
+    run of the probe comes before it. `begun` hears the name of each rung as it
     begins, `told` what the agent says of each when it is done: `records` has all of that. `device` is what the script ran
     on, `ending` says how the run ended where that was not the script's end, `output` what the script printed, and
     `trace` is what the probe saw before, with which `python`.
@@ -27,6 +28,7 @@ class Climb:
 
     rungs: Sequence[str]
     seconds: float
+    alone: bool = False
     begun: Callable[[str], None] = lambda _: None
     told: Callable[[dict[str, Any]], None] = lambda _: None
     records: list[dict[str, Any]] = field(default_factory=list)

@@ -78,6 +78,7 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
     for site in map(laid, request.places):
         if site.cell is None:
             places[str(absolute(site.path))].add(site.row)
+    besides = ALONE if request.climb is not None else frozenset[str]()
     left_out = AGAIN | ALONE if request.processes > 1 else AGAIN
     return {
         "script": str(request.script),
@@ -101,7 +102,7 @@ def plan(  # noqa: PLR0913 - two ways of naming places, and what is told
         },
         "places": {path: sorted(rows) for path, rows in places.items()},
         "sinks": {package: dict(methods) for package, methods in request.sinks.items()},
-        "needs": sorted({need for rule in rules for need in rule.needs} - left_out),
+        "needs": sorted(besides.union(*(rule.needs for rule in rules)) - left_out),
         "instrument": True,
     }
 

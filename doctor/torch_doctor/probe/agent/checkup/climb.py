@@ -14,7 +14,7 @@ from .telling import clean, result
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from .observing import Play, Seen
+    from .plays import Play, Seen
     from .stage import Stage
 
 SHARES = {

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from .caught import Caught
     from .climb import Climb
-    from .observing import Play
+    from .plays import Play
     from .stage import Stage
 
 

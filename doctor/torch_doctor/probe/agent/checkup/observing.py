@@ -2,86 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import threading
+import weakref
 from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ..watching.loss.losses import EXPECTS
 from ..watching.update.optimizers import parameters_of
+from .plays import MOST, PARTS, SENTINEL, Call, Play, Seen, Sentinel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..watching.watch import Watch
-
-MOST = 16  # calls that are kept
-PARTS = ("forward", "loss", "backward", "optimizer")
-"""What of a step is timed by itself."""
-
-
-class Play:
-    """How a step is to be repeated: on which batch, and what of it is looked at.
-
-    `evaluate` runs the model in evaluation mode, `frozen` has updates change nothing, `rate` is what learning rates are
-    multiplied with, `details` has every layer looked at, and `keep` the calls of models and losses remembered.
-    """
-
-    def __init__(
-        self,
-        batch: Any = None,
-        *,
-        evaluate: bool = False,
-        frozen: bool = False,
-        rate: float = 1.0,
-        details: bool = False,
-        keep: bool = False,
-    ) -> None:
-        self.batch = batch
-        self.evaluate = evaluate
-        self.frozen = frozen or evaluate
-        self.rate = rate
-        self.details = details
-        self.keep = keep
-
-
-class Call:
-    """A call of a model or of a loss: what was called, with what, and what came of it."""
-
-    __slots__ = ("called", "given", "keywords", "result")
-
-    def __init__(self, called: Any, given: tuple[Any, ...], keywords: dict[str, Any], result: Any) -> None:
-        self.called = called
-        self.given = given
-        self.keywords = keywords
-        self.result = result
-
-
-class Seen:
-    """What was seen of the passes up to an update.
-
-    `losses` are those that went backward, `steps` the updates, `spent` the seconds of each part and `seconds` of all.
-    `models` and `scores` are the calls of models and of losses, of the last pass. `layers` are, by the name of a parameter: the
-    norms of its gradient (None: it has none), of its update and of itself. `optimizers` are those that stepped.
-    """
-
-    def __init__(self) -> None:
-        self.losses: list[float] = []
-        self.passes = 0
-        self.steps = 0
-        self.seconds = 0.0
-        self.spent: dict[str, float] = dict.fromkeys(PARTS, 0.0)
-        self.models: list[Call] = []
-        self.scores: list[Call] = []
-        self.layers: dict[str, tuple[float | None, float, float]] = {}
-        self.optimizers: list[Any] = []
-        self.optimized: set[int] = set()
-
-    @property
-    def loss(self) -> float | None:
-        """The mean of the losses that went backward; None where none did."""
-        return sum(self.losses) / len(self.losses) if self.losses else None
 
 
 class Observer:
@@ -99,6 +35,7 @@ class Observer:
         self._depth = dict.fromkeys(PARTS, 0)
         self._began = perf_counter()
         self._before: dict[int, Any] = {}
+        self._graphs: list[weakref.ref[Sentinel]] | None = None
         self._held: list[tuple[Any, Any]] = []
         self._gradients: list[tuple[Any, Any]] = []
 
@@ -127,6 +64,15 @@ class Observer:
         self.on = False
         self.seen.seconds = self._now() - self._began
         return self.seen
+
+    def watches_graphs(self, *, start: bool) -> None:
+        """Begins, or ends, to count the graphs that go backward."""
+        self._graphs = [] if start else None
+
+    def graphs_alive(self) -> int:
+        """How many graphs that went backward since are still held by somebody."""
+        gc.collect()
+        return sum(each() is not None for each in self._graphs or ())
 
     def _now(self) -> float:
         if self.torch.cuda.is_available() and self.torch.cuda.is_initialized():
@@ -166,6 +112,9 @@ class Observer:
                 return original(module, *arguments, **keywords)
             if next(iter(module.parameters()), None) is None:
                 return original(module, *arguments, **keywords)
+            kind = next(module.parameters()).device.type
+            if self._casts(kind):
+                self.seen.autocast = self.torch.get_autocast_dtype(kind)
             with self._mode(module), self._timed("forward"):
                 result = original(module, *arguments, **keywords)
             if self.play.keep or self.play.details:
@@ -174,6 +123,10 @@ class Observer:
             return result
 
         return __call__
+
+    def _casts(self, kind: str) -> bool:
+        """Whether an autocast for a kind of device holds; an older torch cannot be asked."""
+        return hasattr(self.torch, "get_autocast_dtype") and bool(self.torch.is_autocast_enabled(kind))
 
     @contextmanager
     def _mode(self, module: Any) -> Iterator[None]:
@@ -228,6 +181,9 @@ class Observer:
             for each in self.watch.marks.tensors(given):
                 if each.numel() == 1:
                     self.seen.losses.append(float(getattr(each, "_torch_doctor_loss", each).detach()))
+                if self._graphs is not None and each.grad_fn is not None:
+                    each.grad_fn.metadata[SENTINEL] = sentinel = Sentinel()
+                    self._graphs.append(weakref.ref(sentinel))
             with self._timed("backward"):
                 return original(*arguments, **keywords)
 

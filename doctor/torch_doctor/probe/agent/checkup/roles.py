@@ -12,7 +12,7 @@ from .batches import leaves
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from .observing import Call, Play, Seen
+    from .plays import Call, Play, Seen
     from .stage import Stage
 
 CLASSES = ("cross_entropy", "nll_loss")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ..instruments.parts import tensors
 from ..watching.update.optimizers import parameters_of
 from .batches import carries, copied_batch, leaves
-from .keeping import Keeping
-from .observing import Play, Seen
+from .keeping import Chance, Keeping
+from .plays import Play, Seen
 
 if TYPE_CHECKING:
     from .caught import Caught
@@ -24,6 +24,7 @@ class Skip(Exception):  # noqa: N818 - it is no error
 class Stage:
     """Everything that a rung may use.
 
+    `natural` is set where counters and lists are to go on from step to step, as they do in the script.
     `first` is what was seen of the first update as the script made it itself. `batch` is what its loader gave for it, None
     where there is no loader. `passes` are those of one update, `items` what the loop gave in them.
     """
@@ -40,6 +41,7 @@ class Stage:
         self.machinery = list(catcher.machinery)
         self.deadline = monotonic()
         self.notes: dict[str, Any] = {}
+        self.natural = False
         self._find_items()
         self.frames = self._frames()
         self.start = Keeping(self.watch, self.machinery, self.frames)
@@ -146,16 +148,29 @@ class Stage:
 
     def settle(self) -> None:
         """A step was repeated: counters and schedules are as they were, so that the next is like it."""
-        self.start.plain.restore()
+        if not self.natural:
+            self.start.plain.restore()
         self.start.state.restore_schedules()
 
     def restore(self) -> None:
         """Everything is as it was when the step was caught."""
         self.start.restore()
 
+    def begin_anew(self) -> None:
+        """Parameters are as they were before the first update, and optimizers have seen nothing yet."""
+        with self.torch.no_grad():
+            for each, values in self.catcher.initial.values():
+                each.copy_(values)
+        for optimizer in self.optimizers:
+            optimizer.state.clear()
+
     def fresh(self, batch: Any) -> Any:
         """A copy of a batch: the script may change what it is given."""
         return copied_batch(batch)
+
+    def chance_now(self) -> Chance:
+        """The state of random numbers as it is now."""
+        return Chance(self.torch)
 
     # --- time ---
 

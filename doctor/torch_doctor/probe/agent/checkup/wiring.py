@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .telling import count, fact
 
 if TYPE_CHECKING:
-    from .observing import Seen
+    from .plays import Seen
     from .roles import Roles
     from .stage import Stage
 

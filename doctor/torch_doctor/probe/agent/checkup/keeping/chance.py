@@ -38,7 +38,7 @@ class Chance:
         found = [
             self._python != now._python,
             not torch.equal(self._cpu, now._cpu),
-            repr(self._numpy) != repr(now._numpy),
+            self._numpy is not None and repr(self._numpy) != repr(now._numpy),
         ]
         found += [not torch.equal(*pair) for pair in zip(self._cuda, now._cuda)]
         found += [not torch.equal(one[1], other[1]) for one, other in zip(self._own, now._own)]

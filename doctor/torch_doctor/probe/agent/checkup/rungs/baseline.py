@@ -13,7 +13,7 @@ from ..telling import fact, line, number, plot, result
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ..observing import Play, Seen
+    from ..plays import Play, Seen
     from ..roles import Roles
     from ..stage import Stage
 

@@ -16,7 +16,7 @@ from ..telling import count, fact, line, plot, result
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ..observing import Play, Seen
+    from ..plays import Play, Seen
     from ..stage import Stage
 
 FEW_BATCHES, SORTED_ROWS = 4, 32

@@ -13,7 +13,7 @@ from ..wiring import wiring
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from ..observing import Play, Seen
+    from ..plays import Play, Seen
     from ..roles import Roles
     from ..stage import Stage
 

@@ -1,0 +1,85 @@
+"""What the model makes of each row: its loss, what it takes it for, what it was told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .batches import rows as length
+from .roles import main_score, sides
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from .plays import Play, Seen
+    from .roles import Roles
+    from .sampling import Sample
+    from .stage import Stage
+
+
+class Row:
+    """One row: of which sample, its place in it, its loss, and for classes its label, the guess, and how sure it is."""
+
+    __slots__ = ("guess", "label", "loss", "place", "sample", "sure")
+
+    def __init__(self, sample: str, place: int, loss: float) -> None:
+        self.sample = sample
+        self.place = place
+        self.loss = loss
+        self.label = self.guess = -1
+        self.sure = 0.0
+
+
+class Rows:
+    """The rows of some samples, as the model evaluates them."""
+
+    def __init__(self, stage: Stage, known: Roles) -> None:
+        self._stage = stage
+        self._known = known
+        self.found: list[Row] = []
+        self.classes = known.classes if known.task == "classes" else 0
+        self.names: list[str] = []
+
+    def look(self, sample: Sample, seconds: float) -> Generator[Play, Seen, None]:
+        """Adds the rows of a sample, as many as the time allows."""
+        stage, place = self._stage, 0
+        until = stage.left - seconds
+        self.names.append(sample.name)
+        for batch in sample.batches:
+            if stage.left < until:
+                break
+            seen = yield from stage.play(batch, evaluate=True, keep=True)
+            self._take(sample.name, seen, place)
+            place += length(batch)
+
+    def _take(self, name: str, seen: Seen, place: int) -> None:
+        score, torch = main_score(seen), self._stage.torch
+        if score is None:
+            return
+        outputs, target = sides(score)
+        if outputs is None or target is None or not hasattr(target, "shape"):
+            return
+        with torch.no_grad():
+            losses = self._losses(score, outputs.detach(), target.detach())
+            if losses is None:
+                return
+            sure = guess = None
+            if self.classes and outputs.dim() == 2 and not target.is_floating_point() and target.dim() == 1:
+                sure, guess = outputs.detach().float().softmax(1).max(1)
+            for row, loss in enumerate(losses.tolist()):
+                found = Row(name, place + row, loss)
+                if sure is not None and guess is not None:
+                    found.label, found.guess, found.sure = int(target[row]), int(guess[row]), float(sure[row])
+                self.found.append(found)
+
+    def _losses(self, score: Any, outputs: Any, target: Any) -> Any:
+        """The loss of every row; None where the loss cannot be taken apart."""
+        if not self._known.task:
+            return None
+        keywords = {
+            name: value
+            for name, value in score.keywords.items()
+            if name not in {"input", "target", "reduction", "size_average", "reduce"}
+        }
+        function = getattr(self._stage.torch.nn.functional, score.called)
+        losses = function(outputs, target, **keywords, reduction="none")
+        return losses.reshape(losses.shape[0], -1).float().mean(1) if losses.dim() else None

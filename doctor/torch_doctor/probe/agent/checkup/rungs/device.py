@@ -1,0 +1,151 @@
+"""Does the model answer the same elsewhere and in other precision: on the GPU, in float64, under the script's autocast?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...instruments.copies import copied, elements
+from ...instruments.parts import tensors
+from ..roles import roles
+from ..stage import Skip
+from ..telling import fact, number, result
+from .repeatability import apart
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..plays import Call, Play, Seen
+    from ..roles import Roles
+    from ..stage import Stage
+
+LARGEST = 50_000_000  # parameters of a model that is copied
+ROUNDING, HALF = 1e-2, 0.2
+"""How far answers may be apart by rounding, of their size: in float32, and in numbers of half the precision."""
+
+
+class Answer:
+    """What came of one way to compute: outputs, loss and gradients; the loss is None where it could not be computed."""
+
+    def __init__(self, outputs: Any, loss: Any, gradients: dict[str, Any]) -> None:
+        self.outputs = outputs
+        self.loss = loss
+        self.gradients = gradients
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Computes the answer of the step's model in several ways, on copies."""
+    known = yield from roles(stage)
+    model = stage.model
+    call = next((each for each in reversed(known.seen.models) if each.called is model), None)
+    if call is None or elements(stage.watch, model.parameters()) > LARGEST:
+        raise Skip("no model was called in the step that is small enough to be copied")
+    torch = stage.torch
+    own = next(iter(model.parameters())).device.type
+    ways: list[tuple[str, str, Any, Any, float]] = [("float64 against float32", own, torch.float64, None, ROUNDING)]
+    autocast = known.seen.autocast
+    if autocast is not None:
+        ways.append(
+            (f"autocast to {str(autocast).replace('torch.', '')} against float32", own, torch.float32, autocast, HALF)
+        )
+    if torch.cuda.is_available() and own == "cuda":
+        ways.append(("CPU against CUDA", "cpu", torch.float32, None, ROUNDING))
+    first = _answer(stage, call, known, own, torch.float32, None)
+    if first is None:
+        raise Skip("a copy of the model does not run by itself")
+    evidence, wrong, ran = [], [], 0
+    for name, device, dtype, cast, allowed in ways:
+        other = _answer(stage, call, known, device, dtype, cast)
+        if other is None:
+            evidence.append(fact("difference", None, group=name, expected="the model does not run so by itself"))
+            continue
+        ran += 1
+        expected = f"less than {allowed:g} of its size: what rounding makes"
+        pairs = [("outputs", first.outputs, other.outputs), ("loss", first.loss, other.loss)]
+        far = [
+            (label, found)
+            for label, one, two in pairs
+            if (found := _apart(one, two)) is not None
+            and _told(evidence, label, found, name, expected)
+            and found > allowed
+        ]
+        worst, where = _gradients(first, other)
+        if worst is not None:
+            _told(evidence, f"gradients, most in {where}" if where else "gradients", worst, name, expected)
+        wrong += [
+            f"{name}: the {label} differ{'s' * (label == 'loss')} by {number(found)} of its size"
+            for label, found in far
+        ]
+    evidence.append(fact("GPU", torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"))
+    stage.restore()
+    if not ran:
+        raise Skip("a copy of the model does not run in another precision")
+    if wrong:
+        then = "look for differences of large numbers, exponents and logarithms of them, and sums over many values"
+        return result("failed", "; ".join(wrong), evidence, then=then)
+    told = ", ".join(way[0] for way in ways)
+    less = "" if torch.cuda.is_available() else "; there is no GPU to compare with"
+    if "compile" in stage.voided:
+        less += "; what the script compiles ran as it is written"
+    return result("passed", f"the answers agree: {told}{less}", evidence)
+
+
+def _told(evidence: list[dict[str, Any]], label: str, found: float, group: str, expected: str) -> bool:
+    evidence.append(fact(label, found, group=group, expected=expected))
+    return True
+
+
+def _apart(one: Any, other: Any) -> float | None:
+    return None if one is None or other is None else apart(one, other)
+
+
+def _gradients(first: Answer, other: Answer) -> tuple[float | None, str]:
+    """The largest difference between the gradients of one parameter."""
+    found = [
+        (far, name)
+        for name, each in first.gradients.items()
+        if name in other.gradients and (far := _apart(each, other.gradients[name])) is not None
+    ]
+    return max(found, default=(None, ""))
+
+
+def _answer(stage: Stage, call: Call, known: Roles, device: str, dtype: Any, cast: Any) -> Answer | None:
+    """What a copy of the model answers; None where it cannot run so."""
+    torch = stage.torch
+
+    def put(thing: Any) -> Any:
+        if not isinstance(thing, torch.Tensor):
+            return thing
+        return thing.detach().to(device=device, dtype=dtype if thing.is_floating_point() else thing.dtype)
+
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            torch.manual_seed(0)
+            own = copied(stage.watch, call.called).eval().to(dtype).to(device)
+            given, keywords = torch.utils._pytree.tree_map(put, copied(stage.watch, (call.given, call.keywords)))
+            with torch.autocast(device, dtype=cast or torch.bfloat16, enabled=cast is not None):
+                output = own(*given, **keywords)
+                loss = _loss(torch, call, known, output, put)
+            found = next((each for each in tensors(output) if each.is_floating_point()), None)
+            if found is None:
+                return None
+            gradients = {}
+            if loss is not None and loss.requires_grad:
+                named = {name: each for name, each in own.named_parameters() if each.requires_grad}
+                got = torch.autograd.grad(loss, list(named.values()), allow_unused=True)
+                gradients = {name: each.cpu().double() for name, each in zip(named, got) if each is not None}
+            lost = None if loss is None else loss.detach().reshape(1).cpu().double()
+            return Answer(found.detach().cpu().double(), lost, gradients)
+    except Exception:  # noqa: BLE001 - whatever keeps it from running so
+        return None
+
+
+def _loss(torch: Any, call: Call, known: Roles, output: Any, put: Any) -> Any:
+    """The loss of the script on this output; None where the loss is not computed of the output as it is."""
+    score = known.score
+    if score is None or known.outputs is not call.result or not isinstance(output, torch.Tensor):
+        return None
+    function = getattr(torch.nn.functional, score.called)
+    rest = torch.utils._pytree.tree_map(put, list(score.given[1:]))
+    keywords = {name: put(value) for name, value in score.keywords.items() if name != "input"}
+    value = function(output, *rest, **keywords)
+    return value if value.numel() == 1 else None

@@ -1,0 +1,115 @@
+"""Which rows are hardest after a little training, which classes are taken for each other, and do labels look swapped?"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any
+
+from ..sampling import SMALL, samples
+from ..stage import Skip
+from ..telling import count, fact, number, plot, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..analysis import Row, Rows
+    from ..plays import Play, Seen
+    from ..roles import Roles
+    from ..stage import Stage
+
+HARDEST = 12
+MOST_CLASSES = 20
+FEW = 5  # rows of a class below which nothing is said of it
+MOSTLY, RIGHT = 0.7, 0.8
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Looks at the rows as the model saw them after two passes over the small subset."""
+    yield from ()
+    rows: Rows | None = stage.notes.get("rows")
+    known: Roles | None = stage.notes.get("roles")
+    if rows is None or known is None or not rows.found:
+        why = "the rung small-subset did not run" if rows is None else "the loss cannot be taken apart by rows"
+        raise Skip(why)
+    hardest = sorted(rows.found, key=lambda row: -row.loss)[:HARDEST]
+    evidence = [fact(f"loss of row {row.place}", row.loss, group=f"hardest rows: {row.sample}") for row in hardest]
+    plots, wrong = [], _contradicted(stage, known)
+    texts = [f"{row.sample}, row {row.place}: loss {number(row.loss)}{_guess(row)}" for row in hardest]
+    plots.append(plot("The hardest rows", "texts", f"{count(len(texts), 'row')} with the highest loss", texts=texts))
+    told = f"the hardest of {count(len(rows.found), 'row')} has a loss of {number(hardest[0].loss)}"
+    if 1 < rows.classes <= MOST_CLASSES and any(row.label >= 0 for row in rows.found):
+        for name in rows.names:
+            own = [row for row in rows.found if row.sample == name and row.label >= 0]
+            if own:
+                right = sum(row.label == row.guess for row in own) / len(own)
+                evidence.append(fact("accuracy after the small subset", right, group=name))
+                plots.append(_matrix(name, own, rows.classes))
+        wrong += _swapped(rows)
+    if wrong and "values" not in stage.voided:
+        then = "look at how the labels are made: the order of classes, the file they come from, rows that come twice"
+        return result("failed", "; ".join(wrong), evidence, plots, then=then)
+    return result("shown", told, evidence, plots)
+
+
+def _guess(row: Row) -> str:
+    return f", label {row.label}, taken for {row.guess} with {row.sure:.0%}" if row.label >= 0 else ""
+
+
+def _matrix(name: str, own: list[Row], classes: int) -> dict[str, Any]:
+    counts = Counter((row.label, row.guess) for row in own)
+    table = [[float(counts[label, guess]) for guess in range(classes)] for label in range(classes)]
+    wrong = [(many, pair) for pair, many in counts.items() if pair[0] != pair[1]]
+    told = "no row is taken for another class"
+    if wrong:
+        many, (label, guess) = max(wrong)
+        told = f"most often, {count(many, 'time')}, {label} is taken for {guess}"
+    return plot(
+        f"Classes in {name}: label by what it is taken for",
+        "matrix",
+        told,
+        x_label="taken for",
+        y_label="label",
+        names=[str(each) for each in range(classes)],
+        rows=table,
+    )
+
+
+def _swapped(rows: Rows) -> list[str]:
+    """Classes that training tells apart and that change places in what is evaluated on."""
+    if len(rows.names) < 2:
+        return []
+    shares: dict[str, dict[int, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
+    for row in rows.found:
+        if row.label >= 0:
+            shares[row.sample][row.label][row.guess] += 1
+    training, other = shares[rows.names[0]], shares[rows.names[1]]
+    wrong = []
+    for one in range(rows.classes):
+        for two in range(one + 1, rows.classes):
+            told = all(_share(training, each, each) >= RIGHT for each in (one, two))
+            if told and _share(other, one, two) >= MOSTLY and _share(other, two, one) >= MOSTLY:
+                wrong.append(f"the labels {one} and {two} of {rows.names[1]} look swapped: each is taken for the other")
+    return wrong
+
+
+def _share(counts: dict[int, Counter[int]], label: int, guess: int) -> float:
+    many = sum(counts[label].values())
+    return counts[label][guess] / many if many >= FEW else 0.0
+
+
+def _contradicted(stage: Stage, known: Roles) -> list[str]:
+    """Rows with the same input and different labels."""
+    found = samples(stage, stage.left * 0.3)
+    if not found or found[0].loader is None or known.task != "classes" or not known.inputs or not known.targets:
+        return []
+    training = found[0]
+    first = training.parts.get(known.inputs[0], [None])[0]
+    if first is None or not first.dim() or first[0].numel() < SMALL:
+        return []
+    labels: dict[str, set[str]] = defaultdict(set)
+    for row, target in zip(training.hashes(known.inputs), training.hashes(known.targets)):
+        labels[row].add(target)
+    several = sum(len(each) > 1 for each in labels.values())
+    if several < 2:
+        return []
+    return [f"{count(several, 'input')} of {training.name} come several times with different labels"]

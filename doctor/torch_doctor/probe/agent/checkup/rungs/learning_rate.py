@@ -1,0 +1,142 @@
+"""With which learning rates does the loss fall, from which on does it diverge, and where is the script's own?"""
+
+from __future__ import annotations
+
+import math
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from ..sampling import samples
+from ..stage import Skip
+from ..telling import count, fact, line, number, plot, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..plays import Play, Seen
+    from ..stage import Stage
+
+STEPS, FEWEST = 100, 30
+LOWEST, HIGHEST = 1e-7, 10.0
+KEEPS = 0.8  # of the mean so far, with every further loss
+DIVERGED = 3.0  # times the loss at first, or the lowest
+FALLS = 0.95  # of the loss at first
+FAR = 1000.0  # times lower than what is suggested
+
+
+class Curve:
+    """The losses by learning rate: `smooth` are their running means, `diverged` the rate at which it ended."""
+
+    def __init__(self) -> None:
+        self.rates: list[float] = []
+        self.losses: list[float] = []
+        self.smooth: list[float] = []
+        self.diverged: float | None = None
+
+    def take(self, rate: float, loss: float) -> None:
+        """A step was made."""
+        self.rates.append(rate)
+        self.losses.append(loss)
+        before = self.smooth[-1] if self.smooth else loss
+        self.smooth.append(KEEPS * before + (1 - KEEPS) * loss if math.isfinite(loss) else math.inf)
+        first = self.smooth[: min(5, len(self.smooth))]
+        limit = max(sum(first) / len(first), min(self.smooth)) * DIVERGED
+        if len(self.smooth) > 5 and (not math.isfinite(loss) or (self.smooth[-1] > limit > 0)):
+            self.diverged = rate
+
+    @property
+    def best(self) -> int:
+        """Where the loss is lowest."""
+        return min(range(len(self.smooth)), key=self.smooth.__getitem__)
+
+    @property
+    def falls(self) -> bool:
+        """Whether the loss falls by more than it varies at first, when the rates are too low to change anything."""
+        early = self.losses[: max(5, len(self.losses) // 5)]
+        mean = sum(early) / len(early)
+        deviation = (sum((each - mean) ** 2 for each in early) / len(early)) ** 0.5
+        lowest = self.smooth[self.best]
+        return lowest < FALLS * mean and mean - lowest > deviation
+
+    @property
+    def base(self) -> float:
+        """The loss at first."""
+        first = self.losses[: max(5, len(self.losses) // 5)]
+        return sum(first) / len(first)
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Raises the learning rate from step to step, over the batches of the small subset in turn."""
+    own = stage.rate
+    if not own:
+        raise Skip("the optimizer has no learning rate, or one of zero")
+    if len(stage.optimizers) > 1:
+        raise Skip("several optimizers step side by side, and their rates cannot be told apart")
+    found = samples(stage, stage.left * 0.2)
+    batches: list[Any] = (
+        found[0].batches[:-1] or found[0].batches if found and found[0].loader is stage.loader else [None]
+    )
+    curve = Curve()
+    limit, start = stage.left * 0.15, monotonic()
+    yield from stage.play(frozen=True)
+    yield from stage.play(frozen=True)
+    steps = max(FEWEST, min(STEPS, int((stage.left - limit) / max(1e-6, (monotonic() - start) / 2))))
+    for step in range(steps):
+        if stage.left < limit or curve.diverged is not None:
+            break
+        rate = LOWEST * (HIGHEST / LOWEST) ** (step / (steps - 1))
+        seen = yield from stage.play(batches[step % len(batches)], rate=rate / own)
+        if seen.loss is None:
+            raise Skip("no loss went backward through `backward()`")
+        curve.take(rate, seen.loss)
+    stage.restore()
+    if len(curve.losses) < steps and curve.diverged is None:
+        raise Skip(f"only {count(len(curve.losses), 'step')} of {steps} fitted into the time")
+    differing = sum(stage.start.differences().values())
+    return _judged(stage, curve, own, differing)
+
+
+def _judged(stage: Stage, curve: Curve, own: float, differing: int) -> dict[str, Any]:
+    best = curve.best
+    falls = curve.falls
+    start = next((place for place in range(best + 1) if curve.smooth[place] < FALLS * curve.base), best)
+    suggested = max(curve.rates[best] / 10, curve.rates[start]) if falls else None
+    evidence = [
+        fact("the script's learning rate", own),
+        fact("rate with the lowest loss", curve.rates[best]),
+        fact("lowest loss, as a running mean", curve.smooth[best]),
+        fact("loss at first", curve.base),
+        fact("rate from which on the loss falls", curve.rates[start] if falls else None),
+        fact("rate at which it diverges", curve.diverged),
+        fact("suggested rate", suggested),
+        fact("steps", len(curve.losses)),
+        fact("tensors and generators that are not as before", differing, expected="0"),
+    ]
+    marks = [{"label": "the script's", "x": own}]
+    marks += [{"label": "suggested", "x": suggested}] if suggested is not None else []
+    told = f"the loss is lowest at {number(curve.rates[best])}"
+    told += f" and diverges at {number(curve.diverged)}" if curve.diverged is not None else " and does not diverge"
+    plots = [
+        plot(
+            "Loss while the learning rate rises",
+            "lines",
+            told,
+            x_label="learning rate",
+            y_label="loss",
+            x_log=True,
+            series=[line("loss", curve.losses, curve.rates), line("running mean", curve.smooth, curve.rates)],
+            marks=marks,
+        )
+    ]
+    learned = stage.notes.get("overfit")
+    if not falls:
+        return result("shown", f"the loss falls with no learning rate up to {number(curve.rates[-1])}", evidence, plots)
+    said = f"the script's {number(own)}, {number(suggested or 0)} suggested; {told}"
+    if curve.diverged is not None and own >= curve.diverged and (learned is None or learned > 0.5):
+        then = f"begin with a learning rate of about {number(suggested or 0)}"
+        return result("failed", f"the learning rate is too high: {said}", evidence, plots, then=then)
+    if suggested is not None and own * FAR < suggested and (learned is None or learned > 0.9):
+        then = f"begin with a learning rate of about {number(suggested)}"
+        return result("failed", f"the learning rate is too low: {said}", evidence, plots, then=then)
+    near = suggested is not None and suggested / 100 <= own <= curve.rates[best]
+    return result("passed" if near else "shown", said, evidence, plots)

@@ -1,0 +1,126 @@
+"""What would be needed to make this run again, and whether the checkup left everything as it was."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..batches import leaves
+from ..sampling import samples
+from ..telling import count, fact, result
+from .throughput import cores
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..plays import Play, Seen
+    from ..stage import Stage
+
+LIBRARIES = (
+    "torch",
+    "numpy",
+    "torchvision",
+    "torchaudio",
+    "transformers",
+    "lightning",
+    "pytorch_lightning",
+    "accelerate",
+    "timm",
+)
+PLAIN = (int, float, str, bool, type(None))
+MOST = 60  # settings that are told
+NOTED = ("lr", "weight_decay", "momentum", "betas", "eps", "nesterov", "amsgrad", "dampening")
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Collects versions, seeds, settings and hashes of the data; then compares everything with what was caught."""
+    yield from ()
+    differing = stage.start.differences()
+    left = sum(differing.values())
+    seeds = list(dict.fromkeys(stage.catcher.seeds))
+    evidence = [fact("seeds", ", ".join(map(str, seeds)) or None, expected="one, set before anything random is made")]
+    evidence += _versions(stage) + _settings(stage) + _data(stage)
+    for what, many in differing.items():
+        evidence.append(fact(f"{what} that differ after the checkup", many, expected="0", group="restored"))
+    if left:
+        return result("failed", f"after the checkup {count(left, 'thing')} of the script's are not as before", evidence)
+    points = [] if seeds else ["no seed is set with `torch.manual_seed`, so that a second run differs"]
+    told = "weights, optimizers and random numbers are as they were before the checkup"
+    return result("shown" if points else "passed", "; ".join([told, *points]), evidence)
+
+
+def _versions(stage: Stage) -> list[dict[str, Any]]:
+    torch = stage.torch
+    found = [fact("Python", platform.python_version(), group="versions")]
+    found += [
+        fact(name, str(getattr(sys.modules[name], "__version__", "unknown")), group="versions")
+        for name in LIBRARIES
+        if name in sys.modules
+    ]
+    gpu = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "none"
+    return [
+        *found,
+        fact("machine", platform.machine(), group="hardware"),
+        fact("system", platform.platform(), group="hardware"),
+        fact(
+            "cores",
+            cores(),
+            group="hardware",
+        ),
+        fact("GPU", gpu, group="hardware"),
+        fact("deterministic algorithms", torch.are_deterministic_algorithms_enabled(), group="settings of torch"),
+        fact("threads", torch.get_num_threads(), group="settings of torch"),
+        fact("precision of matrix products", torch.get_float32_matmul_precision(), group="settings of torch"),
+    ]
+
+
+def _settings(stage: Stage) -> list[dict[str, Any]]:
+    """Optimizers, models and the script's own arguments."""
+    found = [fact("arguments", " ".join(sys.argv[1:]), group="configuration")]
+    for optimizer in stage.optimizers:
+        group = optimizer.param_groups[0]
+        told = ", ".join(f"{name}={group[name]}" for name in NOTED if name in group)
+        found.append(fact("optimizer", f"{type(optimizer).__name__}({told})", group="configuration"))
+    model = stage.model
+    if model is not None:
+        parameters = sum(each.numel() for each in model.parameters())
+        found.append(fact("model", f"{type(model).__name__}, {parameters:,} parameters", group="configuration"))
+    for frame in reversed(stage.frames):
+        for name, value in list(frame.f_locals.items()):
+            if type(value).__name__ == "Namespace" and hasattr(value, "__dict__"):
+                held = vars(value)
+            elif name.lower() in {"config", "cfg", "hparams", "args", "params"} and isinstance(value, dict):
+                held = value
+            else:
+                continue
+            known = {each["label"] for each in found}
+            settings = [
+                (key, each) for key, each in held.items() if isinstance(each, PLAIN) and f"{name}.{key}" not in known
+            ]
+            found += [fact(f"{name}.{key}", each, group="configuration") for key, each in settings[:MOST]]
+    return found
+
+
+def _data(stage: Stage) -> list[dict[str, Any]]:
+    """A hash of the first rows of each dataset, in their own order."""
+    found = []
+    for sample in samples(stage, stage.left * 0.5):
+        dataset = getattr(sample.loader, "dataset", None)
+        try:
+            many = len(dataset) if dataset is not None else None
+        except Exception:  # noqa: BLE001 - a length is the user's code
+            many = None
+        digest = hashlib.sha256()
+        for batch in sample.batches[:1]:
+            for path, tensor in leaves(batch):
+                digest.update(path.encode())
+                digest.update(repr((tuple(tensor.shape), tensor.cpu().flatten()[:4096].tolist())).encode())
+        group = f"data of {sample.name}"
+        found += [
+            fact("dataset", type(dataset).__name__, group=group),
+            fact("rows", many, group=group),
+            fact("hash of its first batch", digest.hexdigest()[:16], group=group),
+        ]
+    return found

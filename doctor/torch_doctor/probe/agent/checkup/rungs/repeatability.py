@@ -1,0 +1,218 @@
+"""Is an evaluation the same twice, a model the same after loading, a resumed run the same as one that goes on?"""
+
+from __future__ import annotations
+
+import io
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...instruments.copies import copied, elements
+from ...instruments.parts import tensors
+from ...instruments.repeat import Instrument as Repeat
+from ..batches import rows
+from ..stage import Skip
+from ..telling import fact, number, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from ..keeping import Chance
+    from ..plays import Call, Play, Seen
+    from ..stage import Stage
+
+LARGEST = 20_000_000  # parameters of a model that is copied
+STEPS = 2
+CLOSE = 1e-4
+
+
+class Said:
+    """What was found: facts, what is wrong, and what to look at."""
+
+    def __init__(self) -> None:
+        self.evidence: list[dict[str, Any]] = []
+        self.wrong: list[str] = []
+        self.open: list[str] = []
+
+    def take(self, label: str, apart: float | None, wrong: str, *, expected: str = "0", fails: bool = True) -> None:
+        """How far apart two answers are that should be the same."""
+        self.evidence.append(fact(label, apart, expected=expected))
+        if apart is not None and not apart <= CLOSE:
+            (self.wrong if fails else self.open).append(f"{wrong} (up to {number(apart)} of its size)")
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Asks the questions one after the other, as long as there is time."""
+    seen = yield from stage.play(evaluate=True, keep=True)
+    call = _main(stage, seen)
+    if call is None:
+        raise Skip("no model was called in the step that the optimizer moves")
+    if elements(stage.watch, call.called.parameters()) > LARGEST:
+        raise Skip("the model is too large to be copied")
+    said = Said()
+    stage.restore()
+    steady = _twice(stage, call, said)
+    if steady:
+        _rows(stage, call, said)
+    yield from _same_run(stage, said)
+    if stage.left > 0.3:
+        stage.natural = True
+        try:
+            yield from _resumed(stage, call, said, steady=steady)
+        finally:
+            stage.natural = False
+    if said.wrong:
+        then = "look at what the model or the optimizer holds beside its state, and at layers that do not heed `eval()`"
+        return result("failed", "; ".join(said.wrong), said.evidence, then=then)
+    told = "an evaluation, a reloaded model and a resumed run give the same again"
+    if said.open:
+        return result("shown", "; ".join(said.open), said.evidence)
+    return result("passed" if steady else "shown", told, said.evidence)
+
+
+def _main(stage: Stage, seen: Seen) -> Call | None:
+    model = stage.model
+    return next(
+        (call for call in reversed(seen.models) if call.called is model), seen.models[-1] if seen.models else None
+    )
+
+
+@contextmanager
+def _aside(stage: Stage) -> Iterator[None]:
+    """Random numbers are drawn on the side."""
+    with stage.torch.no_grad(), stage.torch.random.fork_rng(devices=[]):
+        yield
+
+
+def _answer(stage: Stage, module: Any, call: Call) -> Any:
+    """The first tensor of numbers that a copy answers in evaluation mode."""
+    given, keywords = copied(stage.watch, (call.given, call.keywords))
+    return next((each.detach() for each in tensors(module(*given, **keywords)) if each.is_floating_point()), None)
+
+
+def apart(one: Any, other: Any) -> float | None:
+    """How far two answers are apart, by the size of the numbers in them; None where they cannot be compared."""
+    if one is None or other is None or one.shape != other.shape:
+        return None
+    if not one.numel():
+        return 0.0
+    difference = (one.double() - other.double()).abs().nan_to_num(nan=0.0).max()
+    size = one.double().abs().nan_to_num(nan=0.0, posinf=0.0).max()
+    return float(difference / size.clamp_min(1e-12)) if float(difference) else 0.0
+
+
+def _twice(stage: Stage, call: Call, said: Said) -> bool:
+    """Whether the model answers the same twice, in evaluation mode."""
+    with _aside(stage):
+        own = copied(stage.watch, call.called).eval()
+        kept = copied(stage.watch, call.called).eval()
+        stage.torch.manual_seed(1)
+        one = _answer(stage, own, call)
+        stage.torch.manual_seed(2)
+        dropped, other = Repeat(stage.watch)._run(kept, copied(stage.watch, (call.given, call.keywords)))
+    found = apart(one, other)
+    why = "an evaluation gives another answer the second time"
+    why += ": a dropout drops in evaluation mode, too" if dropped else ": the model draws random numbers"
+    said.take("evaluated twice", found, why, fails=dropped)
+    return found is not None and found <= CLOSE
+
+
+def _rows(stage: Stage, call: Call, said: Said) -> None:
+    """Whether the answer for the first row stays when the others are other ones."""
+    many = rows(stage.batch) if stage.batch is not None else 0
+    given = tensors((call.given, call.keywords))
+    collate = getattr(stage.loader, "collate_fn", None)
+    usual = collate is stage.torch.utils.data.default_collate
+    if not usual or many < 2 or not given or any(not each.dim() or each.shape[0] != many for each in given):
+        return
+    with _aside(stage):
+        own = copied(stage.watch, call.called).eval()
+        one = _answer(stage, own, call)
+        own = copied(stage.watch, call.called).eval()
+        turned = copied(stage.watch, (call.given, call.keywords))
+        for each in tensors(turned):
+            each[1:] = each[1:].flip(0).clone() if many > 2 else each[:1]
+            if many > 2:
+                each[-1] = each[0]
+        other = next(
+            (each.detach() for each in tensors(own(*turned[0], **turned[1])) if each.is_floating_point()), None
+        )
+    if one is None or other is None or not one.dim() or one.shape[0] != many:
+        return
+    said.take(
+        "answer for one row beside other rows",
+        apart(one[:1], other[:1]),
+        "what the model answers for a row depends on the other rows of the batch",
+    )
+
+
+def _same_run(stage: Stage, said: Said) -> Generator[Play, Seen, None]:
+    """Whether the same steps come out the same with the same random numbers."""
+    runs = []
+    for _ in range(2):
+        stage.restore()
+        losses = []
+        for _ in range(STEPS + 1):
+            seen = yield from stage.play()
+            losses.append(seen.loss or 0.0)
+        runs.append(stage.torch.tensor(losses))
+    said.take(
+        "the same steps with the same random numbers", apart(*runs), "the same steps give other losses", fails=False
+    )
+
+
+def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator[Play, Seen, None]:
+    """Whether a model that is loaded answers the same, and whether a run that is resumed goes on as it would have."""
+    torch, model = stage.torch, call.called
+    with _aside(stage):
+        fresh = copied(stage.watch, model).eval()
+    stage.restore()
+    for _ in range(STEPS):
+        yield from stage.play()
+    chance: Chance = stage.chance_now()
+    saved = _saved(stage, model)
+    if steady:
+        with _aside(stage):
+            one = _answer(stage, copied(stage.watch, model).eval(), call)
+            try:
+                fresh.load_state_dict(_read(torch, saved)[0])
+                other = _answer(stage, fresh, call)
+            except Exception as error:  # noqa: BLE001 - whatever a model says to its own state
+                said.wrong.append(
+                    f"the model does not load its own state: {type(error).__name__}: {str(error).splitlines()[0]}"
+                )
+                return
+        said.take(
+            "saved, and loaded into the model as it was before",
+            apart(one, other),
+            "a model that is loaded answers otherwise",
+        )
+    goes_on = yield from _more(stage, chance)
+    stage.restore()
+    state, optimizers = _read(torch, saved)
+    model.load_state_dict(state)
+    for optimizer, held in zip(stage.optimizers, optimizers):
+        optimizer.load_state_dict(held)
+    resumed = yield from _more(stage, chance)
+    said.take(
+        "resumed, beside going on", apart(goes_on, resumed), "a run that is resumed from the states goes on otherwise"
+    )
+
+
+def _more(stage: Stage, chance: Chance) -> Generator[Play, Seen, Any]:
+    """The losses of the next steps."""
+    chance.restore()
+    losses = []
+    for _ in range(STEPS + 1):
+        seen = yield from stage.play()
+        losses.append(seen.loss or 0.0)
+    return stage.torch.tensor(losses)
+
+
+def _saved(stage: Stage, model: Any) -> bytes:
+    buffer = io.BytesIO()
+    stage.torch.save((model.state_dict(), [each.state_dict() for each in stage.optimizers]), buffer)
+    return buffer.getvalue()
+
+
+def _read(torch: Any, saved: bytes) -> Any:
+    return torch.load(io.BytesIO(saved), weights_only=False)

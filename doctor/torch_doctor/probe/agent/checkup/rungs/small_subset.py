@@ -1,0 +1,148 @@
+"""Two passes over a few batches: does the loss fall beyond one batch, and what grows?"""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..analysis import Rows
+from ..roles import roles
+from ..sampling import samples, validation
+from ..stage import Skip
+from ..telling import count, fact, line, number, plot, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..plays import Play, Seen
+    from ..stage import Stage
+
+PASSES, EVALUATED = 2, 8
+FEWEST = 16  # steps without which growth is not judged
+SLOWER = 2.0  # times as long, for the last steps as for the first
+NOTICED = 0.02  # seconds that a step has to be longer by
+
+
+class Subset:
+    """What was measured: losses of training and of validation, seconds and memory by step, graphs that live on."""
+
+    def __init__(self) -> None:
+        self.losses: list[float] = []
+        self.seconds: list[float] = []
+        self.memory: list[int] = []
+        self.means: list[float] = []
+        self.evaluated: list[float] = []
+        self.alive = 0
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Trains on the batches of the subset with the script's own step, and evaluates between the passes."""
+    found = samples(stage, stage.left * 0.2)
+    if not found or found[0].loader is not stage.loader or stage.loader is None:
+        raise Skip("the step takes no batches from a data loader that could be read again")
+    known = yield from roles(stage)
+    training, other = found[0], validation(stage, found)
+    subset = Subset()
+    limit = stage.left * 0.3
+    stage.natural = True
+    stage.observer.watches_graphs(start=True)
+    try:
+        for _ in range(PASSES):
+            for batch in training.batches:
+                if stage.left < limit:
+                    break
+                seen = yield from stage.play(batch)
+                if seen.loss is None:
+                    raise Skip("no loss went backward through `backward()`")
+                subset.losses.append(seen.loss)
+                subset.seconds.append(seen.seconds)
+                subset.memory.append(_resident())
+            if subset.losses:
+                own = subset.losses[-len(training.batches) :]
+                subset.means.append(sum(own) / len(own))
+            if other is not None:
+                yield from _evaluated(stage, other.batches[:EVALUATED], subset)
+        subset.alive = stage.observer.graphs_alive()
+    finally:
+        stage.natural = False
+        stage.observer.watches_graphs(start=False)
+    if not subset.losses:
+        raise Skip("no step fitted into the time")
+    rows = Rows(stage, known)
+    for sample in (training, other):
+        if sample is not None:
+            yield from rows.look(sample, stage.left * 0.5)
+    stage.notes["rows"] = rows
+    return _judged(stage, subset, found[0].rows())
+
+
+def _evaluated(stage: Stage, batches: list[Any], subset: Subset) -> Generator[Play, Seen, None]:
+    losses = []
+    for batch in batches:
+        seen = yield from stage.play(batch, evaluate=True)
+        if seen.loss is not None:
+            losses.append(seen.loss)
+    if losses:
+        subset.evaluated.append(sum(losses) / len(losses))
+
+
+def _judged(stage: Stage, subset: Subset, rows: int) -> dict[str, Any]:
+    steps = len(subset.losses)
+    quarter = max(1, steps // 4)
+    early, late = _median(subset.seconds[1 : quarter + 1] or subset.seconds), _median(subset.seconds[-quarter:])
+    grown = (subset.memory[-1] - subset.memory[steps // 2]) / max(1, steps - steps // 2)
+    evidence = [
+        fact("rows", rows),
+        fact("updates", steps),
+        *[fact("training loss", mean, group=f"pass {place + 1}") for place, mean in enumerate(subset.means)],
+        *[fact("validation loss", mean, group=f"pass {place + 1}") for place, mean in enumerate(subset.evaluated)],
+        fact("time of the first steps", early, "s"),
+        fact("time of the last steps", late, "s"),
+        fact("memory that each step added, in the second half", int(grown), "bytes"),
+        fact("graphs of earlier steps that are still alive", subset.alive, expected="1 or 2"),
+    ]
+    told = f"training loss {' → '.join(map(number, subset.means))}"
+    if subset.evaluated:
+        told += f", validation loss {' → '.join(map(number, subset.evaluated))}"
+    places = [float((place + 1) * steps / max(1, len(subset.evaluated))) for place in range(len(subset.evaluated))]
+    series = [line("training", subset.losses)]
+    series += [line("validation", subset.evaluated, places)] if subset.evaluated else []
+    plots = [
+        plot("Two passes over a small subset", "lines", told, x_label="update", y_label="loss", series=series),
+        plot("Time of each step", "lines", f"from {number(early)} to {number(late)} s", x_label="update", y_label="seconds",
+             series=[line("seconds", subset.seconds)]),
+    ]  # fmt: skip
+    wrong = []
+    if subset.alive > max(3, steps // 2):
+        wrong.append(
+            f"the graphs of {subset.alive} of {count(steps, 'step')} are still alive: something keeps losses or outputs"
+        )
+    if steps >= FEWEST and late > SLOWER * early and late - early > NOTICED:
+        wrong.append(f"a step takes {number(late)} s at the end, and {number(early)} s at the beginning")
+    if not all(map(math.isfinite, subset.losses)):
+        wrong.append("the loss is not finite any more after some steps")
+    if wrong:
+        then = (
+            "look for what keeps values from step to step: lists, sums of losses, hidden states that are not detached"
+        )
+        if not all(map(math.isfinite, subset.losses)):
+            then = "the rung non-finite says where the first such value is made"
+        return result("failed", f"{told}; {'; '.join(wrong)}", evidence, plots, then=then)
+    if "values" in stage.voided:
+        return result("shown", f"{told}; the data is made up", evidence, plots)
+    falls = len(subset.means) > 1 and subset.means[-1] < subset.means[0]
+    return result("passed" if falls else "shown", told, evidence, plots)
+
+
+def _median(values: list[float]) -> float:
+    return sorted(values)[len(values) // 2] if values else 0.0
+
+
+def _resident() -> int:
+    """The memory of this process, in bytes; 0 where nobody can tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

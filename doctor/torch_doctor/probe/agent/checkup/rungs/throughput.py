@@ -1,0 +1,233 @@
+"""How fast are the loader and the step, what waits for what, where does the step's time go, and what takes the memory?"""
+
+from __future__ import annotations
+
+import os
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from ..batches import rows
+from ..keeping import Chance
+from ..plays import PARTS
+from ..stage import Skip
+from ..telling import count, fact, line, number, plot, result
+
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from ..plays import Play, Seen
+    from ..stage import Stage
+
+STEPS, BATCHES = 12, 16
+WORKERS = (0, 1, 2, 4)
+SLOW, WAITS = 0.05, 2.0
+"""Seconds that a batch takes before it matters, and how often longer than a step."""
+OUTSIDE, MOSTLY = "in none of these", 0.6
+"""What a step does besides its parts, and how much of it is much."""
+OPERATIONS = 6
+LOADER = "a batch of the loader alone"
+
+
+def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
+    """Measures the loader alone, then the step alone, then one step with torch's profiler."""
+    loading = _loading(stage, stage.left * 0.4)
+    total: dict[str, float] = dict.fromkeys(PARTS, 0.0)
+    seconds, steps, limit = 0.0, 0, stage.left * 0.4
+    while steps < STEPS and stage.left > limit:
+        seen = yield from stage.play()
+        if steps or stage.left < limit:  # the first one warms up
+            seconds += seen.seconds
+            total = {part: total[part] + seen.spent[part] for part in PARTS}
+        steps += 1
+    made = max(1, steps - 1)
+    if not seconds:
+        raise Skip("no step fitted into the time")
+    step = seconds / made
+    spent = {part: value / made for part, value in total.items()}
+    spent[OUTSIDE] = max(0.0, step - sum(spent.values()))
+    memory, packed = yield from _memory(stage)
+    operations = yield from _profiled(stage)
+    asked = _asked(stage)
+    evidence = [
+        fact("step", step, "s"),
+        fact("steps per second", 1 / step),
+        *_times(spent, "parts of a step"),
+        *_times(
+            {
+                f"with {count(workers, 'worker')}{', as an estimate' * (workers > 0)}": value
+                for workers, value in loading.items()
+            },
+            LOADER,
+        ),
+        fact("workers that the script asks for", asked, group=LOADER),
+        *memory,
+        *_times(dict(operations), "operations that take most of a step"),
+    ]
+    evidence += _largest(stage, packed)
+    bars = plot(
+        "Where the time of a step goes",
+        "bars",
+        ", ".join(f"{part} {number(value * 1000)} ms" for part, value in spent.items()),
+        y_label="ms",
+        names=list(spent),
+        series=[line("ms", [value * 1000 for value in spent.values()])],
+    )
+    return _judged(step, spent, loading, asked, evidence, [bars])
+
+
+def _judged(
+    step: float,
+    spent: dict[str, float],
+    loading: dict[int, float],
+    asked: int | None,
+    evidence: list[dict[str, Any]],
+    plots: list[dict[str, Any]],
+) -> dict[str, Any]:
+    told = f"a step takes {number(step * 1000)} ms"
+    own = loading.get(asked or 0, loading.get(0))
+    if own is not None:
+        told += f", a batch of the loader {number(own * 1000)} ms"
+        waits = "the step waits for the data" if own > step else "the data waits for the step"
+        told += f": {waits}"
+        if own > WAITS * step and own > SLOW:
+            workers = "no workers" if not asked else count(asked, "worker")
+            then = "look at what the dataset does for each row, and give the loader workers (`num_workers`)"
+            return result("failed", f"{told} ({workers})", evidence, plots, then=then)
+    if spent[OUTSIDE] > MOSTLY * step and spent[OUTSIDE] > SLOW:
+        told += (
+            f"; {spent[OUTSIDE] / step:.0%} of the step is spent in neither model, loss, backward pass nor optimizer"
+        )
+        then = "look at what the loop does besides: numbers that are read off tensors, files that are written, loops over rows"
+        return result("failed", told, evidence, plots, then=then)
+    return result("passed", told, evidence, plots)
+
+
+def _workers(many: int) -> str:
+    return f"with {count(many, 'worker')}{', as an estimate' if many else ''}"
+
+
+def _times(seconds: dict[str, float], group: str) -> list[dict[str, Any]]:
+    return [fact(name, value, "s", group=group) for name, value in seconds.items()]
+
+
+def _asked(stage: Stage) -> int | None:
+    """How many workers the script asks for, whatever stands in for them."""
+    known = stage.watch.loaders._known if stage.loader is not None else {}
+    told = known.get(stage.recorder.references.number(stage.loader)) if stage.loader is not None else None
+    return int(told[1]) if told is not None else None
+
+
+def _loading(stage: Stage, seconds: float) -> dict[int, float]:
+    """The seconds of a batch, measured without workers, and by the number of workers as an estimate.
+
+    The guard rails keep workers out: with some, each batch takes its part of the time, as far as there are cores.
+    """
+    loader, torch = stage.loader, stage.torch
+    if loader is None or isinstance(getattr(loader, "dataset", None), torch.utils.data.IterableDataset):
+        return {}
+    chance = Chance(torch)
+    try:
+        own = _batch_seconds(loader, seconds)
+    finally:
+        chance.restore()
+    if own is None:
+        return {}
+    return {workers: own / min(max(1, workers), cores()) for workers in WORKERS}
+
+
+def _batch_seconds(loader: Any, seconds: float) -> float | None:
+    """The mean seconds of a batch behind the first; None where there is none."""
+    iterator = iter(loader)
+    next(iterator, None)
+    start, taken = perf_counter(), 0
+    for _ in iterator:
+        taken += 1
+        if taken >= BATCHES or perf_counter() - start > seconds:
+            break
+    return (perf_counter() - start) / taken if taken else None
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _memory(stage: Stage) -> Generator[Play, Seen, tuple[list[dict[str, Any]], int]]:
+    """What parameters, gradients, optimizers and what is kept for the backward pass take, in bytes."""
+    packed: dict[int, int] = {}
+
+    def pack(tensor: Any) -> Any:
+        if not tensor.is_sparse:
+            packed[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
+        return tensor
+
+    with stage.torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        yield from stage.play()
+    parameters = {id(each): each for module in stage.watch.modules.alive() for each in module.parameters()}
+    own = sum(_size(each) for each in parameters.values())
+    gradients = sum(_size(each.grad) for each in parameters.values() if each.grad is not None)
+    states = sum(
+        _size(value)
+        for optimizer in stage.optimizers
+        for held in optimizer.state.values()
+        for value in held.values()
+        if isinstance(value, stage.torch.Tensor)
+    )
+    weights = {each.data_ptr() for each in parameters.values()}
+    kept = sum(size for place, size in packed.items() if place not in weights)
+    group = "memory"
+    return [
+        fact("parameters", own, "bytes", group=group),
+        fact("gradients", gradients, "bytes", group=group),
+        fact("optimizer", states, "bytes", group=group),
+        fact("kept for the backward pass", kept, "bytes", group=group),
+    ], kept
+
+
+def _size(tensor: Any) -> int:
+    return int(tensor.numel() * tensor.element_size())
+
+
+def _largest(stage: Stage, kept: int) -> list[dict[str, Any]]:
+    """How many rows a batch could have, by what one row keeps for the backward pass."""
+    many = rows(stage.batch) if stage.batch is not None else 0
+    free = _free(stage)
+    if not many or not kept or not free:
+        return []
+    return [
+        fact(
+            "rows of the largest batch that would fit, as an estimate", int(0.8 * free / (kept / many)), group="memory"
+        )
+    ]
+
+
+def _free(stage: Stage) -> int:
+    torch = stage.torch
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        return int(torch.cuda.mem_get_info()[0])
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            return next(int(row.split()[1]) << 10 for row in file if row.startswith("MemAvailable"))
+    except (OSError, StopIteration, ValueError):
+        return 0
+
+
+def _profiled(stage: Stage) -> Generator[Play, Seen, list[tuple[str, float]]]:
+    """The operations that take most of a step."""
+    try:
+        from torch.profiler import ProfilerActivity, profile
+
+        made: Any = profile(activities=[ProfilerActivity.CPU])
+        made.start()
+    except Exception:  # noqa: BLE001 - a torch without it
+        return []
+    try:
+        yield from stage.play()
+    finally:
+        made.stop()
+    found = [
+        (each.key, each.self_cpu_time_total / 1e6)
+        for each in made.key_averages()
+        if not each.key.startswith(("ProfilerStep", "Optimizer.", "[", "torch_doctor"))
+    ]
+    return sorted(found, key=lambda pair: -pair[1])[:OPERATIONS]

@@ -1,0 +1,41 @@
+"""Whether other precision shows numbers that rounding spoils."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken
+from tests.checkup.rungs.test_repeatability import net
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Climb
+
+LOSS = "loss = criterion(model(images), labels)"
+AUTOCAST = [LOSS, f"with torch.autocast('cpu', dtype=torch.bfloat16):\n            {LOSS}"]
+
+
+def test_a_good_model_answers_the_same_in_float64(climb: Climb) -> None:
+    rung = climb(TRAINING, "device")
+    assert rung.status == "passed", rung.reason
+    assert {fact.label.partition(",")[0] for fact in rung.evidence} >= {"outputs", "loss", "gradients"}
+
+
+def test_the_autocast_of_the_script_is_compared(climb: Climb) -> None:
+    rung = climb(broken(*AUTOCAST), "device")
+    assert rung.status == "passed", rung.reason
+    assert "autocast to bfloat16 against float32" in rung.reason
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        net("x = (x + 1e6) ** 2 - x ** 2 - 1e12"),
+        broken(*AUTOCAST, script=net("x = (x + 1000) - 1000")),
+    ],
+    ids=["cancellation", "bfloat16"],
+)
+def test_numbers_that_rounding_spoils_fail(climb: Climb, script: str) -> None:
+    rung = climb(script, "device")
+    assert rung.status == "failed", rung.reason

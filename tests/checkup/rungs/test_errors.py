@@ -1,0 +1,46 @@
+"""Whether labels that cannot be right are told from rows that are merely hard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.checkup.conftest import TRAINING, broken, values
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Examine
+    from torch_doctor.checkup.outcome import Rung
+
+
+def errors(examine: Examine, script: str) -> Rung:
+    return examine(script, "small-subset", "errors").checkup.rungs[1]
+
+
+EASY = ["x = torch.randn(256, 10)", "x = torch.randn(256, 10)\nx[:, :2] *= 5", "lr=0.01", "lr=0.05"]
+"""Classes that are learned in a few steps."""
+
+
+def test_the_hardest_rows_are_shown(examine: Examine) -> None:
+    rung = errors(examine, broken(*EASY))
+    assert rung.status == "shown", rung.reason
+    assert [plot.kind for plot in rung.plots] == ["texts", "matrix", "matrix"]
+    assert len(rung.plots[1].rows) == 3
+    assert len(values(rung, "accuracy after the small subset")) == 2
+
+
+def test_swapped_labels_of_the_validation_fail(examine: Examine) -> None:
+    swapped = ["train_loader = ", "y[192:] = torch.tensor([1, 0, 2])[y[192:]]\ntrain_loader = "]
+    rung = errors(examine, broken(*EASY, *swapped))
+    assert rung.status == "failed", rung.reason
+    assert "the labels 0 and 1 of val_loader look swapped" in rung.reason
+
+
+def test_rows_with_two_labels_fail(examine: Examine) -> None:
+    twice = ["train_loader = ", "x[:50], y[:50] = x[50:100], (y[50:100] + 1) % 3\ntrain_loader = "]
+    rung = errors(examine, broken(*EASY, *twice))
+    assert rung.status == "failed", rung.reason
+    assert "50 inputs of train_loader come several times with different labels" in rung.reason
+
+
+def test_without_a_subset_there_are_no_errors(examine: Examine) -> None:
+    rung = examine(TRAINING, "errors").checkup.rungs[0]
+    assert (rung.status, rung.reason) == ("skipped", "the rung small-subset did not run")

@@ -1,0 +1,48 @@
+"""Whether the range test tells rates that are too high or too low from those that do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken, values
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Climb, Examine
+
+RUNG = "learning-rate"
+SGD = "optim.SGD(model.parameters(), lr={})"
+ADAM = "optim.Adam(model.parameters(), lr=0.01)"
+
+
+def test_a_good_rate_passes(climb: Climb) -> None:
+    rung = climb(TRAINING, RUNG)
+    assert rung.status == "passed", rung.reason
+    assert values(rung, "the script's learning rate") == [0.01]
+    assert values(rung, "tensors and generators that are not as before") == [0]
+    suggested = values(rung, "suggested rate")[0]
+    assert isinstance(suggested, float)
+    assert 1e-3 < suggested < 1
+    plot = rung.plots[0]
+    assert (plot.kind, plot.x_log) == ("lines", True)
+    assert [mark.label for mark in plot.marks] == ["the script's", "suggested"]
+
+
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [("1000.0", "the learning rate is too high"), ("1e-7", "the learning rate is too low")],
+    ids=["high", "low"],
+)
+def test_a_bad_rate_fails(examine: Examine, rate: str, said: str) -> None:
+    script = broken(ADAM, SGD.format(rate))
+    rung = examine(script, "overfit-one-batch", RUNG).checkup.rungs[1]
+    assert rung.status == "failed", rung.reason
+    assert rung.reason.startswith(said)
+    assert rung.next.startswith("begin with a learning rate of about")
+
+
+def test_two_optimizers_are_not_told_apart(climb: Climb) -> None:
+    other = f"torch.{ADAM}\nsecond = torch.optim.SGD([model[0].bias], lr=0.1)"
+    rung = climb(broken(f"torch.{ADAM}", other, "optimizer.step()", "optimizer.step()\n        second.step()"), RUNG)
+    assert rung.status in {"skipped", "shown", "passed"}

@@ -1,0 +1,46 @@
+"""Whether the time of a step is told by part, and slow data is named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING, broken, values
+
+if TYPE_CHECKING:
+    from tests.checkup.conftest import Climb
+
+SLOW = """
+class Rows(TensorDataset):
+    def __getitem__(self, row):
+        sum(range(300_000))
+        return super().__getitem__(row)
+
+"""
+
+
+def test_the_parts_of_a_step_are_told(climb: Climb) -> None:
+    rung = climb(TRAINING, "throughput")
+    assert rung.status == "passed", rung.reason
+    parts = [values(rung, part)[0] for part in ("forward", "loss", "backward", "in none of these")]
+    assert all(isinstance(each, float) and each > 0 for each in parts)
+    assert values(rung, "parameters") == [451 * 4]
+    assert isinstance(values(rung, "with 0 workers")[0], float)
+    assert isinstance(values(rung, "with 2 workers, as an estimate")[0], float)
+    assert any(fact.group == "operations that take most of a step" for fact in rung.evidence)
+
+
+ROWS = ["x = torch", SLOW + "x = torch", "DataLoader(TensorDataset(x[:192]", "DataLoader(Rows(x[:192]"]
+LOOP = ["optimizer.step()", "optimizer.step()\n        sum(range(8_000_000))"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [(ROWS, "the step waits for the data"), (LOOP, "is spent in neither")],
+    ids=["slow rows", "slow loop"],
+)
+def test_what_wastes_the_time_fails(climb: Climb, changes: list[str], said: str) -> None:
+    rung = climb(broken(*changes), "throughput")
+    assert rung.status == "failed", rung.reason
+    assert said in rung.reason

@@ -189,3 +189,12 @@ def test_parts_with_modes_of_their_own_stay(offered: Offered) -> None:
     before = text.replace("    net.eval()\n", "")
     assert offered(before) == {"TDR401": False, "TDR402": True}
     assert offered(before.replace("    net[0].train()\n    net.train()\n", "")) == {"TDR401": True, "TDR402": True}
+
+
+def test_a_run_proves_the_fixes_of_every_round(folder: Path, run: Callable[..., Outcome]) -> None:
+    script = folder / "train.py"
+    script.write_text(HEAD + EPOCH + VALIDATION)
+    options = ["--isolated", "--no-cache", "-j", "1", "--select", "TDR401,TDR402", "--fix", "--unsafe-fixes", "--probe"]
+    told = run("scan", *options, str(script)).err
+    assert "TDR401 verified: 0 of " in told
+    assert "TDR402 verified: 0 of " in told

@@ -15,7 +15,7 @@ from torch_doctor.rule import Verdict
 from torch_doctor.sources.source import NEWLINE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from torch_doctor.cli.fixing import Fixing
@@ -72,6 +72,7 @@ def _in_rounds(
     mended, first = Mended(), report
     refused: set[tuple[str, Site]] = set(withdrawn)
     plain = replace(options, probe=None, cache=None)
+    judged = {(each.code, each.site): each for each in first.findings if each.verdict is not None}
     for _ in range(MOST_ROUNDS):
         possible = [
             finding
@@ -105,13 +106,20 @@ def _in_rounds(
             mended.moved |= {
                 len(mended.findings) + number: moved(finding.site, changes) for number, finding in enumerate(taken)
             }
-            mended.findings += taken
+            mended.findings += (_as_judged(each, judged) for each in taken)
+            judged = {(code, moved(site, changes)): each for (code, site), each in judged.items()}
             report = with_proposals(scanning.scan(replace(plain, overlay={**options.overlay, **mended.after})), options)
             still = {(finding.code, finding.site) for finding in report.findings}
             useless = {(each.code, each.site) for each in taken if (each.code, moved(each.site, changes)) in still}
             if useless:  # begin anew without what did not help
                 return _in_rounds(first, options, wanted, withdrawn | useless)
     return report, mended
+
+
+def _as_judged(finding: Finding, judged: Mapping[tuple[str, Site], Finding]) -> Finding:
+    """A finding of a later round, which no run follows, with the verdict that it had at first."""
+    before = judged.get((finding.code, finding.site))
+    return finding if before is None else replace(finding, verdict=before.verdict, evidence=before.evidence)
 
 
 def _touches(finding: Finding, name: str) -> bool:

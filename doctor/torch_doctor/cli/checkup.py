@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import os
+import importlib.util
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
 
+from torch_doctor.checkup.telling.terminal import Lines, signs_for, summary
 from torch_doctor.cli.libraries import environment
 from torch_doctor.cli.probe_options import DEVICES, END, SCRIPT_ARGUMENTS
-from torch_doctor.cli.progress import Progress
 from torch_doctor.cli.settings import Flags, settings
+from torch_doctor.cli.streams import is_terminal, wants_colours, write, write_file
+from torch_doctor.report.paint import Paint
 from torch_doctor.rule import Level, Verdict
 
 if TYPE_CHECKING:
-    from torch_doctor.checkup.outcome import Checkup, Rung
+    from torch_doctor.checkup.outcome import Checkup
     from torch_doctor.checkup.running import Examined
 
 INTERRUPTED = 130
@@ -37,7 +40,7 @@ class CheckupCommand(click.Command):
 
 @click.command("checkup", cls=CheckupCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("script")
-@click.option("--html", metavar="FILE", help="Write the report as one HTML file.")
+@click.option("--html", metavar="FILE", help="Write the report as one HTML file (extra `report`).")
 @click.option("--json", metavar="FILE", help="Write everything as JSON; `-` is stdout.")
 @click.option("--markdown", metavar="FILE", help="Write a readiness note in Markdown.")
 @click.option(
@@ -71,8 +74,10 @@ def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: A
 
     What follows `--` are the script's own arguments.
     """
+    if given["html"]:
+        _check_extra()
     examined = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()))
-    _write(examined.checkup, given)
+    _tell(examined.checkup, given)
     for error in examined.report.errors:
         click.echo(f"error: {error}", err=True)
     return status(examined, Level[given["fail_level"].upper()])
@@ -101,49 +106,53 @@ def examine(script: str, given: dict[str, Any], arguments: tuple[str, ...]) -> E
     )
     options = replace(options, probe=how, environment=environment(given["python"], loaded.config))
     wanted = Wanted(scan=options, script=options.paths[0], shown=script, seconds=given["seconds"])
-    with Progress(wanted=not given["quiet"]) as progress:
-        return checkup(wanted, _Lines(quiet=given["quiet"]), progress)
+    paint = Paint(wants_colours("auto", sys.stderr))
+    with Lines(sys.stderr, live=is_terminal(sys.stderr), paint=paint, wanted=not given["quiet"]) as lines:
+        return checkup(wanted, lines, lines)
 
 
-class _Lines:
-    """A line for each rung, on stderr."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        self._quiet = quiet
-
-    def scanning(self, script: str) -> None:
-        """Nothing is said of it."""
-
-    def rung_started(self, name: str) -> None:
-        """Nothing is said of it."""
-
-    def rung_ended(self, rung: Rung) -> None:
-        """What came of it."""
-        if not self._quiet:
-            click.echo(f"{rung.name}: {rung.status}: {rung.reason}", err=True)
+def _tell(checked: Checkup, given: dict[str, Any]) -> None:
+    """Write what is wanted to its files, and the summary unless stdout is taken."""
+    for option, make in (("json", _json), ("markdown", _markdown), ("html", _html)):
+        if given[option] == "-":
+            write(make(checked))
+        elif given[option]:
+            write_file(Path(given[option]), make(checked))
+    if not given["quiet"] and "-" not in (given["json"], given["markdown"], given["html"]):
+        colours = wants_colours("auto", sys.stdout)
+        paint = Paint(colours, links=is_terminal(sys.stdout))
+        charts = colours or is_terminal(sys.stdout)
+        write(summary(checked, paint, signs=signs_for(sys.stdout), charts=charts), colours=colours)
 
 
-def _write(checked: Checkup, given: dict[str, Any]) -> None:
-    """Write what is wanted to its files."""
-    if given["json"]:
-        from torch_doctor.checkup.recording import text  # noqa: PLC0415 - only where it is wanted
+def _json(checked: Checkup) -> str:
+    from torch_doctor.checkup.recording import text  # noqa: PLC0415 - only where it is wanted
 
-        if given["json"] == "-":
-            click.echo(text(checked), nl=False)
-        else:
-            _replace(Path(given["json"]), text(checked))
+    return text(checked)
 
 
-def _replace(path: Path, text: str) -> None:
-    """Write a file beside, and rename it."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        message = f"{path} cannot be written: {error.strerror}"
-        raise click.UsageError(message) from None
+def _markdown(checked: Checkup) -> str:
+    from torch_doctor.checkup.telling.note import note  # noqa: PLC0415 - only where it is wanted
+
+    return note(checked)
+
+
+def _html(checked: Checkup) -> str:
+    from torch_doctor.checkup.telling.page import page  # noqa: PLC0415 - slow to import
+
+    return page(checked)
+
+
+def _check_extra() -> None:
+    """Make sure that a page can be drawn, before anything runs.
+
+    Raises:
+        UsageError: it cannot.
+    """
+    missing = [name for name in ("jinja2", "matplotlib") if importlib.util.find_spec(name) is None]
+    if missing:
+        message = f"--html needs {' and '.join(missing)}: pip install 'torch-doctor[report]'"
+        raise click.UsageError(message)
 
 
 def status(examined: Examined, least: Level) -> int:

@@ -1,0 +1,164 @@
+"""The figures of a checkup as SVG, drawn by matplotlib: it knows every scale, and the field reads its plots every day."""
+
+from __future__ import annotations
+
+import html
+import io
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from torch_doctor.checkup.outcome import Plot, Series
+
+INK, QUIET = "#010203", "#010204"  # no plot is drawn in these: they stand for colours of the page
+SERIES = ("#010211", "#010212", "#010213", "#010214", "#010215")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+PAGE_COLOURS = {
+    INK: "currentColor",
+    QUIET: "var(--quiet)",
+    **{each: f"var(--series-{number})" for number, each in enumerate(SERIES)},
+}
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "torch-doctor",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "grid.color": QUIET,
+    "grid.alpha": 0.25,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "text.parse_math": False,
+    "text.usetex": False,
+}
+SIZE = (6.4, 3.2)  # inches, which the page scales
+MOST_NUMBERS = 12  # rows of a matrix whose cells have their numbers in them
+DARK = 0.55  # from here on a cell is dark, and its number light
+
+
+def svg(plot: Plot) -> str:
+    """A figure as an SVG element that takes its colours from the page, with `alternative` for those who cannot see it."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=SIZE, layout="tight")
+        axes = figure.add_subplot()
+        {"lines": _lines, "bars": _bars, "matrix": _matrix}[plot.kind](axes, plot)
+        axes.set_xlabel(plot.x_label)
+        axes.set_ylabel(plot.y_label)
+        text = io.StringIO()
+        figure.savefig(text, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return _for_page(text.getvalue(), plot.alternative)
+
+
+def _for_page(text: str, alternative: str) -> str:
+    """The element alone, as wide as there is room, in the colours of the page."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    opening, rest = text.split(">", 1)
+    opening = re.sub(r' (width|height)="[^"]*"', "", opening)
+    for colour, named in PAGE_COLOURS.items():
+        rest = rest.replace(colour, named)
+    return f'{opening} role="img" aria-label="{html.escape(alternative)}">{rest}'
+
+
+def _values(series: Series) -> list[float]:
+    return [math.nan if each is None else each for each in series.y]
+
+
+def _lines(axes: Axes, plot: Plot) -> None:
+    for number, series in enumerate(plot.series):
+        marker = "o" if sum(each is not None for each in series.y) == 1 else ""
+        style = DASHES[number % len(DASHES)]
+        axes.plot(
+            series.x,
+            _values(series),
+            color=SERIES[number % len(SERIES)],
+            linestyle=style,
+            linewidth=1.8,
+            marker=marker,
+            label=series.label,
+        )
+    _scales(axes, plot)
+    for mark in plot.marks:
+        axes.axvline(mark.x, color=QUIET, linestyle=":", linewidth=1.5)
+        axes.annotate(
+            mark.label, (mark.x, 1), xycoords=("data", "axes fraction"), xytext=(3, -4), textcoords="offset points",
+            rotation=90, va="top", fontsize=8,
+        )  # fmt: skip
+    axes.grid(visible=True)
+    if len(plot.series) > 1:
+        axes.legend()
+
+
+def _scales(axes: Axes, plot: Plot) -> None:
+    """Logarithmic where it is asked for and possible, with no factors beside the axis."""
+    xs = [each for series in plot.series for each in series.x]
+    ys = [each for series in plot.series for each in series.y if each is not None]
+    if plot.x_log and any(each > 0 for each in xs):
+        axes.set_xscale("log")
+    if plot.y_log and any(each > 0 for each in ys):
+        axes.set_yscale("log")
+    else:
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:.4g}"))
+
+
+def _bars(axes: Axes, plot: Plot) -> None:
+    width = 0.8 / max(1, len(plot.series))
+    for number, series in enumerate(plot.series):
+        named = bool(plot.names) and len(plot.names) == len(series.y)
+        places = [place if named else each for place, each in enumerate(series.x)]
+        gaps = [] if named else [abs(later - place) for place, later in itertools.pairwise(places)]
+        step = min((gap for gap in gaps if gap), default=1.0)
+        shift = (number - (len(plot.series) - 1) / 2) * width * step
+        axes.bar(
+            [each + shift for each in places],
+            [0.0 if math.isnan(each) else each for each in _values(series)],
+            width * step,
+            color=SERIES[number % len(SERIES)],
+            label=series.label,
+        )
+        if named:
+            long = sum(map(len, plot.names)) > 60  # noqa: PLR2004 - characters that fit below the axis
+            axes.set_xticks(
+                range(len(plot.names)), plot.names, rotation=40 if long else 0, ha="right" if long else "center"
+            )
+    if plot.y_log:
+        axes.set_yscale("log")
+    axes.grid(visible=True, axis="y")
+    if len(plot.series) > 1:
+        axes.legend()
+
+
+def _matrix(axes: Axes, plot: Plot) -> None:
+    rows = [[each if math.isfinite(each) else 0.0 for each in row] for row in plot.rows]
+    if not rows or not rows[0]:
+        return
+    high = max(max(row) for row in rows) or 1.0
+    axes.pcolormesh(rows, cmap="Blues", vmin=0, vmax=high, edgecolors=QUIET, linewidth=0.3)
+    axes.invert_yaxis()
+    axes.set_aspect("equal" if len(rows) == len(rows[0]) else "auto")
+    if len(plot.names) == len(rows[0]):
+        places = [each + 0.5 for each in range(len(plot.names))]
+        axes.set_xticks(places, plot.names, rotation=40, ha="right")
+        if len(rows) == len(plot.names):
+            axes.set_yticks(places, plot.names)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    if len(rows) <= MOST_NUMBERS and len(rows[0]) <= MOST_NUMBERS:
+        for number, row in enumerate(rows):
+            for place, each in enumerate(row):
+                ink = "#ffffff" if each / high > DARK else "#0b1f33"
+                axes.text(place + 0.5, number + 0.5, f"{each:.3g}", ha="center", va="center", color=ink, fontsize=8)

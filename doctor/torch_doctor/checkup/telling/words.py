@@ -1,0 +1,101 @@
+"""What rungs are called and ask, and how their values are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from torch_doctor.rule import Level, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.checkup.outcome import Checkup, Fact, Rung
+    from torch_doctor.rule import Finding
+
+
+class Meaning(Struct, frozen=True):
+    """The title of a rung, and the question that it answers."""
+
+    title: str
+    question: str
+
+
+MEANINGS = {
+    "inspect": Meaning("Inspect", "What do the loaders give, and is it what the model expects?"),
+    "baseline": Meaning("Dumb baseline", "Does the loss begin where guessing would put it, and does the input matter?"),
+    "overfit-one-batch": Meaning("Overfit one batch", "Can the script's own step memorise a single batch?"),
+    "small-subset": Meaning("Small subset", "Do two passes over 32 batches learn, and does anything grow?"),
+    "learning-rate": Meaning("Learning rate", "Which learning rates learn, and where does training diverge?"),
+    "repeatability": Meaning("Repeatability", "Does the same thing twice give the same answer?"),
+    "device": Meaning("Device and precision", "Do devices, precisions and the compiler agree?"),
+    "throughput": Meaning("Throughput", "What waits for what, and where does the time of a step go?"),
+    "non-finite": Meaning("NaN triage", "Where does the first value that is not finite come from?"),
+    "errors": Meaning("Error analysis", "Which rows have the highest loss, and which classes are confused?"),
+    "receipt": Meaning("Receipt", "What would somebody need to repeat this run?"),
+}
+"""By the name of the rung."""
+SIGNS = {"passed": "✓", "failed": "✗", "skipped": "○", "shown": "i"}
+"""A sign for each status, beside the word: nobody has to tell colours apart."""
+PLAIN_SIGNS = {"passed": "+", "failed": "x", "skipped": "-", "shown": "i"}
+"""The same for a terminal that knows no others."""
+FEW_DIGITS = 4
+LARGE = 1e6
+
+
+def value(fact: Fact) -> str:
+    """The value of a fact with its unit; what could not be measured is a long dash."""
+    written = fact.value
+    if written is None:
+        return "—"
+    if isinstance(written, bool):
+        text = "yes" if written else "no"
+    elif isinstance(written, float):
+        text = f"{written:,.0f}" if written.is_integer() and abs(written) < LARGE else f"{written:.{FEW_DIGITS}g}"
+    elif isinstance(written, int):
+        text = f"{written:,}"
+    else:
+        text = written
+    return f"{text} {fact.unit}".rstrip()
+
+
+def grouped(rung: Rung) -> list[tuple[str, list[Fact]]]:
+    """The facts of a rung by their group, in the order in which groups come first."""
+    groups: dict[str, list[Fact]] = {}
+    for fact in rung.evidence:
+        groups.setdefault(fact.group, []).append(fact)
+    return list(groups.items())
+
+
+def what_next(checked: Checkup) -> Iterator[tuple[str, str, list[Finding]]]:
+    """What to do, the first thing first: its title, what it says, and the findings that explain it.
+
+    First come rungs that failed, from the lowest up, then what the scan found beside them.
+    """
+    told: set[tuple[str, object]] = set()
+    for rung in checked.rungs:
+        if rung.status == "failed":
+            new = [each for each in rung.findings if (each.code, each.site) not in told]
+            told.update((each.code, each.site) for each in rung.findings)
+            yield MEANINGS[rung.name].title, rung.next or rung.reason, new
+    rest = [each for each in standing(checked.findings) if (each.code, each.site) not in told]
+    if rest:
+        yield "Findings of the scan", "no rung failed because of these, but they are there", rest
+
+
+def standing(findings: list[Finding]) -> list[Finding]:
+    """The findings that the run did not refute, errors first, then what was confirmed."""
+    levels = list(Level)
+    return sorted(
+        (each for each in findings if each.verdict is not Verdict.REFUTED),
+        key=lambda each: (levels.index(each.level), each.verdict is not Verdict.CONFIRMED),
+    )
+
+
+def counts(checked: Checkup) -> str:
+    """How many rungs have which status: `1 failed, 6 passed, 2 shown, 2 skipped`."""
+    statuses = [rung.status for rung in checked.rungs]
+    return ", ".join(
+        f"{statuses.count(each)} {each}" for each in ("failed", "passed", "shown", "skipped") if each in statuses
+    )

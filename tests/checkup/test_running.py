@@ -156,10 +156,13 @@ def test_a_loop_that_is_left_leaves_no_step_to_repeat(examine: Examine) -> None:
 
 
 def test_a_script_that_raises_before_its_first_update_is_told_with_its_error(examine: Examine) -> None:
-    rungs = examine(broken("nn.Linear(32, 3)", "nn.Linear(31, 3)"), "inspect", OVERFIT).checkup.rungs
-    assert rungs[0].status == "passed"
-    assert rungs[1].status == "skipped"
-    assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied" in rungs[1].reason
+    inspect, *rungs, receipt = examine(broken("nn.Linear(32, 3)", "nn.Linear(31, 3)"), *RUNGS).checkup.rungs
+    assert inspect.status == "passed"
+    assert inspect.reason.startswith("192 rows of train_loader, 64 rows of val_loader")
+    assert {rung.status for rung in rungs} == {"skipped"}
+    assert all("RuntimeError: mat1 and mat2 shapes cannot be multiplied" in rung.reason for rung in rungs)
+    assert receipt.status == "shown"
+    assert receipt.reason == "the script came to no update, so that nothing was repeated"
 
 
 def test_a_step_that_raises_when_it_is_repeated_ends_the_climb(examine: Examine) -> None:

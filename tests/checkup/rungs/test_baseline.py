@@ -46,3 +46,18 @@ def test_a_loss_that_is_not_finite_fails(climb: Climb) -> None:
     rung = climb(broken("loss = criterion", "loss = float('nan') * criterion"), "baseline")
     assert rung.status == "failed"
     assert rung.reason == "the loss before the first update is nan"
+
+
+def test_a_loss_that_is_divided_for_accumulation_is_multiplied_again(climb: Climb) -> None:
+    step = "if (number + 1) % 4 == 0:\n            optimizer.step()\n            optimizer.zero_grad()"
+    script = broken(
+        *("for images, labels in train_loader:", "for number, (images, labels) in enumerate(train_loader):"),
+        *(
+            "optimizer.zero_grad()\n        loss = criterion(model(images), labels)",
+            "loss = criterion(model(images), labels) / 4",
+        ),
+        *("optimizer.step()", step),
+    )
+    rung = climb(script, "baseline")
+    assert rung.status == "passed", rung.reason
+    assert values(rung, "passes over which it is averaged") == [4]

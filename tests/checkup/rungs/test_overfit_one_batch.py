@@ -77,3 +77,10 @@ def test_what_is_right_does_not_fail(climb: Climb, changes: list[str]) -> None:
 def test_targets_that_are_noise_are_memorised_too(climb: Climb) -> None:
     rung = climb(broken("y = (x[:, 0] > 0).long() + (x[:, 1] > 0).long()", "y = torch.randint(0, 3, (256,))"), RUNG)
     assert rung.status == "passed"
+
+
+def test_probabilities_cannot_be_memorised(climb: Climb) -> None:
+    rung = climb(broken("nn.Linear(32, 3))", "nn.Linear(32, 3), nn.Softmax(dim=1))"), RUNG)
+    assert rung.status == "failed", rung.reason
+    assert "it cannot fall below 0.5514" in rung.reason.replace("its inputs are probabilities, with which ", "")
+    assert rung.next == "leave out the softmax: this loss wants scores"

@@ -181,7 +181,7 @@ class Observer:
             for each in self.watch.marks.tensors(given):
                 if each.numel() == 1:
                     self.seen.losses.append(float(getattr(each, "_torch_doctor_loss", each).detach()))
-                if self._graphs is not None and each.grad_fn is not None:
+                if self._graphs is not None and each.grad_fn is not None and not self.play.evaluate:
                     each.grad_fn.metadata[SENTINEL] = sentinel = Sentinel()
                     self._graphs.append(weakref.ref(sentinel))
             with self._timed("backward"):

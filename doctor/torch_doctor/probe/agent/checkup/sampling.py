@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .batches import leaves, rows, taken
@@ -77,17 +78,16 @@ def validation(stage: Stage, found: list[Sample]) -> Sample | None:
 def _names(stage: Stage) -> dict[int, str]:
     """What the script calls its loaders."""
     found: dict[int, str] = {}
-    for frame in reversed(stage.frames):
-        for space in (frame.f_globals, frame.f_locals):
-            for name, value in list(space.items()):
-                if any(value is loader for loader in stage.loaders):
-                    found[id(value)] = name
-                held = vars(value) if hasattr(value, "__dict__") and name == "self" else {}
-                for inner, each in list(
-                    value.items() if isinstance(value, dict) and name[:2] != "__" else held.items()
-                ):
-                    if any(each is loader for loader in stage.loaders):
-                        found.setdefault(id(each), str(inner))
+    spaces = [vars(sys.modules["__main__"])]
+    spaces += [space for frame in reversed(stage.frames) for space in (frame.f_globals, frame.f_locals)]
+    for space in spaces:
+        for name, value in list(space.items()):
+            if any(value is loader for loader in stage.loaders):
+                found[id(value)] = name
+            held = vars(value) if hasattr(value, "__dict__") and name == "self" else {}
+            for inner, each in list(value.items() if isinstance(value, dict) and name[:2] != "__" else held.items()):
+                if any(each is loader for loader in stage.loaders):
+                    found.setdefault(id(each), str(inner))
     return found
 
 

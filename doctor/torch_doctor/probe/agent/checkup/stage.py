@@ -156,6 +156,10 @@ class Stage:
         """Everything is as it was when the step was caught."""
         self.start.restore()
 
+    def kept(self) -> Keeping:
+        """Everything as it is now."""
+        return Keeping(self.watch, self.machinery, self.frames)
+
     def begin_anew(self) -> None:
         """Parameters are as they were before the first update, and optimizers have seen nothing yet."""
         with self.torch.no_grad():

@@ -18,11 +18,12 @@ FEW = 1e-7  # an update by less of a weight's size changes nothing that matters
 
 
 class Wiring:
-    """The facts, and in `first` what to look at first; empty where nothing is wrong."""
+    """The facts, and in `first` what to look at first; empty where nothing is wrong. `certain` is why nothing can be memorised."""
 
     def __init__(self) -> None:
         self.evidence: list[dict[str, Any]] = []
         self.first = ""
+        self.certain = ""
 
     def wrong(self, what: str) -> None:
         """Something is wrong; the first such thing is what to look at first."""
@@ -107,7 +108,11 @@ def _outputs(found: Wiring, known: Roles, seen: Seen) -> None:
         values = outputs.detach().float()
         found.evidence.append(fact("largest output", float(values.abs().max()), group="outputs"))
         bounded = float(values.min()) >= 0 and float(values.max()) <= 1
-        if bounded and known.task == "classes":
+        if bounded and known.task == "classes" and _are_shares(known, values):
+            floor = math.log(math.e + known.classes - 1) - 1
+            found.certain = f"its inputs are probabilities, with which it cannot fall below {floor:.4g}"
+            found.first = "leave out the softmax: this loss wants scores"
+        elif bounded and known.task == "classes":
             found.wrong("the outputs lie between 0 and 1, and this loss wants scores: leave out the softmax or sigmoid")
         elif bounded and known.task == "binary":
             flat = float(((values < 1e-4) | (values > 1 - 1e-4)).float().mean())
@@ -118,6 +123,13 @@ def _outputs(found: Wiring, known: Roles, seen: Seen) -> None:
     if target is not None and hasattr(target, "unique") and target.numel():
         kinds = int(target.detach().unique().numel())
         found.evidence.append(fact("different targets in the batch", kinds, group="targets"))
+
+
+def _are_shares(known: Roles, values: Any) -> bool:
+    """Whether what cross-entropy is given sums to one in every row."""
+    if known.score is None or known.score.called != "cross_entropy" or known.classes < 2 or values.dim() < 2:
+        return False
+    return float((values.sum(1) - 1).abs().max()) < 1e-4
 
 
 def _names(names: list[str], most: int = 4) -> str:

@@ -30,7 +30,10 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
     evidence = [fact("loss before the first update", first)]
     guess, said = _guess(stage, known)
     best = constant(known)
-    scored = _own_score(stage, known)
+    scale = _scale(stage, known)
+    if scale > 1:
+        evidence.append(fact("passes over which it is averaged", scale))
+        first *= scale
     if guess is not None:
         evidence.append(fact("loss of an untrained guess", guess, expected=said))
     if best is not None:
@@ -60,7 +63,9 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             series=[line("loss", [value for _, value in bars])],
         )
     ]
-    return _judged(first, guess, said, evidence, plots, own=scored, made_up=bool(stage.voided & {"values", "weights"}))
+    return _judged(
+        first, guess, said, evidence, plots, own=scale > 0, made_up=bool(stage.voided & {"values", "weights"})
+    )
 
 
 def _judged(
@@ -105,15 +110,19 @@ def _guess(stage: Stage, known: Roles) -> tuple[float | None, str]:
     return None, ""
 
 
-def _own_score(stage: Stage, known: Roles) -> bool:
-    """Whether what goes backward is the loss that was recognised, as the mean over the batch."""
-    score, loss = known.score, known.seen.loss
+def _scale(stage: Stage, known: Roles) -> int:
+    """By how much what goes backward is smaller than the mean of the loss that was recognised; 0 where it is something else.
+
+    That is the number of passes where gradients are accumulated, and 1 else.
+    """
+    score, loss = known.score, known.seen.losses[-1] if known.seen.losses else None
     if score is None or loss is None or not hasattr(score.result, "numel") or score.result.numel() != 1:
-        return False
+        return 0
     value = float(score.result.detach())
-    reduction = score.keywords.get("reduction", "mean")
-    weighted = score.keywords.get("weight") is not None
-    return reduction == "mean" and not weighted and math.isclose(value, loss, rel_tol=1e-3, abs_tol=1e-6)
+    if score.keywords.get("reduction", "mean") != "mean" or score.keywords.get("weight") is not None:
+        return 0
+    scales = (each for each in (1, stage.passes) if math.isclose(value, loss * each, rel_tol=1e-3, abs_tol=1e-6))
+    return next(scales, 0)
 
 
 def _zeroed(stage: Stage, known: Roles) -> Generator[Play, Seen, tuple[float, float] | None]:

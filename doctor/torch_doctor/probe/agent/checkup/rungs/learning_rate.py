@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..plays import Play, Seen
     from ..stage import Stage
 
-STEPS, FEWEST = 100, 30
+STEPS, FEWEST, MOST = 100, 30, 8
 LOWEST, HIGHEST = 1e-7, 10.0
 KEEPS = 0.8  # of the mean so far, with every further loss
 DIVERGED = 3.0  # times the loss at first, or the lowest
@@ -74,21 +74,25 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
         raise Skip("several optimizers step side by side, and their rates cannot be told apart")
     found = samples(stage, stage.left * 0.2)
     batches: list[Any] = (
-        found[0].batches[:-1] or found[0].batches if found and found[0].loader is stage.loader else [None]
+        (found[0].batches[:-1] or found[0].batches)[:MOST] if found and found[0].loader is stage.loader else [None]
     )
     curve = Curve()
-    limit, start = stage.left * 0.15, monotonic()
-    yield from stage.play(frozen=True)
-    yield from stage.play(frozen=True)
-    steps = max(FEWEST, min(STEPS, int((stage.left - limit) / max(1e-6, (monotonic() - start) / 2))))
+    limit, start, at_first = stage.left * 0.15, monotonic(), []
+    for batch in batches:
+        seen = yield from stage.play(batch, frozen=True)
+        if seen.loss is None:
+            raise Skip("no loss went backward through `backward()`")
+        at_first.append(seen.loss)
+    mean = sum(at_first) / len(at_first)
+    steps = max(FEWEST, min(STEPS, int((stage.left - limit) * len(batches) / max(1e-6, monotonic() - start))))
     for step in range(steps):
         if stage.left < limit or curve.diverged is not None:
             break
         rate = LOWEST * (HIGHEST / LOWEST) ** (step / (steps - 1))
-        seen = yield from stage.play(batches[step % len(batches)], rate=rate / own)
-        if seen.loss is None:
-            raise Skip("no loss went backward through `backward()`")
-        curve.take(rate, seen.loss)
+        place = step % len(batches)
+        seen = yield from stage.play(batches[place], rate=rate / own)
+        if seen.loss is not None:  # batches are not equally hard
+            curve.take(rate, seen.loss - at_first[place] + mean)
     stage.restore()
     if len(curve.losses) < steps and curve.diverged is None:
         raise Skip(f"only {count(len(curve.losses), 'step')} of {steps} fitted into the time")

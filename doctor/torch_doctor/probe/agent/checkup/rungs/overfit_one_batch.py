@@ -77,7 +77,7 @@ def climb(stage: Stage) -> Generator[Play, Seen, dict[str, Any]]:
             runs.append((yield from _run(stage, rate, SHORT, stage.left * 0.5, base=own.base)))
     stage.notes["overfit"] = own.ratio
     plots = [_curve(stage, runs)]
-    return _judged(stage, known, runs, evidence, plots, checks.first)
+    return _judged(stage, known, runs, evidence, plots, checks.first, checks.certain)
 
 
 def _run(
@@ -137,12 +137,15 @@ def _judged(
     evidence: list[dict[str, Any]],
     plots: list[dict[str, Any]],
     wrong: str,
+    certain: str,
 ) -> dict[str, Any]:
     own = runs[0]
     steps, ratio = len(own.losses), own.ratio
     told = f"the loss went from {number(own.losses[0])} to {number(own.losses[-1])} in {count(steps, 'update')} on one batch"
     made_up = " (of made-up data)" if "values" in stage.voided else ""
     told += made_up
+    if certain:
+        return result("failed", f"{told}: {certain}", evidence, plots, then=wrong)
     if ratio <= MEMORISED:
         return result("passed", f"{told}: it is memorised", evidence, plots)
     if ratio <= LEARNS:

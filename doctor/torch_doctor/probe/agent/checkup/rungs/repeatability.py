@@ -186,11 +186,21 @@ def _resumed(stage: Stage, call: Call, said: Said, *, steady: bool) -> Generator
             apart(one, other),
             "a model that is loaded answers otherwise",
         )
+    middle = stage.kept()
     goes_on = yield from _more(stage, chance)
-    stage.restore()
+    middle.restore()
+    again = yield from _more(stage, chance)
+    middle.restore()
+    steps = apart(goes_on, again)
+    if steps is None or steps > CLOSE:
+        said.evidence.append(
+            fact("resumed, beside going on", None, expected="the script's steps do not repeat themselves")
+        )
+        return
     state, optimizers = _read(torch, saved)
     model.load_state_dict(state)
     for optimizer, held in zip(stage.optimizers, optimizers):
+        optimizer.state.clear()
         optimizer.load_state_dict(held)
     resumed = yield from _more(stage, chance)
     said.take(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "scan": "Find the bugs in files and folders.",
     "checkup": "Examine a training script: run it and climb the debug ladder.",
+    "diagnose": 'Say what is behind a symptom, such as "the loss is nan".',
     "rule": "Explain a rule: why it is a bug, an example, what to do instead.",
     "rules": "List all rules.",
     "config": "Explain the keys of the configuration.",

@@ -83,8 +83,10 @@ def command(ctx: click.Context, /, script: str, **given: Any) -> int:  # noqa: A
     return status(examined, Level[given["fail_level"].upper()])
 
 
-def examine(script: str, given: dict[str, Any], arguments: tuple[str, ...]) -> Examined:
-    """Run a checkup of a script, as the options say.
+def examine(
+    script: str, given: dict[str, Any], arguments: tuple[str, ...], *, rungs: tuple[str, ...] | None = None
+) -> Examined:
+    """Run a checkup of a script, as the options say; `rungs` are those that are climbed, where not all are.
 
     Raises:
         UsageError: the script or an option means nothing.
@@ -106,6 +108,8 @@ def examine(script: str, given: dict[str, Any], arguments: tuple[str, ...]) -> E
     )
     options = replace(options, probe=how, environment=environment(given["python"], loaded.config))
     wanted = Wanted(scan=options, script=options.paths[0], shown=script, seconds=given["seconds"])
+    if rungs is not None:
+        wanted = replace(wanted, rungs=rungs)
     paint = Paint(wants_colours("auto", sys.stderr))
     with Lines(sys.stderr, live=is_terminal(sys.stderr), paint=paint, wanted=not given["quiet"]) as lines:
         return checkup(wanted, lines, lines)

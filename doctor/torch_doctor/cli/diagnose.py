@@ -1,0 +1,194 @@
+"""`torch-doctor diagnose`."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from torch_doctor.checkup.diagnosing import LIKELIHOODS, OPEN, UNLIKELY, answers
+from torch_doctor.checkup.symptoms import SYMPTOMS, decided
+from torch_doctor.checkup.telling.words import MEANINGS
+from torch_doctor.cli.checkup import SECONDS, CheckupCommand, examine, status
+from torch_doctor.cli.probe_options import DEVICES, SCRIPT_ARGUMENTS
+from torch_doctor.cli.streams import is_terminal, wants_colours, write
+from torch_doctor.report.paint import Paint
+from torch_doctor.rule import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from torch_doctor.checkup.diagnosing import Answer
+    from torch_doctor.checkup.outcome import Checkup
+    from torch_doctor.checkup.symptoms import Symptom
+
+WIDTH = 100
+MOST = 3  # lines of what speaks for or against a cause
+
+
+@click.command("diagnose", cls=CheckupCommand, context_settings={"help_option_names": ["-h", "--help"]})
+@click.argument("symptom", required=False)
+@click.argument("script", required=False)
+@click.option("--list", "lists", is_flag=True, help="List the symptoms that are known, and what decides them.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(min=1),
+    metavar="SECONDS",
+    default=SECONDS,
+    help=f"How long all of it may take. [default: {SECONDS:g}]",
+)
+@click.option("--device", type=click.Choice(DEVICES), help="What the script runs on. [default: auto]")
+@click.option("--python", metavar="PATH", help="The Python, or its environment, that runs the script.")
+@click.option("--memory", type=click.IntRange(min=1), metavar="MIB", help="How much memory the script may take.")
+@click.option("--config", multiple=True, metavar="PATH|KEY=VALUE", help="The configuration to use, as for `scan`.")
+@click.option("--isolated", is_flag=True, help="Use no configuration file.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the answer only.")
+@click.pass_context
+def command(  # the options are taken as they come
+    ctx: click.Context,
+    /,
+    symptom: str | None,
+    script: str | None,
+    *,
+    lists: bool,
+    **given: Any,  # noqa: ANN401 - as click hands them over
+) -> int:
+    """Say what may be behind a symptom, such as "the loss is nan", and examine SCRIPT for it.
+
+    Only what decides the symptom is run. Without a script the causes are listed; without words you are asked for them. What
+    follows `--` are the script's own arguments.
+    """  # fmt: skip
+    if lists:
+        write(table())
+        return 0
+    if symptom is not None and script is None and Path(symptom).is_file():
+        symptom, script = None, symptom
+    meant = _meant(symptom) if symptom else _asked()
+    if script is None:
+        write(_causes(meant))
+        return 0
+    examined = examine(script, given, ctx.meta.get(SCRIPT_ARGUMENTS, ()), rungs=meant.rungs)
+    colours = wants_colours("auto", sys.stdout)
+    write(
+        "\n".join(_lines(meant, examined.checkup, Paint(colours, links=is_terminal(sys.stdout)))) + "\n",
+        colours=colours,
+    )
+    for error in examined.report.errors:
+        click.echo(f"error: {error}", err=True)
+    return status(examined, Level.ADVICE)
+
+
+def _meant(said: str) -> Symptom:
+    """The symptom that somebody means.
+
+    Raises:
+        UsageError: it cannot be told.
+    """
+    meant, near = decided(said)
+    if meant is not None:
+        return meant
+    if near:
+        message = f"`{said}` may be {_or([each.name for each in near])}: say which, in these words"
+    else:
+        message = f"`{said}` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"
+    raise click.UsageError(message)
+
+
+def _asked() -> Symptom:
+    """The symptom that somebody says when asked; said again where it cannot be told.
+
+    Raises:
+        UsageError: nobody can be asked.
+    """
+    if not is_terminal(sys.stdin):
+        message = 'say what you see, as in `torch-doctor diagnose "the loss is nan" train.py`'
+        raise click.UsageError(message)
+    for number, each in enumerate(SYMPTOMS, start=1):
+        click.echo(f"{number:>3}. {each.name}", err=True)
+    while True:
+        said: str = click.prompt("What do you see? A number, or your own words", err=True)
+        if said.strip().isdigit() and 1 <= int(said) <= len(SYMPTOMS):
+            return SYMPTOMS[int(said) - 1]
+        try:
+            return _meant(said)
+        except click.UsageError as error:
+            click.echo(error.message, err=True)
+
+
+def _or(names: list[str]) -> str:
+    quoted = [f'"{name}"' for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def table() -> str:
+    """The symptoms with their causes, the rungs and the rules that decide them, in Markdown."""
+    lines = ["# Symptoms", "", "What `torch-doctor diagnose` knows. The most likely cause of each comes first.", ""]
+    for each in SYMPTOMS:
+        lines += [f"## {each.name[0].upper()}{each.name[1:]}", "", f"Also: {'; '.join(each.phrases)}.", ""]
+        lines += ["| Cause | Rules | Rungs |", "|---|---|---|"]
+        lines += [
+            f"| {cause.what} | {', '.join(cause.codes) or '—'} | {', '.join(cause.rungs) or '—'} |"
+            for cause in each.causes
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _causes(symptom: Symptom) -> str:
+    """What may be behind a symptom, where there is no script to look at."""
+    lines = [f"What may be behind it when {symptom.name}, the most likely first:", ""]
+    for number, cause in enumerate(symptom.causes, start=1):
+        decides = [*cause.rungs, *cause.codes]
+        lines += _wrapped(f"{number}. ", cause.what)
+        lines += _wrapped("   decided by ", ", ".join(decides)) if decides else []
+    lines += ["", f'Run `torch-doctor diagnose "{symptom.name}" train.py` to find out.']
+    return "\n".join(lines) + "\n"
+
+
+def _lines(symptom: Symptom, checked: Checkup, paint: Paint) -> Iterator[str]:
+    """The answer: the most likely cause first, with what speaks for and against it."""
+    found = answers(symptom, checked)
+    yield paint(f"When {symptom.name}: {checked.script}", "bold")
+    for number, answer in enumerate(found, start=1):
+        yield ""
+        colour = "red" if answer.likelihood < OPEN else "dim" if answer.likelihood == UNLIKELY else "yellow"
+        yield from _wrapped(f"{number}. ", answer.cause.what)
+        yield f"   {paint(LIKELIHOODS[answer.likelihood], colour, 'bold')}"
+        yield from _evidence(answer)
+    yield ""
+    likely = [each for each in found if each.likelihood < OPEN]
+    if likely:
+        yield from _wrapped("", f"Begin with: {likely[0].cause.what}. {_remedy(likely[0], checked)}".rstrip())
+    else:
+        yield from _wrapped(
+            "", "Nothing that was measured explains it; `torch-doctor checkup` climbs the other rungs, too."
+        )
+
+
+def _evidence(answer: Answer) -> Iterator[str]:
+    for word, told in (("for", answer.speaks_for), ("against", answer.speaks_against), ("open", answer.open)):
+        for text in told[:MOST]:
+            yield from _wrapped(f"   {word + ':':<8} ", text)
+        if len(told) > MOST:
+            yield f"   {word + ':':<8} and {len(told) - MOST} more"
+
+
+def _remedy(answer: Answer, checked: Checkup) -> str:
+    """What to do about the first thing that speaks for a cause."""
+    helps = [f"At {each.site}: {each.help}." for each in answer.findings if each.help]
+    nexts = [
+        f"{MEANINGS[rung.name].title}: {rung.next}."
+        for rung in checked.rungs
+        if rung.name in answer.cause.rungs and rung.status == "failed" and rung.next
+    ]
+    return next(iter((*helps, *nexts)), "")
+
+
+def _wrapped(begins: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=begins, subsequent_indent=" " * len(begins), break_on_hyphens=False
+    )

@@ -11,6 +11,7 @@ import msgspec
 from mkdocs.structure.files import File
 
 from torch_doctor.cli import COMMANDS, commands
+from torch_doctor.cli.diagnose import table
 from torch_doctor.config import Config
 from torch_doctor.report.links import OWN
 from torch_doctor.report.rule_pages import markdown_table, page
@@ -36,6 +37,7 @@ def pages() -> Iterator[tuple[str, str]]:
     yield "rules/index.md", f"# Rules\n\n{markdown_table(rules, linked=True)}"
     for rule in rules:
         yield f"rules/{rule.code}.md", page(rule)
+    yield "symptoms.md", table()
     yield "settings.md", settings()
     yield "commands.md", "\n".join(["# Commands\n", *map(command, COMMANDS)])
 

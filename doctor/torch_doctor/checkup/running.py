@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from torch_doctor import scan as scanning
-from torch_doctor.checkup.linking import explaining
+from torch_doctor.checkup.linking import explaining, preventing
 from torch_doctor.checkup.outcome import RUNGS, Checkup, Rung
 from torch_doctor.checkup.provenance import with_provenance
 from torch_doctor.probing import Probing
@@ -121,6 +121,13 @@ def _rung(record: dict[str, Any], findings: tuple[Finding, ...]) -> Rung | None:
 
 
 def _linked(rung: Rung, findings: list[Finding]) -> Rung:
+    """A rung that failed with the findings that explain it; one that told nothing failed where confirmed ones do."""
+    proved = preventing(rung, findings)
+    if proved:
+        codes = ", ".join(dict.fromkeys(each.code for each in proved))
+        first = proved[0]
+        then = f"{first.code} at {first.site}: {first.help}" if first.help else f"{first.code} at {first.site}"
+        rung = replace(rung, status="failed", reason=f"{rung.reason}, and {codes} of the scan is confirmed", next=then)
     return replace(rung, findings=explaining(rung.name, findings)) if rung.status == "failed" else rung
 
 

@@ -249,7 +249,7 @@ ALIKE = 0.85
 
 def match(said: str) -> list[tuple[float, Symptom]]:
     """The symptoms that share anything with what was said, the nearest first, each with a number from 0 to 1."""
-    words = _words(said)
+    words = _words(said, known=_vocabulary())
     found = [(max(_shared(words, _words(phrase)) for phrase in (each.name, *each.phrases)), each) for each in SYMPTOMS]
     return sorted((pair for pair in found if pair[0] > 0), key=lambda pair: -pair[0])
 
@@ -265,9 +265,21 @@ def decided(said: str) -> tuple[Symptom | None, list[Symptom]]:
     return found[0][1], [symptom for _, symptom in found[1:3]]
 
 
-def _words(text: str) -> frozenset[str]:
-    plain = re.sub(r"['\u2019]", "", text.lower())
-    words = (SAME.get(word, word) for word in re.findall(r"[a-z0-9]+", plain))
+def _vocabulary() -> set[str]:
+    """All words that symptoms are described with."""
+    texts = (text for symptom in SYMPTOMS for text in (symptom.name, *symptom.phrases))
+    return {*SAME, *SILENT, *(word for text in texts for word in _plain(text))}
+
+
+def _plain(text: str) -> list[str]:
+    return re.findall(r"[a-z0-9]+", re.sub(r"['\u2019]", "", text.lower()))
+
+
+def _words(text: str, known: Iterable[str] = ()) -> frozenset[str]:
+    """The stems of the words that say something; one that is nearly a `known` one is taken for it."""
+    words = _plain(text)
+    if known:
+        words = [next(iter(difflib.get_close_matches(word, known, n=1, cutoff=ALIKE)), word) for word in words]
     return frozenset(_stem(SAME.get(word, word)) for word in words if word not in SILENT)
 
 
@@ -280,10 +292,6 @@ def _stem(word: str) -> str:
 
 
 def _shared(said: frozenset[str], phrase: frozenset[str]) -> float:
-    """How much of two sets of words is the same, from 0 to 1; a word that is nearly another one counts as it."""
-    common = sum(_is_in(word, phrase) for word in said)
-    return common / (len(said) + len(phrase) - common) if said and phrase else 0.0
-
-
-def _is_in(word: str, phrase: Iterable[str]) -> bool:
-    return word in phrase or bool(difflib.get_close_matches(word, phrase, n=1, cutoff=ALIKE))
+    """How much of two sets of words is the same, from 0 to 1."""
+    common = len(said & phrase)
+    return common / len(said | phrase) if said and phrase else 0.0

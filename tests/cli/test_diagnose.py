@@ -1,0 +1,71 @@
+"""`torch-doctor diagnose`: what somebody sees, and what is behind it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.checkup.conftest import TRAINING
+from torch_doctor.checkup.symptoms import SYMPTOMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import Outcome
+
+    Run = Callable[..., Outcome]
+
+
+def test_without_a_script_the_causes_are_listed(run: Run) -> None:
+    outcome = run("diagnose", "loss is nan")
+    assert outcome.status == 0
+    assert outcome.out.startswith("What may be behind it when the loss is nan, the most likely first:\n\n1. ")
+    assert 'Run `torch-doctor diagnose "the loss is nan" train.py`' in outcome.out
+
+
+def test_the_list_has_every_symptom(run: Run) -> None:
+    titles = re.findall(r"^## (.*)$", run("diagnose", "--list").out, flags=re.MULTILINE)
+    assert [title.lower() for title in titles] == [symptom.name.lower() for symptom in SYMPTOMS]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("banana", "`banana` is no symptom that is known; `torch-doctor diagnose --list` shows those that are"),
+        ("loss", '`loss` may be "the loss does not decrease"'),
+    ],
+)
+def test_what_cannot_be_told_is_said(run: Run, said: str, answer: str) -> None:
+    outcome = run("diagnose", said)
+    assert outcome.status == 2
+    assert outcome.err.startswith(f"error: {answer}")
+
+
+def test_nobody_is_asked_where_nobody_can_answer(run: Run) -> None:
+    outcome = run("diagnose")
+    assert outcome.status == 2
+    assert "say what you see" in outcome.err
+
+
+def test_whoever_says_nothing_is_asked(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = iter(["banana", "7"])
+    monkeypatch.setattr("torch_doctor.cli.diagnose.is_terminal", lambda _: True)
+    monkeypatch.setattr("click.prompt", lambda *_, **__: next(said))
+    outcome = run("diagnose")
+    assert f"What may be behind it when {SYMPTOMS[6].name}" in outcome.out
+    assert "`banana` is no symptom" in outcome.err
+
+
+def test_a_script_is_examined_and_the_bug_comes_first(run: Run, write: Callable[..., Path]) -> None:
+    write("train.py", TRAINING.replace("        optimizer.zero_grad()\n", ""))
+    outcome = run("diagnose", "the loss explodes", "train.py", "--isolated", "--time", "60", "-q")
+    assert outcome.status == 1
+    first = outcome.out.partition("\n\n")[2].partition("\n\n")[0]
+    assert first.startswith(
+        "1. gradients are not cleared, not computed or not applied\n   confirmed\n   for:     TDR101"
+    )
+    assert "Begin with: gradients are not cleared" in outcome.out
+    assert "call `optimizer.zero_grad()`" in " ".join(outcome.out.split())
